@@ -1,0 +1,17 @@
+"""Errors that a user can mend. Commands print them as one line and exit with status 2."""
+
+
+class TokenlabError(Exception):
+    """Something the user can mend. The message is one line: what is wrong, where, and what to do."""
+
+
+class InputError(TokenlabError):
+    """A file that does not hold what it should: bad UTF-8, malformed XML, nothing in it, another file's statistics."""
+
+
+class ParameterError(TokenlabError):
+    """An option or parameter that has no meaning here; the message names it and the values that it takes."""
+
+
+class SourceError(TokenlabError):
+    """A source of data that cannot be had: neither mirror nor network, wrong bytes, an unknown name."""

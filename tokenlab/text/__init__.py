@@ -1,0 +1,1 @@
+"""Corpora: sources, readers, sentences, storage and the built-in generated text. Knows no method."""
