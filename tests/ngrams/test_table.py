@@ -1,0 +1,68 @@
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tokenlab.errors import InputError
+from tokenlab.ngrams import StatisticsOptions, ngram_statistics, read_statistics, write_statistics
+
+characters = st.characters(exclude_categories=["Cs"])
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.text(characters, min_size=1, max_size=20), min_size=1, max_size=5),
+    st.builds(StatisticsOptions, n_max=st.integers(1, 7), min_frequency=st.integers(1, 2)),
+)
+def test_round_trip_over_unicode(tmp_path_factory, sentences, options):
+    if not "".join(sentences).strip():
+        sentences = ["a"]
+    path = tmp_path_factory.mktemp("table") / "statistics.parquet"
+    statistics = ngram_statistics(sentences, options)
+    write_statistics(statistics, path)
+    restored = read_statistics(path)
+    assert (restored.options, restored.tokens, restored.characters) == (
+        options,
+        statistics.tokens,
+        statistics.characters,
+    )
+    for name in ("level", "last", "parent", "count", "min_pmi", "left_entropy", "right_entropy"):
+        np.testing.assert_array_equal(getattr(restored, name), getattr(statistics, name), err_msg=name)
+
+
+def test_columns(tmp_path):
+    write_statistics(ngram_statistics(["ab"]), tmp_path / "s.parquet")
+    table = pq.read_table(tmp_path / "s.parquet")
+    assert table.column_names == ["ngram", "n", "count", "min_pmi", "left_entropy", "right_entropy"]
+    assert table["ngram"].to_pylist() == ["a", "b", "ab"]
+    assert table["min_pmi"].null_count == 2
+    assert json.loads(table.schema.metadata[b"tokenlab.ngrams"])["tokens"] == 3
+
+
+def test_same_statistics_same_bytes(tmp_path):
+    for name in "xy":
+        write_statistics(ngram_statistics(["天地玄黄", "宇宙洪荒"]), tmp_path / name)
+    assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
+
+
+def test_foreign_files_are_refused(tmp_path):
+    good = tmp_path / "good.parquet"
+    write_statistics(ngram_statistics(["abcab"]), good)
+    table = pq.read_table(good)
+    shuffled = table.take(pa.array(list(reversed(range(len(table))))))
+    for name, content in (
+        ("other", pa.table({"x": [1]})),
+        ("no-metadata", table.replace_schema_metadata(None)),
+        ("shuffled", shuffled),
+        ("no-parents", table.filter(pa.array([ngram != "ab" for ngram in table["ngram"].to_pylist()]))),
+    ):
+        pq.write_table(content, tmp_path / name)
+        with pytest.raises(InputError, match=r"tokenlab statistics"):
+            read_statistics(tmp_path / name)
+    (tmp_path / "cut").write_bytes(good.read_bytes()[:-20])
+    with pytest.raises(InputError, match="no whole Parquet"):
+        read_statistics(tmp_path / "cut")

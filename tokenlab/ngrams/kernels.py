@@ -1,0 +1,190 @@
+"""Kernels of the n-gram statistics, in the order in which they run.
+
+1. `sort_positions`: every position of the text, sorted by the `depth` characters that begin there (radix sort, one
+   stable counting pass a character, so the work is linear in the text).
+2. `common_prefixes`: how many characters neighbours in that order share; `count_distinct` follows from it.
+3. For n = 1, 2, ...: `number_ngrams` says which n-gram begins at each position (a new one wherever neighbours share
+   fewer than n), `link_to_prefix`, `pair_pmi` and `smallest_pmi` fill its row, and `branching_entropies` sees the
+   n-grams as the (n-1)-grams with one neighbour.
+
+`link_parents` restores the trie of a table that was read back.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def sort_positions(codes, remaining, depth, alphabet):
+    """Positions of characters, sorted by their next `depth` characters; a text's end sorts before any character.
+
+    codes: int32[length + depth], 0 where text is separated, else 1..alphabet in the order of code points.
+    remaining: uint8[length], characters up to the next separator, at most `depth`. Returns int32[characters].
+    """
+    length = remaining.size
+    characters = 0
+    for position in range(length):
+        characters += remaining[position] > 0
+    order = np.empty(characters, np.int32)
+    characters = 0
+    for position in range(length):
+        if remaining[position] > 0:
+            order[characters] = position
+            characters += 1
+    other = np.empty_like(order)
+    for k in range(depth - 1, -1, -1):
+        start = np.zeros(alphabet + 2, np.int64)
+        keys = np.empty(characters, np.int32)
+        for i in range(characters):
+            position = order[i]
+            key = codes[position + k] if remaining[position] > k else 0
+            keys[i] = key
+            start[key + 1] += 1
+        for key in range(alphabet + 1):
+            start[key + 1] += start[key]
+        for i in range(characters):
+            key = keys[i]
+            other[start[key]] = order[i]
+            start[key] += 1
+        order, other = other, order
+    return order
+
+
+@njit(cache=True, nogil=True)
+def common_prefixes(codes, remaining, order):
+    """For each place in `order`: the characters there up to the separator, and those shared with the place before.
+
+    Both uint8[characters], at most the depth that `remaining` was capped at.
+    """
+    lengths = np.empty(order.size, np.uint8)
+    shared = np.zeros(order.size, np.uint8)
+    for i in range(order.size):
+        lengths[i] = remaining[order[i]]
+        if i > 0:
+            here, before = order[i], order[i - 1]
+            limit = min(lengths[i], lengths[i - 1])
+            k = 0
+            while k < limit and codes[here + k] == codes[before + k]:
+                k += 1
+            shared[i] = k
+    return lengths, shared
+
+
+@njit(cache=True, nogil=True)
+def count_distinct(lengths, shared, depth):
+    """How many different n-grams there are of each length: int64[depth + 1], entry n for length n."""
+    distinct = np.zeros(depth + 1, np.int64)
+    for i in range(lengths.size):
+        for n in range(shared[i] + 1, lengths[i] + 1):
+            distinct[n] += 1
+    return distinct
+
+
+@njit(cache=True, nogil=True)
+def number_ngrams(order, lengths, shared, n, ids, first, count):
+    """Number the distinct n-grams in lexicographic order.
+
+    Fills ids (int32[length]) with the number of the n-gram that begins at each position, where there is one; first
+    and count (int32[distinct]) with the position of its first occurrence in `order` and its frequency.
+    """
+    current = -1
+    for i in range(order.size):
+        if lengths[i] >= n:
+            position = order[i]
+            if shared[i] < n:
+                current += 1
+                first[current] = position
+                count[current] = 0
+            count[current] += 1
+            ids[position] = current
+
+
+@njit(cache=True, nogil=True)
+def link_to_prefix(first, n, codes, alphabet, shorter, offset, last, parent):
+    """Fill last character and parent row of the n-grams (n >= 2) that first occur at the positions `first`.
+
+    shorter: number of the (n-1)-gram at each position; offset: the row of the first (n-1)-gram.
+    """
+    for i in range(first.size):
+        last[i] = alphabet[codes[first[i] + n - 1] - 1]
+        parent[i] = shorter[first[i]] + offset
+
+
+@njit(cache=True, nogil=True)
+def pair_pmi(first, count, characters, frequency, tokens, pmi):
+    """PMI (nats) of each bigram; characters: number of the character at each position, frequency: of each."""
+    for i in range(first.size):
+        expected = float(frequency[characters[first[i]]]) * float(frequency[characters[first[i] + 1]])
+        pmi[i] = np.log(float(count[i]) * float(tokens) / expected)
+
+
+@njit(cache=True, nogil=True)
+def smallest_pmi(first, n, shorter, shorter_pmi, pairs, pmi_of_pair, pmi):
+    """Smallest PMI inside each n-gram (n >= 3): that of its prefix or of its last pair."""
+    for i in range(first.size):
+        pmi[i] = min(shorter_pmi[shorter[first[i]]], pmi_of_pair[pairs[first[i] + n - 2]])
+
+
+@njit(cache=True, nogil=True)
+def branching_entropies(order, lengths, shared, n, shorter, count, n_log_n, edge, left, right):
+    """Branching entropy (nats) of the (n-1)-grams from the frequencies f of the n-grams, into left and right.
+
+    H = log F - (sum f log f) / F with F the sum of the f, so that a single neighbour gives exactly 0. With `edge`
+    the occurrences that have no neighbour count as one more neighbour. count: int32[distinct (n-1)-grams];
+    n_log_n: float64[largest count + 1].
+    """
+    left_total = np.zeros(count.size, np.int32)
+    right_total = np.zeros(count.size, np.int32)
+    left[:] = 0.0
+    right[:] = 0.0
+    i = 0
+    while i < order.size:
+        if lengths[i] < n:
+            i += 1
+            continue
+        position = order[i]
+        frequency = 1
+        i += 1
+        while i < order.size and shared[i] >= n:
+            frequency += 1
+            i += 1
+        prefix, suffix = shorter[position], shorter[position + 1]
+        right_total[prefix] += frequency
+        right[prefix] += n_log_n[frequency]
+        left_total[suffix] += frequency
+        left[suffix] += n_log_n[frequency]
+    for row in range(count.size):
+        left[row] = _entropy(left[row], left_total[row], count[row], n_log_n, edge)
+        right[row] = _entropy(right[row], right_total[row], count[row], n_log_n, edge)
+
+
+@njit(cache=True, nogil=True)
+def _entropy(weighted, total, count, n_log_n, edge):
+    if edge:
+        weighted += n_log_n[count - total]
+        total = count
+    return max(n_log_n[total] - weighted, 0.0) / max(total, 1)
+
+
+@njit(cache=True, nogil=True)
+def link_parents(characters, before):
+    """The row of `before` that holds the prefix of each row of `characters`; both sorted, one row an n-gram.
+
+    characters: uint32[rows, n]; before: uint32[rows of n-1, n-1]. A prefix that is not there, or rows out of order,
+    give -1.
+    """
+    n = characters.shape[1]
+    parent = np.full(characters.shape[0], -1, np.int32)
+    row = 0
+    for i in range(characters.shape[0]):
+        while row < before.shape[0]:
+            k = 0
+            while k < n - 1 and before[row, k] == characters[i, k]:
+                k += 1
+            if k == n - 1:
+                parent[i] = row
+                break
+            if before[row, k] > characters[i, k]:
+                break
+            row += 1
+    return parent

@@ -1,0 +1,171 @@
+"""n-gram statistics as a Parquet table, one row an n-gram.
+
+Columns: ngram (string), n (int32), count (int64), min_pmi (float64, null for n = 1), left_entropy, right_entropy
+(float64). Rows stand shorter n-grams first and in the order of code points, so that the trie can be rebuilt by one
+pass. The options, T and the size of the corpus are in the metadata of the schema, under `tokenlab.ngrams`.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tokenlab.errors import InputError, ParameterError
+from tokenlab.files import atomic_file
+from tokenlab.ngrams.kernels import link_parents
+from tokenlab.ngrams.statistics import NgramStatistics, StatisticsOptions
+
+_METADATA = b"tokenlab.ngrams"
+_ROWS_PER_BATCH = 1 << 19
+_FIELDS = [
+    pa.field("ngram", pa.string(), nullable=False),
+    pa.field("n", pa.int32(), nullable=False),
+    pa.field("count", pa.int64(), nullable=False),
+    pa.field("min_pmi", pa.float64()),
+    pa.field("left_entropy", pa.float64(), nullable=False),
+    pa.field("right_entropy", pa.float64(), nullable=False),
+]
+
+
+def write_statistics(statistics: NgramStatistics, path: str | Path) -> None:
+    """Write the table, atomically; equal statistics give equal bytes."""
+    facts = {"options": asdict(statistics.options), "tokens": statistics.tokens, "characters": statistics.characters}
+    schema = pa.schema(_FIELDS, metadata={_METADATA: json.dumps(facts, sort_keys=True).encode()})
+    with (
+        atomic_file(path) as temporary,
+        pq.ParquetWriter(temporary, schema, compression="zstd", use_dictionary=["n"]) as writer,
+    ):
+        for batch in statistics_batches(statistics):
+            writer.write_batch(batch)
+
+
+def statistics_batches(statistics: NgramStatistics) -> Iterator[pa.RecordBatch]:
+    """The rows as Arrow record batches with the columns of the table."""
+    for n in range(1, statistics.options.n_max + 1):
+        points, rows = statistics.code_points(n), statistics.rows(n)
+        for start in range(0, len(points), _ROWS_PER_BATCH):
+            part = slice(rows.start + start, min(rows.start + start + _ROWS_PER_BATCH, rows.stop))
+            columns = [
+                _strings(points[start : start + _ROWS_PER_BATCH]),
+                pa.array(np.full(part.stop - part.start, n, np.int32)),
+                pa.array(statistics.count[part].astype(np.int64)),
+                pa.nulls(part.stop - part.start, pa.float64()) if n == 1 else pa.array(statistics.min_pmi[part]),
+                pa.array(statistics.left_entropy[part]),
+                pa.array(statistics.right_entropy[part]),
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=pa.schema(_FIELDS))
+
+
+def read_statistics(path: str | Path) -> NgramStatistics:
+    """Read a table that `write_statistics` wrote.
+
+    Raises InputError where the file is no Parquet, was not written by it, or was changed since.
+    """
+    path = Path(path)
+    with _open(path) as file:
+        facts = _facts(file, path)
+        options = _options(facts, path)
+        try:
+            columns = file.read(columns=[field.name for field in _FIELDS])
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{path}: damaged Parquet ({_first_line(error)}); make it again") from None
+    sizes = np.bincount(columns["n"].to_numpy(), minlength=options.n_max + 1)
+    if len(sizes) != options.n_max + 1 or (np.diff(columns["n"].to_numpy()) < 0).any():
+        raise _foreign(path)
+    level = np.cumsum(sizes)
+    last, parent = _trie(columns["ngram"], level, path)
+    return NgramStatistics(
+        options=options,
+        tokens=int(facts["tokens"]),
+        characters=int(facts["characters"]),
+        level=level,
+        last=last,
+        parent=parent,
+        count=columns["count"].to_numpy().astype(np.int32),
+        min_pmi=columns["min_pmi"].to_numpy(),
+        left_entropy=columns["left_entropy"].to_numpy(),
+        right_entropy=columns["right_entropy"].to_numpy(),
+    )
+
+
+def is_parquet(path: str | Path) -> bool:
+    """Whether the file begins with Parquet's magic bytes."""
+    with Path(path).open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _open(path: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{path}: no whole Parquet file ({_first_line(error)}); make it again") from None
+
+
+def _facts(file: pq.ParquetFile, path: Path) -> dict[str, Any]:
+    metadata = file.schema_arrow.metadata or {}
+    if _METADATA not in metadata or file.schema_arrow.remove_metadata() != pa.schema(_FIELDS):
+        raise _foreign(path)
+    return json.loads(metadata[_METADATA])
+
+
+def _options(facts: dict[str, Any], path: Path) -> StatisticsOptions:
+    try:
+        return StatisticsOptions(**facts["options"])
+    except (TypeError, KeyError, ParameterError):
+        raise _foreign(path) from None
+
+
+def _trie(
+    ngrams: pa.ChunkedArray, level: NDArray[np.int64], path: Path
+) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
+    """Last characters and parents of the rows, from their strings."""
+    last = np.empty(int(level[-1]), np.uint32)
+    parent = np.full(int(level[-1]), -1, np.int32)
+    before = np.empty((1, 0), np.uint32)
+    for n in range(1, len(level)):
+        rows = slice(int(level[n - 1]), int(level[n]))
+        points = _code_points(ngrams.slice(rows.start, rows.stop - rows.start), n, path)
+        last[rows] = points[:, -1]
+        if n > 1:
+            linked = link_parents(points, before)
+            if (linked < 0).any():
+                raise _foreign(path)
+            parent[rows] = linked + level[n - 2]
+        before = points
+    return last, parent
+
+
+def _code_points(ngrams: pa.ChunkedArray, n: int, path: Path) -> NDArray[np.uint32]:
+    """Strings of n characters each as uint32[rows, n]."""
+    parts = []
+    for chunk in ngrams.chunks:
+        offsets = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        data = chunk.buffers()[2][int(offsets[0]) : int(offsets[-1])] if len(chunk) else b""
+        parts.append(np.frombuffer(bytes(data).decode("utf-8").encode("utf-32-le"), np.uint32))
+    points = np.concatenate(parts) if parts else np.empty(0, np.uint32)
+    if len(points) != n * len(ngrams):
+        raise _foreign(path)
+    return points.reshape(-1, n)
+
+
+def _strings(points: NDArray[np.uint32]) -> pa.Array:
+    """n-grams given as code points, uint32[rows, n], as an Arrow string array."""
+    sizes = 1 + (points >= 0x80).astype(np.int32) + (points >= 0x800) + (points >= 0x10000)
+    offsets = np.zeros(len(points) + 1, np.int32)
+    np.cumsum(sizes.sum(axis=1), out=offsets[1:])
+    data = np.ascontiguousarray(points).tobytes().decode("utf-32-le").encode("utf-8")
+    return pa.StringArray.from_buffers(len(points), pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def _foreign(path: Path) -> InputError:
+    return InputError(f"{path}: not a table that `tokenlab statistics` wrote; make one with `tokenlab statistics`")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0].rstrip(".")
