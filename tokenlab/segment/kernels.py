@@ -1,0 +1,121 @@
+"""Kernels of the decoders. Spans are looked up by walking down the trie of n-grams, whose rows are sorted."""
+
+import numpy as np
+from numba import njit
+
+from tokenlab.segment.isolation import ALONE, FREE, SPACE, WHOLE
+
+TOLERANCE = 1e-9
+"""Utilities, and sums of them, closer than this are equal."""
+_TILE = 512
+
+
+@njit(cache=True, nogil=True)
+def _child(row, unit, first_child, last):
+    """The row of the n-gram of `row` and one more character, or -1."""
+    low, high = first_child[row], first_child[row + 1]
+    while low < high:
+        middle = (low + high) >> 1
+        if last[middle] < unit:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < first_child[row + 1] and last[low] == unit else -1
+
+
+@njit(cache=True, nogil=True)
+def look_up_spans(units, classes, first_child, last, utility, n_max):
+    """Utility of the span of each length from each position, -inf where it is no candidate: float64[length, n_max].
+
+    units: int32[length], row of the single character, -1 where the statistics never saw it; classes: int8[length];
+    first_child: int32[rows + 1]; last: int32[rows], row of the last character alone; utility: float64[rows].
+
+    Length by length over a tile of positions: the look-ups of one length do not wait for each other, which a walk
+    down the trie from each position would make them do (twice as fast on tables that do not fit the cache).
+    """
+    values = np.full((units.size, n_max), -np.inf)
+    rows = np.empty(_TILE, np.int32)
+    for tile in range(0, units.size, _TILE):
+        stop = min(tile + _TILE, units.size)
+        for position in range(tile, stop):
+            row = units[position] if classes[position] == FREE else -1
+            rows[position - tile] = row
+            if row >= 0:
+                values[position, 0] = utility[row]
+        for n in range(2, n_max + 1):
+            for position in range(tile, stop):
+                row, end = rows[position - tile], position + n - 1
+                if row >= 0:
+                    if end < units.size and classes[end] == FREE and units[end] >= 0:
+                        row = _child(row, units[end], first_child, last)
+                    else:
+                        row = -1
+                    rows[position - tile] = row
+                    if row >= 0:
+                        values[position, n - 1] = utility[row]
+    return values
+
+
+@njit(cache=True, nogil=True)
+def mark_segments(units, classes, values, viterbi, long, begins):
+    """Mark in `begins` (bool[length]) where segments begin; `values` as from `look_up_spans`.
+
+    long: whether the longer of tied spans wins.
+    """
+    best = np.empty(units.size + 1 if viterbi else 0, np.float64)
+    back = np.empty(units.size + 1 if viterbi else 0, np.int32)
+    start = 0
+    while start < units.size:
+        if classes[start] == SPACE:
+            start += 1
+            continue
+        begins[start] = True
+        end = start + 1
+        if classes[start] == WHOLE:
+            while end < units.size and classes[end] == WHOLE:
+                end += 1
+        elif classes[start] != ALONE and units[start] >= 0:
+            while end < units.size and classes[end] == FREE and units[end] >= 0:
+                end += 1
+            if viterbi:
+                _viterbi(values, start, end, long, best, back, begins)
+            else:
+                _greedy(values, start, end, long, begins)
+        start = end
+
+
+@njit(cache=True, nogil=True)
+def _greedy(values, start, end, long, begins):
+    """Algorithm 1: at each position the span of the highest utility that begins there."""
+    while start < end:
+        begins[start] = True
+        highest, length = values[start, 0], 1
+        for n in range(2, values.shape[1] + 1):
+            if values[start, n - 1] > -np.inf and _beats(values[start, n - 1], highest, long):
+                highest, length = values[start, n - 1], n
+        start += length
+
+
+@njit(cache=True, nogil=True)
+def _viterbi(values, start, end, long, best, back, begins):
+    """The segmentation of [start, end) with the largest sum of length times utility.
+
+    best[i] is the largest sum up to i, back[i] the length of the last span there, tried from short to long.
+    """
+    best[start] = 0.0
+    for stop in range(start + 1, end + 1):
+        best[stop], back[stop] = best[stop - 1] + values[stop - 1, 0], 1
+        for n in range(2, min(values.shape[1], stop - start) + 1):
+            value = values[stop - n, n - 1]
+            if value > -np.inf and _beats(best[stop - n] + n * value, best[stop], long):
+                best[stop], back[stop] = best[stop - n] + n * value, n
+    stop = end
+    while stop > start:
+        stop -= back[stop]
+        begins[stop] = True
+
+
+@njit(cache=True, nogil=True)
+def _beats(value, highest, long):
+    """Whether the value of a longer span replaces the highest of the shorter ones."""
+    return value >= highest - TOLERANCE if long else value > highest + TOLERANCE

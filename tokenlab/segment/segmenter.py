@@ -1,0 +1,99 @@
+"""Segment text with the statistics of a corpus: the same one, or another."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenlab.errors import InputError
+from tokenlab.ngrams import NgramStatistics
+from tokenlab.segment.isolation import SPACE, CharacterClasses
+from tokenlab.segment.kernels import look_up_spans, mark_segments
+from tokenlab.segment.utility import SegmentOptions, utilities
+
+DEFAULT = SegmentOptions()
+_CHARACTERS_PER_BATCH = 1 << 18
+
+
+class Segmentation(NamedTuple):
+    """Segments of a batch of sentences, in one array of characters with a line feed behind every sentence."""
+
+    points: NDArray[np.uint32]  # [length] code points
+    is_space: NDArray[np.bool_]  # [length]
+    begins: NDArray[np.bool_]  # [length] a segment begins here
+    sentence: NDArray[np.int64]  # [sentences + 1] where sentences begin
+
+    def spans(self) -> list[list[tuple[int, int]]]:
+        """For each sentence the character offsets [start, end) of its segments."""
+        starts = np.flatnonzero(self.begins)
+        inside = ~self.is_space
+        ends = np.flatnonzero(inside & np.append(self.begins[1:] | self.is_space[1:], True)) + 1
+        first = np.searchsorted(starts, self.sentence)
+        return [
+            list(zip((starts[a:b] - origin).tolist(), (ends[a:b] - origin).tolist(), strict=True))
+            for a, b, origin in zip(first[:-1], first[1:], self.sentence[:-1], strict=True)
+        ]
+
+    def text(self) -> str:
+        """The sentences, a line each, with one space between segments and none around them."""
+        is_feed = np.zeros(len(self.points), bool)
+        is_feed[self.sentence[1:] - 1] = True
+        kept = np.flatnonzero(~self.is_space | is_feed)
+        after_feed = np.append(True, is_feed[kept[:-1]])
+        spaced = self.begins[kept] & ~after_feed
+        place = np.arange(len(kept)) + np.cumsum(spaced)
+        out = np.full(len(kept) + int(spaced.sum()), ord(" "), np.uint32)
+        out[place] = self.points[kept]
+        return out.tobytes().decode("utf-32-le")
+
+
+class Segmenter:
+    """Cuts sentences into segments by the utilities of their spans. Linear in the text."""
+
+    def __init__(self, statistics: NgramStatistics, options: SegmentOptions = DEFAULT) -> None:
+        self.options = options
+        self._n_max = statistics.options.n_max
+        self._utility = utilities(statistics, options)
+        alphabet = statistics.last[statistics.rows(1)]
+        self._unit = np.full(0x110000, -1, np.int32)
+        self._unit[alphabet] = np.arange(len(alphabet))
+        self._last = self._unit[statistics.last]
+        children = np.bincount(statistics.parent[len(alphabet) :], minlength=len(statistics))
+        self._first_child = (np.concatenate(([0], np.cumsum(children))) + len(alphabet)).astype(np.int32)
+        self._classes = CharacterClasses(options.isolate)
+
+    def segment(self, sentences: Iterable[str]) -> Iterator[Segmentation]:
+        """Segment sentences, a batch of about a quarter of a million characters at a time.
+
+        Whitespace inside a sentence is a boundary and belongs to no segment. A character that the statistics never
+        saw is a segment of its own. Raises InputError where a sentence holds a lone surrogate.
+        """
+        batch: list[str] = []
+        characters = 0
+        for sentence in sentences:
+            batch.append(sentence)
+            characters += len(sentence) + 1
+            if characters >= _CHARACTERS_PER_BATCH:
+                yield self._segment_batch(batch)
+                batch, characters = [], 0
+        if batch:
+            yield self._segment_batch(batch)
+
+    def spans(self, sentence: str) -> list[tuple[int, int]]:
+        """The character offsets [start, end) of the segments of one sentence."""
+        return self._segment_batch([sentence]).spans()[0]
+
+    def _segment_batch(self, sentences: list[str]) -> Segmentation:
+        text = "\n".join(sentences) + "\n"
+        try:
+            points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+        except UnicodeEncodeError as error:
+            raise InputError(f"the text holds a lone surrogate (U+{ord(text[error.start]):04X}); remove it") from None
+        classes = self._classes(points)
+        begins = np.zeros(len(points), bool)
+        units = self._unit[points]
+        values = look_up_spans(units, classes, self._first_child, self._last, self._utility, self._n_max)
+        mark_segments(units, classes, values, self.options.decoder == "viterbi", self.options.tie == "long", begins)
+        lengths = np.array([len(sentence) + 1 for sentence in sentences], np.int64)
+        return Segmentation(points, classes == SPACE, begins, np.concatenate(([0], np.cumsum(lengths))))

@@ -1,0 +1,81 @@
+"""How good a span is as a segment: U(w) = min PMI + lambda min(H_left, H_right) (section 3.1)."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenlab.errors import ParameterError
+from tokenlab.ngrams import NgramStatistics
+
+Decoder = Literal["viterbi", "greedy"]
+Isolate = Literal["script", "punctuation", "none"]
+Tie = Literal["short", "long"]
+SingleCharacter = Literal["literal", "self", "fallback"]
+
+
+@dataclass(frozen=True)
+class SegmentOptions:
+    """How segments are valued and chosen.
+
+    weight: lambda of the paper. entropy_only: U(w) = min(H_left, H_right), no PMI. single_character: utility of a
+    lone character c, which has no pair inside:
+
+    - `literal`: lambda min(H_left, H_right), the formula without its first term;
+    - `self`: log(T / f(c)), the PMI of the character with itself as one token, no entropy;
+    - a number: that number, no entropy;
+    - `fallback`: chosen only where no longer candidate begins (decoder `greedy` alone).
+
+    With entropy_only, `self` and numbers become 0. decoder: `greedy` is Algorithm 1, `viterbi` maximises the sum of
+    length times utility. isolate: `punctuation`: no longer span holds a character of Unicode category P, S or Z;
+    `script`: runs of Latin letters and digits stay whole, every other character that is not Han stands alone, and
+    runs of Han are segmented each by itself. tie: of utilities within 1e-9 the shorter or the longer span wins.
+    """
+
+    weight: float = 1.0
+    entropy_only: bool = False
+    single_character: SingleCharacter | float = "literal"
+    decoder: Decoder = "viterbi"
+    isolate: Isolate = "script"
+    tie: Tie = "short"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.weight) and self.weight >= 0):
+            raise ParameterError(f"lambda is {self.weight}; it must be a finite number of at least 0")
+        for name, allowed in (("decoder", Decoder), ("isolate", Isolate), ("tie", Tie)):
+            if getattr(self, name) not in get_args(allowed):
+                raise ParameterError(f"{name} is {getattr(self, name)!r}; use one of {', '.join(get_args(allowed))}")
+        single = self.single_character
+        if isinstance(single, str):
+            if single not in get_args(SingleCharacter):
+                raise ParameterError(
+                    f"single_character is {single!r}; use one of {', '.join(get_args(SingleCharacter))} or a number"
+                )
+        elif not math.isfinite(single):
+            raise ParameterError(f"single_character is {single}; a number must be finite")
+        if single == "fallback" and self.decoder == "viterbi":
+            raise ParameterError(
+                "single_character `fallback` has no utility that a sum could hold; use decoder `greedy` with it"
+            )
+
+
+def utilities(statistics: NgramStatistics, options: SegmentOptions) -> NDArray[np.float64]:
+    """U of every n-gram, float64[rows], in the unit of the statistics."""
+    contexts = np.minimum(statistics.left_entropy, statistics.right_entropy)
+    weighted = contexts if options.entropy_only else options.weight * contexts
+    singles = statistics.rows(1)
+    utility = weighted.copy() if options.entropy_only else statistics.min_pmi + weighted
+    if options.single_character == "literal":
+        utility[singles] = weighted[singles]
+    elif options.single_character == "fallback":
+        utility[singles] = -np.inf
+    elif options.entropy_only:
+        utility[singles] = 0.0
+    elif options.single_character == "self":
+        information = np.log(statistics.tokens / statistics.count[singles])
+        utility[singles] = information / (1.0 if statistics.options.log_base == "e" else math.log(2.0))
+    else:
+        utility[singles] = float(options.single_character)
+    return utility
