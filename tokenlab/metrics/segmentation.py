@@ -1,0 +1,124 @@
+"""Precision, recall and F1 of word segmentation, as in the SIGHAN bake-offs (Emerson, 2005).
+
+A predicted word counts where a gold word starts and ends at the same characters. That is what the bake-off's script
+computes, up to its alignment by `diff`. Boundary figures count the cuts inside sentences, whose edges are given.
+Everything is pooled over the corpus, not averaged over sentences.
+"""
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, zip_longest
+from typing import NamedTuple
+
+from tokenlab.errors import InputError
+
+
+class Counts(NamedTuple):
+    """Gold items, predicted items, and those that are both."""
+
+    gold: int
+    predicted: int
+    both: int
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the predicted items that are right, 0..1; None where nothing was predicted."""
+        return self.both / self.predicted if self.predicted else None
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the gold items that were found, 0..1; None where there is none."""
+        return self.both / self.gold if self.gold else None
+
+    @property
+    def f1(self) -> float | None:
+        """Harmonic mean of precision and recall, 0..1; None where there is nothing to find and nothing predicted."""
+        return 2 * self.both / (self.gold + self.predicted) if self.gold + self.predicted else None
+
+
+@dataclass(frozen=True)
+class SegmentationScore:
+    """Counts of words and of boundaries, and of gold words by whether the training text knew them.
+
+    `unknown` and `known` are None where no list of known words was given.
+    """
+
+    sentences: int
+    words: Counts
+    boundaries: Counts
+    unknown: Counts | None
+    known: Counts | None
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """The figures that tables show: shares 0..1, None where undefined."""
+        return {
+            "sentences": self.sentences,
+            "gold_words": self.words.gold,
+            "predicted_words": self.words.predicted,
+            "precision": self.words.precision,
+            "recall": self.words.recall,
+            "f1": self.words.f1,
+            "boundary_precision": self.boundaries.precision,
+            "boundary_recall": self.boundaries.recall,
+            "boundary_f1": self.boundaries.f1,
+            "oov_rate": self.unknown.gold / self.words.gold if self.unknown and self.words.gold else None,
+            "oov_recall": self.unknown.recall if self.unknown else None,
+            "iv_recall": self.known.recall if self.known else None,
+        }
+
+
+def score_segmentation(
+    gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]], known_words: Container[str] | None = None
+) -> SegmentationScore:
+    """Score predicted words against gold words, sentence by sentence.
+
+    Raises InputError, with the number of the sentence, where the two do not hold the same characters, and where one
+    has more sentences than the other.
+    """
+    sentences = 0
+    words = boundaries = found_unknown = _NOTHING
+    for sentences, (right, ours) in enumerate(zip_longest(gold, predicted), start=1):
+        if right is None or ours is None:
+            shorter = "gold" if right is None else "prediction"
+            raise InputError(
+                f"the {shorter} ends before sentence {sentences} of the other; both must cut the same text"
+            )
+        _check_same_text(right, ours, sentences)
+        right_spans, our_spans = _spans(right), set(_spans(ours))
+        found = [span in our_spans for span in right_spans]
+        words = _add(words, Counts(len(right), len(ours), sum(found)))
+        cuts, our_cuts = {end for _, end in right_spans[:-1]}, {end for _, end in our_spans}
+        boundaries = _add(boundaries, Counts(len(cuts), max(len(ours) - 1, 0), len(cuts & our_cuts)))
+        if known_words is not None:
+            hits = [hit for word, hit in zip(right, found, strict=True) if word not in known_words]
+            found_unknown = _add(found_unknown, Counts(len(hits), len(hits), sum(hits)))
+    unknown = None if known_words is None else found_unknown
+    known = None
+    if unknown is not None:
+        gold_known = words.gold - unknown.gold
+        known = Counts(gold_known, gold_known, words.both - unknown.both)
+    return SegmentationScore(sentences, words, boundaries, unknown, known)
+
+
+_NOTHING = Counts(0, 0, 0)
+
+
+def _add(left: Counts, right: Counts) -> Counts:
+    return Counts(left.gold + right.gold, left.predicted + right.predicted, left.both + right.both)
+
+
+def _spans(words: Sequence[str]) -> list[tuple[int, int]]:
+    ends = list(accumulate(map(len, words)))
+    return list(zip([0, *ends], ends, strict=False))
+
+
+def _check_same_text(gold: Sequence[str], predicted: Sequence[str], number: int) -> None:
+    right, ours = "".join(gold), "".join(predicted)
+    if right != ours:
+        place = next(
+            (i for i, (a, b) in enumerate(zip(right, ours, strict=False)) if a != b), min(len(right), len(ours))
+        )
+        raise InputError(
+            f"sentence {number}: gold and prediction differ from character {place + 1} on "
+            f"({right[place : place + 8]!r} against {ours[place : place + 8]!r}); both must cut the same text"
+        )
