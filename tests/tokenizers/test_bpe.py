@@ -1,0 +1,90 @@
+import hashlib
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from tokenlab.errors import InputError, ParameterError
+from tokenlab.tokenizers import save_tokenizer, token_spans, train_bpe
+
+SEGMENTED = ["我们 在 北京 。", "我们 爱 北京 ， 我们 爱 天 。"] * 4
+
+
+def test_merges_stay_inside_segments():
+    vocabulary = train_bpe(SEGMENTED, 100).get_vocab()
+    assert {"我们", "北京"} <= vocabulary.keys()
+    assert not any("们爱" in token or "京。" in token for token in vocabulary)
+    assert any("们在" in token for token in train_bpe(["".join(s.split()) for s in SEGMENTED], 100).get_vocab())
+
+
+def test_merges_are_those_of_a_plain_bpe():
+    """A count over words, most frequent pair first (Sennrich et al., 2015), on text without ties."""
+    words = ["abab"] * 5 + ["abc"] * 3 + ["dc"] * 2
+    sequences, merges = [list(word) for word in words], []
+    for _ in range(3):
+        pairs = {}
+        for sequence in sequences:
+            for pair in pairwise(sequence):
+                pairs[pair] = pairs.get(pair, 0) + 1
+        best = max(pairs, key=pairs.get)
+        merges.append("".join(best))
+        for sequence in sequences:
+            i = 0
+            while i < len(sequence) - 1:
+                if (sequence[i], sequence[i + 1]) == best:
+                    sequence[i : i + 2] = ["".join(best)]
+                i += 1
+    vocabulary = train_bpe([" ".join(words)], 1 + 4 + 3).get_vocab()
+    assert sorted(vocabulary, key=vocabulary.get)[5:8] == merges
+
+
+def test_baseline_with_punctuation_split_off():
+    raw = ["".join(sentence.split()) for sentence in SEGMENTED]
+    assert not any("。" in token and len(token) > 1 for token in train_bpe(raw, 100, "punctuation").get_vocab())
+    assert any("。" in token and len(token) > 1 for token in train_bpe(raw, 100).get_vocab())
+
+
+def test_spans_cover_unknown_characters_and_skip_whitespace():
+    text = "我们鑫 北京🀄"
+    spans = token_spans(train_bpe(SEGMENTED, 100), [text])[0]
+    assert [text[a:b] for a, b in spans] == ["我们", "鑫", "北京", "🀄"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from("我们在北京爱天。， \n\t\u3000")))
+def test_transformers_loads_it_and_round_trips(loaded, text):
+    for tokenizer in loaded:
+        assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "bpe"
+    save_tokenizer(train_bpe(SEGMENTED, 100), folder)
+    direct = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), unk_token="[UNK]")
+    return direct, AutoTokenizer.from_pretrained(folder)
+
+
+def test_same_text_same_bytes(tmp_path):
+    """In other processes, whose hash tables are seeded differently."""
+    program = (
+        f"import sys; from tokenlab.tokenizers import *;save_tokenizer(train_bpe({SEGMENTED * 3!r}, 60), sys.argv[1])"
+    )
+    digests = set()
+    for name in ("x", "y", "z"):
+        subprocess.run([sys.executable, "-c", program, tmp_path / name], check=True)
+        digests.add(hashlib.sha256((tmp_path / name / "tokenizer.json").read_bytes()).hexdigest())
+    assert len(digests) == 1
+
+
+def test_errors():
+    with pytest.raises(ParameterError, match=r"vocabulary_size is 5, .* 10;"):
+        train_bpe(SEGMENTED, 5)
+    with pytest.raises(InputError, match="no text"):
+        train_bpe(["  "], 100)
+    with pytest.raises(ParameterError, match="pre_tokenizer"):
+        train_bpe(SEGMENTED, 100, "bytes")
