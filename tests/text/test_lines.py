@@ -1,0 +1,291 @@
+import gzip
+import io
+import os
+import random
+import subprocess
+import sys
+import threading
+import tracemalloc
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tokenlab.errors import InputError
+from tokenlab.text import lines
+from tokenlab.text.lines import checked_stream, read_blocks, read_lines
+
+
+def zstd(data: bytes) -> bytes:
+    return pa.Codec("zstd").compress(data).to_pybytes()
+
+
+COMPRESSIONS = {"plain": bytes, "gzip": gzip.compress, "zstd": zstd}
+TEXT = "eins\nzwei drei\n\n 四五 \n\U0001f600"
+LINES = ["eins", "zwei drei", "", " 四五 ", "\U0001f600"]
+
+
+@pytest.fixture(params=COMPRESSIONS)
+def compress(request):
+    return COMPRESSIONS[request.param]
+
+
+def expected_lines(data: bytes) -> list[str]:
+    """The definition, on the whole text at once."""
+    pieces = data.decode("utf-8").removeprefix("\ufeff").split("\n")
+    if not pieces[-1]:
+        pieces.pop()
+    return [piece[:-1] if piece.endswith("\r") else piece for piece in pieces]
+
+
+def test_lines_of_a_file(tmp_path, compress):
+    path = tmp_path / "text.dat"  # The ending says nothing about the compression.
+    path.write_bytes(compress(TEXT.encode()))
+    assert list(read_lines(path)) == list(read_lines(str(path))) == LINES
+
+
+def test_lines_of_a_stream_that_stays_open(compress):
+    stream = io.BytesIO(compress(TEXT.encode()))
+    assert list(read_lines(stream)) == LINES
+    assert not stream.closed
+
+
+def test_lines_of_standard_input(monkeypatch, compress):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(compress(TEXT.encode())), "ascii"))
+    assert list(read_lines("-")) == LINES
+
+
+def test_a_pipe_that_gives_a_byte_at_a_time(compress):
+    read_end, write_end = os.pipe()
+    data = compress(TEXT.encode())
+
+    def write() -> None:
+        with os.fdopen(write_end, "wb", buffering=0) as pipe:
+            for byte in data:
+                pipe.write(bytes([byte]))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with os.fdopen(read_end, "rb", buffering=0) as pipe:
+        assert list(read_lines(pipe)) == LINES
+    writer.join()
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+@pytest.mark.parametrize("last", ["", "ending"])
+def test_line_ends_and_bom_make_no_difference(ending, start, last):
+    data = start + ending.join(["a", "b  c", "", "上"]) + (ending if last else "")
+    assert list(read_lines(io.BytesIO(data.encode()))) == ["a", "b  c", "", "上"]
+
+
+def test_only_lf_ends_a_line():
+    line = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1dh\x1ei\rj"
+    assert list(read_lines(io.BytesIO(f"{line}\nk".encode()))) == [line, "k"]
+
+
+def test_only_one_cr_and_one_bom_go():
+    assert list(read_lines(io.BytesIO("\ufeff\ufeffa\r\r\n\ufeffb".encode()))) == ["\ufeffa\r", "\ufeffb"]
+
+
+@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf"])
+def test_nothing_has_no_lines(data):
+    assert list(read_lines(io.BytesIO(data))) == []
+
+
+@settings(deadline=None)
+@given(
+    text=st.text(
+        st.sampled_from("\n\n\r\ufeffab é上\U0001f600\u2028\x85\x0c") | st.characters(exclude_categories=["Cs"])
+    ),
+    block=st.integers(1, 9),
+    compress=st.sampled_from(sorted(COMPRESSIONS)),
+)
+def test_lines_are_those_of_the_whole_text_wherever_blocks_end(text, block, compress):
+    data = text.encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "_BLOCK", block)
+        assert list(read_lines(io.BytesIO(COMPRESSIONS[compress](data)))) == expected_lines(data)
+
+
+@settings(deadline=None)
+@given(
+    before=st.text(st.sampled_from("\n\rab上\U0001f600\ufeff")),
+    bad=st.sampled_from([b"\xff", b"\xed\xa0\x80", b"\xc0\xaf", b"\xe4\xb8", b"\xf4\x90\x80\x80", b"\x80"]),
+    after=st.sampled_from([b"", b"\n", b"abc\n"]),
+    block=st.integers(1, 9),
+)
+def test_bad_bytes_are_named_with_line_and_column(before, bad, after, block):
+    line = before.count("\n") + 1
+    column = len(before.removeprefix("\ufeff").split("\n")[-1]) + 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "_BLOCK", block)
+        with pytest.raises(InputError) as error:
+            list(read_lines(io.BytesIO(before.encode() + bad + after), "x.txt"))
+    message = f"x.txt:{line}: not UTF-8 (byte 0x{bad[0]:02X} at column {column}); convert the file to UTF-8"
+    assert str(error.value) == message
+
+
+def test_bad_byte_far_behind_a_block_boundary():
+    data = "上\r\n".encode() * 300_000 + b"ab\xff"
+    with pytest.raises(InputError, match=r"^x:300001: not UTF-8 \(byte 0xFF at column 3\)"):
+        list(read_lines(io.BytesIO(data), "x"))
+
+
+def test_utf16_is_refused(tmp_path):
+    path = tmp_path / "utf16.txt"
+    path.write_text("abc", encoding="utf-16")
+    with pytest.raises(InputError, match=r"utf16.txt:1: not UTF-8 \(byte 0xFF at column 1\)"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd])
+def test_members_and_frames_follow_each_other(pack):
+    data = TEXT.encode()
+    packed = b"".join(pack(data[start : start + 7]) for start in range(0, len(data), 7))
+    assert list(read_lines(io.BytesIO(packed))) == LINES
+    assert b"".join(read_blocks(io.BytesIO(packed))) == data
+    assert b"".join(read_blocks(io.BytesIO(packed), decompress=False)) == packed
+
+
+def test_zstd_with_a_frame_of_metadata_first():
+    metadata = b"\x5f\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"\x00\xffabc"
+    assert list(read_lines(io.BytesIO(metadata + zstd(TEXT.encode())))) == LINES
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd])
+@pytest.mark.parametrize("damage", ["cut", "garbage behind", "header"])
+def test_damaged_compressed_data(tmp_path, pack, damage):
+    packed = pack(random.Random(0).randbytes(500_000).hex().encode())
+    damaged = {"cut": packed[:-3], "garbage behind": packed + b"garbage", "header": packed[:4] + b"\xff" * 20}[damage]
+    path = tmp_path / "text.packed"
+    path.write_bytes(damaged)
+    with pytest.raises(InputError) as error:
+        list(read_lines(path))
+    assert str(error.value) == f"{path}: truncated or corrupt compressed data; fetch it again"
+
+
+def test_gzip_with_a_flipped_bit_never_gives_another_text():
+    data = "".join(f"{number * number}\n" for number in range(300)).encode()
+    packed = bytearray(gzip.compress(data, mtime=0))
+    refused = 0
+    for position in range(10, len(packed)):  # Behind the header, of which most says nothing about the content.
+        packed[position] ^= 4
+        try:
+            assert list(read_lines(io.BytesIO(packed))) == expected_lines(data)
+        except InputError:
+            refused += 1
+        packed[position] ^= 4
+    assert refused > 0.9 * len(packed)
+
+
+def test_what_is_no_readable_file(tmp_path):
+    with pytest.raises(InputError, match=r"missing.txt: no such file; check the path$"):
+        list(read_lines(tmp_path / "missing.txt"))
+    with pytest.raises(InputError, match=r"a folder, not a file; name a file in it$"):
+        list(read_lines(tmp_path))
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"cannot be read \(Not a directory\)"):
+        list(read_lines(tmp_path / "file" / "below"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_no_permission(tmp_path):
+    path = tmp_path / "secret.txt"
+    path.touch(mode=0)
+    with pytest.raises(InputError, match=r"secret.txt: no permission to read it"):
+        list(read_lines(path))
+
+
+def test_closed_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(InputError, match=r"^standard input: closed"):
+        list(read_lines("-"))
+
+
+def test_a_checked_path_is_itself(tmp_path, compress):
+    path = tmp_path / "text.txt"
+    path.write_bytes(compress(TEXT.encode()))
+    with checked_stream(path) as text:
+        assert text.name == str(path)
+        assert list(text.lines()) == list(text.lines()) == LINES
+
+
+def test_checked_standard_input_can_be_read_again(monkeypatch, compress):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(compress(TEXT.encode()))))
+    with checked_stream("-") as text:
+        assert text.name == "standard input"
+        assert list(text.lines()) == list(text.lines()) == LINES
+
+
+def test_only_one_layer_of_compression_goes(tmp_path):
+    path = tmp_path / "twice.gz"
+    path.write_bytes(gzip.compress(gzip.compress(b"text")))
+    for source in (path, io.BytesIO(path.read_bytes())):
+        with pytest.raises(InputError, match=r":1: not UTF-8 \(byte 0x8B at column 2\)"), checked_stream(source):
+            pytest.fail("the block must not run")
+
+
+def test_checked_input_is_read_independently_by_two_readers():
+    data = "".join(f"{number}\n" for number in range(200_000)).encode()  # Several blocks.
+    with checked_stream(io.BytesIO(data), "numbers") as text:
+        pairs = list(zip(text.lines(), text.lines(), strict=True))
+    assert pairs == [(str(number), str(number)) for number in range(200_000)]
+
+
+@pytest.mark.parametrize("bad", [b"fine\n\xff", gzip.compress(b"abc")[:-1]])
+def test_checked_input_is_refused_before_anything_is_done(tmp_path, bad):
+    path = tmp_path / "bad"
+    path.write_bytes(bad)
+    for source in (path, io.BytesIO(bad), tmp_path / "missing", tmp_path):
+        with pytest.raises(InputError), checked_stream(source):
+            pytest.fail("the block must not run")
+
+
+def test_a_named_pipe_is_read_once_and_checked(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(TEXT.encode(),))
+    writer.start()
+    with checked_stream(path) as text:
+        assert list(text.lines()) == list(text.lines()) == LINES
+    writer.join()
+
+
+def test_a_real_pipe_into_a_process():
+    program = (
+        "from tokenlab.text.lines import checked_stream\n"
+        "with checked_stream('-') as text: print([*text.lines()] == [*text.lines()], sum(map(len, text.lines())))"
+    )
+    data = "上\r\n".encode() * 100_000
+    done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, check=True)
+    assert done.stdout == b"True 100000\n"
+
+
+def test_memory_is_flat(tmp_path):
+    path = tmp_path / "big.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(500):
+            file.write(("上" * 333 + "\n").encode() * 100)
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in read_lines(Path(path)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert count == 50_000  # 50 MB of text
+    assert peak < 4e6
+
+
+def test_a_line_longer_than_many_blocks_costs_a_few_times_itself():
+    data = b"short\n" + b"x" * 20_000_000 + b"\nshort"
+    tracemalloc.start()
+    try:
+        lengths = [len(line) for line in read_lines(io.BytesIO(data))]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert lengths == [5, 20_000_000, 5]
+    assert peak < 50e6

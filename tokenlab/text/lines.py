@@ -1,0 +1,219 @@
+"""Lines of text: the bytes of a file or stream, decompressed, decoded as UTF-8 and split at LF only.
+
+`read_blocks` opens and decompresses (plain, gzip or zstd, by the first bytes and not by the name), `read_lines` decodes
+and splits, `checked_stream` reads everything once so that a command can refuse bad input before it writes anything.
+Memory is a few blocks and the longest line, however long the input is.
+"""
+
+import codecs
+import gzip
+import io
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import pyarrow as pa
+
+from tokenlab.errors import InputError
+
+Source = str | Path | BinaryIO
+"""A path, "-" for standard input, or an open binary stream."""
+
+_BLOCK = 1 << 18  # Bytes. 64 KiB to 1 MiB read equally fast; larger blocks leave the cache.
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_SKIPPABLE = (
+    b"\x2a\x4d\x18"  # Behind a byte 0x50 to 0x5F: a frame of metadata, which parallel compressors put first.
+)
+_BOM = "\ufeff"
+
+
+def read_blocks(source: Source, name: str | None = None, *, decompress: bool = True) -> Iterator[bytes]:
+    """The bytes of `source` in blocks, decompressed where they start as gzip or zstd.
+
+    Args:
+        source: a path, "-" for standard input, or a binary stream (which stays open).
+        name: what error messages call it; the path by default.
+        decompress: False gives the bytes as they are.
+
+    Raises:
+        InputError: no such file, a folder, no permission, truncated or corrupt compressed data.
+    """
+    with _input_errors(name or _name(source)), _opened(source) as opened:
+        stream = _decompressed(opened) if decompress else opened
+        while block := stream.read(_BLOCK):
+            yield block
+
+
+def read_lines(source: Source, name: str | None = None) -> Iterator[str]:
+    """The lines of `source`: UTF-8, split at LF only, each without one trailing CR, the first without a BOM.
+
+    Other line separators of Unicode (U+2028, U+0085, U+000B, ...) and a lone CR are characters like any other.
+
+    Args:
+        source: a path, "-" for standard input, or a binary stream (which stays open); plain, gzip or zstd.
+        name: what error messages call it; the path by default.
+
+    Raises:
+        InputError: what `read_blocks` raises, and bytes that are not UTF-8, with their line and column (in characters).
+    """
+    name = name or _name(source)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    open_line: list[str] = []  # The pieces of a line that runs over several blocks.
+    count, at_start = 0, True
+    for block in _then_end(read_blocks(source, name)):
+        try:
+            text = decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            good = "".join(open_line) + error.object[: error.start].decode()
+            raise _not_utf8(name, count, good.removeprefix(_BOM) if at_start else good, error) from error
+        if at_start and text:
+            text, at_start = text.removeprefix(_BOM), False
+        lines = text.split("\n")
+        open_line.append(lines[0])
+        if len(lines) > 1:
+            lines[0] = "".join(open_line)
+            open_line = [lines.pop()]
+            for line in lines:
+                yield line.removesuffix("\r")
+            count += len(lines)
+    if rest := "".join(open_line):
+        yield rest.removesuffix("\r")
+
+
+@dataclass(frozen=True)
+class TextInput:
+    """Text that was read to its end without an error, and can be read again any number of times."""
+
+    name: str
+    _reopen: Callable[[], Source]
+
+    def lines(self) -> Iterator[str]:
+        """The lines, from the first, as `read_lines` gives them."""
+        return read_lines(self._reopen(), self.name)
+
+
+@contextmanager
+def checked_stream(source: Source, name: str | None = None) -> Iterator[TextInput]:
+    """Read all of `source` once to check it; yield it in a form that can be read again, inside the `with` block.
+
+    A regular file is opened anew for each reading. What can be read only once (standard input, a pipe, an open stream)
+    is copied to an anonymous temporary file, which the end of the block or of the process removes.
+
+    Raises:
+        InputError: as `read_lines`, before anything is yielded.
+    """
+    name = name or _name(source)
+    with ExitStack() as stack:
+        if isinstance(source, str | Path) and source != "-" and Path(source).is_file():
+            path = Path(source)
+            checked = TextInput(name, lambda: path)
+        else:
+            spool = stack.enter_context(tempfile.TemporaryFile())
+            for block in read_blocks(source, name, decompress=False):
+                spool.write(block)
+            checked = TextInput(name, lambda: io.BufferedReader(_FromStart(cast(BinaryIO, spool)), _BLOCK))
+        for _ in checked.lines():
+            pass
+        yield checked
+
+
+def _name(source: Source) -> str:
+    if source == "-":
+        return "standard input"
+    return str(source) if isinstance(source, str | Path) else "input stream"
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[BinaryIO]:
+    if source == "-":
+        if sys.stdin is None:
+            raise InputError("standard input: closed; pipe text into it or name a file")
+        yield sys.stdin.buffer
+    elif isinstance(source, str | Path):
+        with Path(source).open("rb") as file:
+            yield file
+    else:
+        yield source
+
+
+def _decompressed(stream: BinaryIO) -> BinaryIO:
+    """`stream` itself or its decompressed bytes, as its first bytes tell."""
+    head = b""
+    while len(head) < 4 and (more := stream.read(4 - len(head))):
+        head += more
+    whole = cast(BinaryIO, io.BufferedReader(_PutBack(head, stream), _BLOCK))
+    if head.startswith(_GZIP_MAGIC):
+        return cast(BinaryIO, gzip.GzipFile(fileobj=whole))
+    if head == _ZSTD_MAGIC or (head[1:] == _ZSTD_SKIPPABLE and 0x50 <= head[0] <= 0x5F):
+        return cast(BinaryIO, pa.CompressedInputStream(whole, "zstd"))
+    return whole
+
+
+class _PutBack(io.RawIOBase):
+    """A stream with bytes put back in front of it: a pipe cannot seek to its start."""
+
+    def __init__(self, head: bytes, stream: BinaryIO) -> None:
+        self._head, self._stream = head, stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]  # Buffer is in the library from 3.12 on.
+        data = self._head or self._stream.read(len(buffer))
+        data, self._head = data[: len(buffer)], data[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _FromStart(io.RawIOBase):
+    """A file from its start with a position of its own, so that several readings of one handle do not meet."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._position = file, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]
+        self._file.seek(self._position)
+        data = self._file.read(len(buffer))
+        self._position += len(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _then_end(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The blocks and then an empty one: there the decoder is told that no more bytes follow."""
+    yield from blocks
+    yield b""
+
+
+@contextmanager
+def _input_errors(name: str) -> Iterator[None]:
+    """Say what is wrong with the input `name` where the system or a decompressor says so in its own words."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"{name}: no such file; check the path") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{name}: a folder, not a file; name a file in it") from error
+    except PermissionError as error:
+        raise InputError(f"{name}: no permission to read it; change its permissions or copy it") from error
+    except (EOFError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise InputError(f"{name}: cannot be read ({error.strerror}); check the path and the disk") from error
+        raise InputError(f"{name}: truncated or corrupt compressed data; fetch it again") from error
+
+
+def _not_utf8(name: str, lines_before: int, good: str, error: UnicodeDecodeError) -> InputError:
+    """The error behind `good`, the text from the start of line `lines_before` + 1 on."""
+    line = lines_before + good.count("\n") + 1
+    column = len(good) - good.rfind("\n")
+    byte = error.object[error.start]
+    return InputError(f"{name}:{line}: not UTF-8 (byte 0x{byte:02X} at column {column}); convert the file to UTF-8")
