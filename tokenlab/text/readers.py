@@ -1,0 +1,255 @@
+"""Documents from the file formats of public corpora: one function per format, all behind `read_documents`.
+
+sighan   a paragraph a line, its words separated by spaces (SIGHAN bake-off, PKU)
+ces      Bibles in the Corpus Encoding Standard (christos-c/bible-corpus), a verse a document
+jsonl    a JSON object a line (SlimPajama, SkyPile)
+text     a document a line
+parquet  a corpus of `tokenlab.text.store`, or any file with a column of strings
+
+All are read as streams, compressed or not; texts of whitespace alone are no documents.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import ParseError
+
+import pyarrow as pa
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import DefusedXMLParser
+
+from tokenlab.errors import InputError, ParameterError
+from tokenlab.text.documents import Document, join_words
+from tokenlab.text.lines import read_blocks, read_lines
+from tokenlab.text.store import SCHEMA, parquet_batches, parquet_names, read_shard
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def read_documents(
+    path: str | Path, format: str, *, text_key: str | None = None, sources: Collection[str] | None = None
+) -> Iterator[Document]:
+    """The documents of a file, or of all files in a folder that have the format's usual endings, in sorted order.
+
+    The id of a document is "STEM:LINE" (from 1; rows in Parquet), where STEM is the file's name without endings, in a
+    folder with the path below that folder. Verses and the corpora of `tokenlab.text.store` keep their own ids.
+
+    Args:
+        path: a file, or a folder (hidden files in it are passed over).
+        format: "sighan", "ces", "jsonl", "text" or "parquet".
+        text_key: for jsonl and parquet: the key or column of the text; "text" by default.
+        sources: for jsonl and parquet: only documents whose `source` is one of these; in jsonl the source is
+            `meta.redpajama_set_name`.
+
+    Raises:
+        ParameterError: an unknown format, or an option that the format does not have.
+        InputError: no such file, no document at all, or content that is not of the format, with file and line.
+    """
+    if format not in _FORMATS:
+        raise ParameterError(f"format: {format!r} is none of {', '.join(_FORMATS)}")
+    reader = _FORMATS[format]
+    for name, value in (("text_key", text_key), ("sources", sources)):
+        if value is not None and not reader.keyed:
+            raise ParameterError(f"{name}: the format {format} has no such option, only jsonl and parquet have")
+    if isinstance(sources, str):
+        raise ParameterError(f"sources: {sources!r} must be a list of names, not one name")
+    return _documents(Path(path), reader, text_key or "text", sources)
+
+
+class _File(NamedTuple):
+    path: Path
+    stem: str
+
+
+class _Format(NamedTuple):
+    read: Callable[[list[_File], str], Iterator[Document]]
+    """(files, text_key) -> documents"""
+    endings: tuple[str, ...]
+    keyed: bool = False
+    """Whether it has the options `text_key` and `sources`."""
+
+
+def _documents(path: Path, reader: _Format, text_key: str, sources: Collection[str] | None) -> Iterator[Document]:
+    empty = True
+    for document in reader.read(_files(path, reader.endings), text_key):
+        wanted = sources is None or document.source in sources
+        if wanted and document.text and not document.text.isspace():
+            empty = False
+            yield document
+    if empty:
+        which = "" if sources is None else f" from the sources {', '.join(sources)}"
+        raise InputError(f"{path}: no document{which}; check the file and its format")
+
+
+def _files(path: Path, endings: tuple[str, ...]) -> list[_File]:
+    if not path.is_dir():
+        return [_File(path, _stem(path.name))]
+    found: dict[str, Path] = {}
+    for file in sorted(path.rglob("*")):
+        below = file.relative_to(path)
+        hidden = any(part.startswith(".") for part in below.parts)
+        if hidden or not file.is_file() or _uncompressed(file.name).suffix not in endings:
+            continue
+        stem = str(below.with_name(_stem(file.name)))
+        if stem in found:
+            raise InputError(
+                f"{file}: its documents would have the same ids as those of {found[stem]}; remove one of them"
+            )
+        found[stem] = file
+    if not found:
+        raise InputError(f"{path}: no file in this folder ends in {' or '.join(endings)}; name a file")
+    return [_File(file, stem) for stem, file in found.items()]
+
+
+def _uncompressed(name: str) -> Path:
+    return Path(name.removesuffix(".gz").removesuffix(".zst"))
+
+
+def _stem(name: str) -> str:
+    return _uncompressed(name).stem
+
+
+def _read_sighan(files: list[_File], text_key: str) -> Iterator[Document]:
+    for path, stem in files:
+        for number, line in enumerate(read_lines(path), 1):
+            # str.split knows U+3000 as a space, and any run of spaces as one.
+            text, boundaries = join_words(line.split())
+            yield Document(f"{stem}:{number}", text, boundaries)
+
+
+def _read_text(files: list[_File], text_key: str) -> Iterator[Document]:
+    for path, stem in files:
+        for number, line in enumerate(read_lines(path), 1):
+            yield Document(f"{stem}:{number}", line)
+
+
+def _read_jsonl(files: list[_File], text_key: str) -> Iterator[Document]:
+    for path, stem in files:
+        for number, line in enumerate(read_lines(path), 1):
+            if line and not line.isspace():
+                text, source = _json_text(line, text_key, f"{path}:{number}")
+                yield Document(f"{stem}:{number}", text, source=source)
+
+
+def _json_text(line: str, text_key: str, where: str) -> tuple[str, str | None]:
+    """The text and the set name of one line."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:  # ValueError: malformed, or a number of thousands of digits.
+        raise InputError(f"{where}: not JSON ({error}); put one JSON object on each line") from error
+    if not isinstance(row, dict):
+        raise InputError(f"{where}: JSON, but not an object; put one object with the key {text_key!r} on each line")
+    if text_key not in row:
+        raise InputError(
+            f"{where}: no key {text_key!r}, only {', '.join(row) or 'an empty object'}; name the text's key"
+        )
+    text, meta = row[text_key], row.get("meta")
+    source = meta.get("redpajama_set_name") if isinstance(meta, dict) else None
+    for key, value in ((text_key, text), ("meta.redpajama_set_name", "" if source is None else source)):
+        if not isinstance(value, str):
+            raise InputError(f"{where}: the value of {key!r} is not a string; mend the line or name another key")
+        if "\\u" in line and _SURROGATE.search(value):
+            raise InputError(f"{where}: {key!r} holds a lone surrogate, which is no character; mend the line")
+    return text, source
+
+
+def _read_parquet(files: list[_File], text_key: str) -> Iterator[Document]:
+    for path, stem in files:
+        if text_key == "text" and set(SCHEMA.names) <= set(parquet_names(path)):
+            yield from read_shard(path)
+            continue
+        schema = pa.schema([pa.field(text_key, pa.large_string(), nullable=False)])
+        batches = parquet_batches(path, schema, rows=128)  # Few rows: a row may be a whole book.
+        texts = chain.from_iterable(_strings(batch.column(0), path) for batch in batches)
+        for number, text in enumerate(texts, 1):
+            yield Document(f"{stem}:{number}", text)
+
+
+def _strings(column: pa.Array, path: Path) -> list[str]:
+    try:
+        return column.to_pylist()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: a text that is not UTF-8; write the file again") from error
+
+
+def _read_ces(files: list[_File], text_key: str) -> Iterator[Document]:
+    seen: set[str] = set()
+    for path, _ in files:
+        before = len(seen)
+        for verse_id, text in _verses(path):
+            if verse_id in seen:
+                raise InputError(
+                    f"{path}: the verse id {verse_id} occurs twice; read one Bible, in which each occurs once"
+                )
+            seen.add(verse_id)
+            yield Document(verse_id, " ".join(text.split()))
+        if len(seen) == before:
+            raise InputError(f'{path}: no verse (<seg id="..." type="verse">); is this a Bible in CES XML?')
+
+
+def _verses(path: Path) -> Iterator[tuple[str, str]]:
+    """The ids and texts of the verses; the parser builds no tree, so memory is one verse."""
+    target = _VerseTarget()
+    parser = DefusedXMLParser(target=target, forbid_dtd=True)
+    try:
+        for block in read_blocks(path):
+            parser.feed(block)
+            yield from target.take(path)
+        parser.close()
+    except ParseError as error:
+        line, _ = error.position
+        raise InputError(f"{path}:{line}: malformed XML ({error}); mend it or fetch it again") from error
+    except DefusedXmlException as error:
+        raise InputError(
+            f"{path}: a DOCTYPE or an entity, which corpora must not have; remove it from the XML"
+        ) from error
+    except (ValueError, LookupError) as error:
+        raise InputError(f"{path}: XML in an encoding that is not supported ({error}); convert it to UTF-8") from error
+
+
+class _VerseTarget:
+    """Collects verses from the parser's events; elements inside a verse give their text to it."""
+
+    def __init__(self) -> None:
+        self._verses: list[tuple[str | None, str]] = []
+        self._id: str | None = None
+        self._pieces: list[str] = []
+        self._depth = 0  # Open elements from the verse on; 0 outside of verses.
+
+    def start(self, tag: str, attributes: dict[str, Any]) -> None:
+        if self._depth:
+            self._depth += 1
+        elif tag == "seg" and attributes.get("type") == "verse":
+            self._depth, self._id, self._pieces = 1, attributes.get("id"), []
+
+    def data(self, text: str) -> None:
+        if self._depth:
+            self._pieces.append(text)
+
+    def end(self, tag: str) -> None:
+        if self._depth == 1:
+            self._verses.append((self._id, "".join(self._pieces)))
+        self._depth = max(self._depth - 1, 0)
+
+    def close(self) -> None:
+        pass
+
+    def take(self, path: Path) -> Iterator[tuple[str, str]]:
+        """The verses since the last call."""
+        verses, self._verses = self._verses, []
+        for verse_id, text in verses:
+            if verse_id is None:
+                raise InputError(f"{path}: a verse without an id ({text.strip()[:20]!r}); mend the XML")
+            yield verse_id, text
+
+
+_FORMATS = {
+    "sighan": _Format(_read_sighan, (".utf8", ".txt")),
+    "ces": _Format(_read_ces, (".xml",)),
+    "jsonl": _Format(_read_jsonl, (".jsonl",), keyed=True),
+    "text": _Format(_read_text, (".txt",)),
+    "parquet": _Format(_read_parquet, (".parquet",), keyed=True),
+}
