@@ -1,114 +1,17 @@
 """Segmentation against plain implementations over strings, and against every possible segmentation."""
 
 import math
-import unicodedata
 from itertools import product
 
 import numpy as np
 import pytest
-import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_segmentation import plain_segments, utility_table
 
 from tokenlab.errors import InputError, ParameterError
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions, utilities
-
-
-def utility_table(statistics, options):
-    """{ngram: utility} by the definitions of the options, from the columns of the statistics."""
-    table = {}
-    for n in range(1, statistics.options.n_max + 1):
-        for points, row in zip(statistics.code_points(n), range(*statistics.rows(n).indices(10**9)), strict=True):
-            context = min(statistics.left_entropy[row], statistics.right_entropy[row])
-            weighted = context if options.entropy_only else options.weight * context
-            if n > 1:
-                value = weighted if options.entropy_only else statistics.min_pmi[row] + weighted
-            elif options.single_character == "literal":
-                value = weighted
-            elif options.single_character == "fallback":
-                value = -math.inf
-            elif options.entropy_only:
-                value = 0.0
-            elif options.single_character == "self":
-                value = math.log(statistics.tokens / statistics.count[row])
-            else:
-                value = options.single_character
-            table["".join(map(chr, points))] = value
-    return table
-
-
-def pieces(sentence, options, table):
-    """(text, is segmented by statistics) of the stretches that no segment crosses."""
-    if options.isolate == "script":
-        pattern = r"[0-9A-Za-z０-９Ａ-Ｚａ-ｚ.．%％@·]+|[\p{Script=Han}○]+|\S"
-        found = [m.group() for m in regex.finditer(pattern, sentence) if m.group().strip()]
-        found = [(text, bool(regex.match(r"[\p{Script=Han}○]", text))) for text in found]
-    else:
-        found = [(text, True) for text in sentence.split()]
-    for text, free in found:
-        if not free:
-            yield text, False
-        else:
-            for part in regex.findall(r"\p{Co}|\P{Co}+", "".join(c if c in table else "\ue000" for c in text)):
-                yield part, part != "\ue000"
-
-
-def candidates(text, start, options, table, n_max):
-    for n in range(1, min(n_max, len(text) - start) + 1):
-        span = text[start : start + n]
-        if n > 1 and options.isolate == "punctuation" and any(unicodedata.category(c)[0] in "PSZ" for c in span):
-            continue
-        if span in table:
-            yield n, table[span]
-
-
-def plain_greedy(text, options, table, n_max):
-    start, lengths = 0, []
-    while start < len(text):
-        best = None
-        for n, value in candidates(text, start, options, table, n_max):
-            if (
-                best is None
-                or value > best[1] + 1e-9
-                or (options.tie == "long" and value > -math.inf and value >= best[1] - 1e-9)
-            ):
-                best = (n, value)
-        lengths.append(best[0])
-        start += best[0]
-    return lengths
-
-
-def plain_viterbi(text, options, table, n_max):
-    best = [(0.0, 0)]
-    for stop in range(1, len(text) + 1):
-        chosen = None
-        for n in range(1, min(n_max, stop) + 1):
-            value = dict(candidates(text, stop - n, options, table, n_max)).get(n)
-            if value is None:
-                continue
-            total = best[stop - n][0] + n * value
-            if chosen is None or total > chosen[0] + 1e-9 or (options.tie == "long" and total >= chosen[0] - 1e-9):
-                chosen = (total, n)
-        best.append(chosen)
-    lengths, stop = [], len(text)
-    while stop:
-        lengths.append(best[stop][1])
-        stop -= best[stop][1]
-    return lengths[::-1]
-
-
-def plain_segments(sentence, options, table, n_max):
-    segments = []
-    for run in sentence.split():
-        start = 0
-        for text, free in pieces(run, options, table):
-            decode = plain_viterbi if options.decoder == "viterbi" else plain_greedy
-            for n in decode(text, options, table, n_max) if free else [len(text)]:
-                segments.append(run[start : start + n])
-                start += n
-    return segments
-
 
 alphabet = "中国人民的在日一，。“a1. カな○々"
 sentences = st.lists(st.text(st.sampled_from(alphabet), min_size=1, max_size=15), min_size=1, max_size=6)

@@ -5,6 +5,13 @@ Entropy-driven pre-tokenization, section 3.1. `ngram_statistics` computes them, 
 """
 
 from tokenlab.ngrams.statistics import NgramStatistics, StatisticsOptions, ngram_statistics
-from tokenlab.ngrams.table import read_statistics, write_statistics
+from tokenlab.ngrams.table import is_parquet, read_statistics, write_statistics
 
-__all__ = ["NgramStatistics", "StatisticsOptions", "ngram_statistics", "read_statistics", "write_statistics"]
+__all__ = [
+    "NgramStatistics",
+    "StatisticsOptions",
+    "is_parquet",
+    "ngram_statistics",
+    "read_statistics",
+    "write_statistics",
+]

@@ -1,6 +1,7 @@
 """Segment text with the statistics of a corpus: the same one, or another."""
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,11 @@ class Segmentation(NamedTuple):
     is_space: NDArray[np.bool_]  # [length]
     begins: NDArray[np.bool_]  # [length] a segment begins here
     sentence: NDArray[np.int64]  # [sentences + 1] where sentences begin
+
+    def sentences(self) -> list[str]:
+        """The sentences as they were given."""
+        text = self.points.tobytes().decode("utf-32-le")
+        return [text[start : end - 1] for start, end in pairwise(self.sentence.tolist())]
 
     def spans(self) -> list[list[tuple[int, int]]]:
         """For each sentence the character offsets [start, end) of its segments."""

@@ -1,0 +1,29 @@
+"""Real data where the mirror is present; generated text where it is not."""
+
+import gzip
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The folder of real data; skips the test where there is none."""
+    folder = os.environ.get("TOKENLAB_MIRROR")
+    if not folder:
+        pytest.skip("TOKENLAB_MIRROR is not set: no real data here")
+    return Path(folder).resolve()
+
+
+@pytest.fixture(scope="session")
+def chinese_sentences() -> list[str]:
+    """A few hundred unsegmented Chinese sentences: real ones from the mirror, else built-in ones."""
+    folder = os.environ.get("TOKENLAB_MIRROR")
+    if folder:
+        with gzip.open(Path(folder) / "pku/pd199801_train.utf8.gz", "rt", encoding="utf-8") as lines:
+            return ["".join(line.split()) for line in itertools.islice(lines, 1000, 1300) if line.strip()]
+    from tokenlab.text.builtin import generate
+
+    return [document.text for document in generate("zh", sentences=600, seed=3)]

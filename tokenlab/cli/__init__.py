@@ -1,0 +1,51 @@
+"""The `tokenlab` command: one text, one method, without the pipeline.
+
+Every command reads files or standard input (`-`), writes its result to standard output, and ends with status 2 and
+one line on standard error where its input or its options are at fault.
+"""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from tokenlab.cli import score, segment, statistics
+from tokenlab.errors import TokenlabError
+
+EXIT_BAD_INPUT = 2
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_BAD_INPUT, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit status."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `tokenlab ... | head` ends quietly
+    parser = _Parser(prog="tokenlab", description="How should this text be cut?", allow_abbrev=False)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (segment, score, statistics):
+        command.add_parser(commands)
+    options = parser.parse_args(arguments)
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except (TokenlabError, OSError, MemoryError) as error:
+        print(f"tokenlab: {_one_line(error)}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        return f"{where}{error.strerror}; nothing was written"
+    if isinstance(error, MemoryError):
+        return "out of memory; use a smaller text or a smaller --n-max"
+    return " ".join(str(error).split())

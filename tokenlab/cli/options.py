@@ -1,0 +1,59 @@
+"""Options that several commands share, and the progress bar."""
+
+import argparse
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm
+
+if TYPE_CHECKING:
+    from tokenlab.ngrams import StatisticsOptions
+
+
+def add_statistical_options(parser: argparse.ArgumentParser) -> None:
+    """Add what decides the n-gram statistics."""
+    group = parser.add_argument_group("statistics")
+    group.add_argument("--n-max", type=int, default=6, metavar="N", help="longest n-gram (default 6)")
+    group.add_argument(
+        "--count-tokens",
+        choices=["ngram", "unigram", "bigram"],
+        default="ngram",
+        help="what T of the PMI counts: n-grams of 1..N (default), or those of one length",
+    )
+    group.add_argument(
+        "--edge",
+        choices=["skip", "symbol"],
+        default="skip",
+        help="an edge of a sentence is no neighbour (default), or one more neighbour",
+    )
+    group.add_argument(
+        "--min-frequency",
+        type=int,
+        default=1,
+        metavar="F",
+        help="leave out longer n-grams than one character that are seen fewer times (default 1)",
+    )
+    group.add_argument(
+        "--log-base", choices=["e", "2"], default="e", help="PMI and entropy in nats (e, default) or in bits (2)"
+    )
+
+
+def statistics_options(options: argparse.Namespace) -> "StatisticsOptions":
+    """The options as the library takes them."""
+    from tokenlab.ngrams import StatisticsOptions
+
+    return StatisticsOptions(
+        n_max=options.n_max,
+        count_tokens=options.count_tokens,
+        edge=options.edge,
+        min_frequency=options.min_frequency,
+        log_base=options.log_base,
+    )
+
+
+def with_progress(lines: Iterable[str], what: str) -> Iterator[str]:
+    """The lines, counted in characters on standard error where that is a terminal."""
+    with tqdm(desc=what, unit=" characters", unit_scale=True, disable=None, leave=False) as bar:
+        for line in lines:
+            bar.update(len(line))
+            yield line
