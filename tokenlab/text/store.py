@@ -69,7 +69,7 @@ def write_corpus(
                 temporary / _shard_name(number),
                 row_group_size=_ROW_GROUP_ROWS,
                 compression="zstd",
-                compression_level=3,  # Chinese news: 18 % smaller than level 1 in the same time; level 6 takes twice it.
+                compression_level=3,  # Chinese news: 18 % smaller than level 1 in the same time; level 6 takes double.
                 use_dictionary=False,  # Texts and ids hardly ever repeat.
                 write_page_checksum=True,
             )
