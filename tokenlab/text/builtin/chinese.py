@@ -1,0 +1,210 @@
+"""Chinese (simplified, as on the mainland).
+
+Words are cut as in news corpora: an aspect particle, a classifier and 的 are words; a full name, a number and a verb
+with its result complement (卖掉) are one word.
+"""
+
+from functools import lru_cache
+
+from tokenlab.text.builtin import numerals
+from tokenlab.text.builtin.concepts import Concept
+from tokenlab.text.builtin.meaning import Clause, Phrase, Sentence
+
+Words = tuple[str, ...]
+
+_BARE_ATTRIBUTES = frozenset("新 旧 大 小 好".split())
+"""Adjectives that stand before a noun without 的."""
+_MODALS = {"can": ("能",), "must": ("必须",), "want": ("想",), "should": ("应该",), "may": ("可以",)}
+_SUBORDINATE = {
+    "because": (("因为",), (), ("所以",)),
+    "although": (("虽然",), (), ("但是",)),
+    "if": (("如果",), (), ("那么",)),
+    "when": ((), ("的", "时候"), ()),
+    "after": ((), ("以后",), ()),
+    "before": ((), ("以前",), ()),
+    "and": ((), (), ("而且",)),
+    "but": ((), (), ("但是",)),
+}
+"""Words before the first clause, after it, and before the second."""
+
+
+def realise(sentence: Sentence) -> list[str]:
+    """The words of a sentence."""
+    kind, clauses = sentence.kind, sentence.clauses
+    words: list[str] = []
+    if sentence.opener is not None:
+        words += (*split(sentence.opener, "zh"), "，")
+    if kind in ("quotation", "report"):
+        said = clause(clauses[0])
+        words += clause(clauses[1], sentence.time_first)
+        if kind == "quotation":
+            return [*words, "：", "“", *said, "。", "”"]
+        return [*words, "，", *said, "。"]
+    if sentence.relation is not None:
+        before, after, between = _SUBORDINATE[sentence.relation]
+        return [*words, *before, *clause(clauses[0]), *after, "，", *between, *clause(clauses[1]), "。"]
+    if kind == "exclamation":
+        subject, adjective = clauses[0].subject, clauses[0].predicate
+        return [*words, *_phrase(subject), "多么", *split(adjective, "zh"), "啊", "！"]
+    words += clause(clauses[0], sentence.time_first)
+    if kind == "question":
+        words.append("吗")
+    words.append("。" if kind == "statement" else "？")
+    return words
+
+
+def clause(meaning: Clause, time_first: bool = False) -> list[str]:
+    """The words of a clause, without punctuation. The gap of a relative clause is left out."""
+    if meaning.kind == "action":
+        return _action(meaning, time_first)
+    if meaning.kind == "existence":
+        verb = "有"
+        return [*_place(meaning.place), verb, *_phrase(meaning.subject)]
+    words = [*_phrase(meaning.subject)]
+    if meaning.kind == "property":
+        return words + _property(meaning)
+    if meaning.kind == "comparison":
+        return [*words, "比", *_phrase(meaning.object), *split(meaning.predicate, "zh")]
+    if meaning.kind == "identity":
+        return [*words, "曾经", "是", *_phrase(meaning.object)] if meaning.tense == "past" else [*words, "是", *_phrase(meaning.object)]
+    dimension = meaning.predicate.row
+    return [*words, dimension["zh"], meaning.amount.number, dimension["zh_unit"]]
+
+
+def _property(meaning: Clause) -> list[str]:
+    adjective = split(meaning.predicate, "zh")
+    if adjective[-1] == "的":
+        return ["是", *adjective]
+    if meaning.negative:
+        return ["不", *adjective]
+    if meaning.manner is not None:
+        return [*split(meaning.manner, "zh"), *adjective]
+    return [*adjective] if meaning.predicate.row["de_comp"] == "-" else ["很", *adjective]
+
+
+def _action(meaning: Clause, time_first: bool) -> list[str]:
+    verb = meaning.predicate.row
+    agent = [] if meaning.subject is None or meaning.gap == "subject" else _phrase(meaning.subject)
+    object_ = [] if meaning.object is None or meaning.gap == "object" else _phrase(meaning.object)
+    time = [] if meaning.time is None else split(meaning.time, "zh")
+    words = [*object_] if meaning.passive else [*agent]
+    words = [*time, *words] if time_first else words + [*time]
+    before, group = _verb_group(
+        meaning.predicate, meaning.tense, meaning.negative, meaning.modal, meaning.passive, meaning.disposal
+    )
+    words += before
+    if meaning.manner is not None:
+        words += split(meaning.manner, "zh")
+    if meaning.place is not None:
+        words += ("在", *_place(meaning.place))
+    if meaning.passive:
+        return [*words, "被", *agent, *group]
+    if meaning.disposal and meaning.gap != "object":
+        return [*words, "把", *object_, *group]
+    if verb["zh_pre"] != "-":
+        return [*words, verb["zh_pre"], *object_, *group]
+    words += group
+    words += object_
+    if meaning.amount is not None:
+        words.append(f"{meaning.amount.number}%")
+    return words
+
+
+@lru_cache(maxsize=8192)
+def _verb_group(
+    verb: Concept, tense: str, negative: bool, modal: str, passive: bool, disposal: bool
+) -> tuple[Words, Words]:
+    """What stands before place and object, and the verb with its aspect."""
+    row = verb.row
+    words = split(verb, "zh")
+    if (passive or disposal) and row["zh_ba"] != "-":
+        words = (row["zh_ba"],)
+    if modal:
+        return ((("不",) if negative else ()) + _MODALS[modal], words)
+    stative = "s" in row["flags"]
+    if negative:
+        return (("不",) if stative or tense in ("present", "progressive", "future") else ("没有",)), (
+            (words[0], "过", *words[1:]) if tense == "perfect" else words
+        )
+    if tense == "future":
+        return ("将",), words
+    if tense == "progressive":
+        return ((), (*words, "着")) if "z" in row["flags"] else (("正在",), words)
+    if tense == "perfect":
+        return (), (words[0], "过", *words[1:])
+    if tense == "past" and not stative and row["obj"] != "clause":
+        return (), (words[0], "了", *words[1:])
+    return (), words
+
+
+def _place(phrase: Phrase) -> list[str]:
+    localiser = phrase.head.row.get("loc", "-")
+    return [*_phrase(phrase), localiser] if localiser != "-" else _phrase(phrase)
+
+
+def _phrase(phrase: Phrase) -> list[str]:
+    """A noun phrase: relative clause, owner, determiner, number and classifier, adjective, noun."""
+    words: list[str] = []
+    if phrase.relative is not None:
+        words += clause(phrase.relative)
+        words.append("的")
+    if phrase.owner is not None:
+        words += _phrase(phrase.owner)
+        words.append("的")
+    if phrase.count:
+        words.append(_count(phrase))
+        words += split(phrase.head, "cl")
+    if phrase.head.kind == "name":
+        words.append(phrase.head.row["zh"])
+    else:
+        words += _nominal(phrase.head, phrase.determiner, phrase.plural and not phrase.count, phrase.adjective)
+    for index, other in enumerate(phrase.more):
+        words.append("和" if index == len(phrase.more) - 1 else "、")
+        words += _phrase(other)
+    return words
+
+
+def _count(phrase: Phrase) -> str:
+    if phrase.digits:
+        return str(phrase.count)
+    return "两" if phrase.count == 2 else numerals.chinese(phrase.count)
+
+
+@lru_cache(maxsize=32768)
+def _nominal(head: Concept, determiner: str, plural: bool, adjective: Concept | None) -> Words:
+    words: list[str] = []
+    classifier = head.row.get("cl", "个")
+    if determiner == "a":
+        words += ("一", classifier)
+    elif determiner in ("this", "that"):
+        words += ("这" if determiner == "this" else "那", classifier)
+    elif determiner == "every":
+        words += ("每", classifier)
+    elif determiner in _POSSESSIVE:
+        words += _POSSESSIVE[determiner]
+    if adjective is not None:
+        forms = split(adjective, "zh")
+        words += forms
+        if forms[-1] != "的" and adjective.row["zh"] not in _BARE_ATTRIBUTES:
+            words.append("的")
+    noun = split(head, "zh")
+    # Only definite people take the plural suffix; elsewhere number is left unsaid.
+    if plural and determiner == "the" and head.kind == "person":
+        noun = (*noun[:-1], noun[-1] + "们")
+    return (*words, *noun)
+
+
+_POSSESSIVE = {
+    "I": ("我", "的"),
+    "we": ("我们", "的"),
+    "you": ("您", "的"),
+    "he": ("他", "的"),
+    "she": ("她", "的"),
+    "they": ("他们", "的"),
+}
+
+
+@lru_cache(maxsize=8192)
+def split(concept: Concept, column: str) -> Words:
+    """The words of one cell."""
+    return tuple(concept.row[column].split())
