@@ -15,3 +15,17 @@ class ParameterError(TokenlabError):
 
 class SourceError(TokenlabError):
     """A source of data that cannot be had: neither mirror nor network, wrong bytes, an unknown name."""
+
+
+EXIT_STATUS = 2
+"""Of a command or stage that ends with an error that the user can mend."""
+
+
+def one_line(error: BaseException) -> str:
+    """The one line that commands and stages print for an error."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}; nothing was written"
+    if isinstance(error, MemoryError):
+        return "out of memory; use a smaller text or shorter n-grams"
+    return " ".join(str(error).split())

@@ -5,21 +5,18 @@ one line on standard error where its input or its options are at fault.
 """
 
 import argparse
-import os
 import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from tokenlab.cli import score, segment, statistics
-from tokenlab.errors import TokenlabError
-
-EXIT_BAD_INPUT = 2
+from tokenlab.errors import EXIT_STATUS, TokenlabError, one_line
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_BAD_INPUT, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+        self.exit(EXIT_STATUS, f"{self.prog}: {message}; see `{self.prog} --help`\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,17 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.run(options)
         sys.stdout.flush()
     except (TokenlabError, OSError, MemoryError) as error:
-        print(f"tokenlab: {_one_line(error)}", file=sys.stderr)
-        return EXIT_BAD_INPUT
+        print(f"tokenlab: {one_line(error)}", file=sys.stderr)
+        return EXIT_STATUS
     except KeyboardInterrupt:
         return 130
     return 0
-
-
-def _one_line(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-        return f"{where}{error.strerror}; nothing was written"
-    if isinstance(error, MemoryError):
-        return "out of memory; use a smaller text or a smaller --n-max"
-    return " ".join(str(error).split())
