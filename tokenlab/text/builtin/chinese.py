@@ -8,14 +8,25 @@ from functools import lru_cache
 
 from tokenlab.text.builtin import numerals
 from tokenlab.text.builtin.concepts import Concept
-from tokenlab.text.builtin.meaning import Clause, Phrase, Sentence
+from tokenlab.text.builtin.meaning import (
+    Action,
+    Clause,
+    Comparison,
+    Exclamation,
+    Existence,
+    Identity,
+    Phrase,
+    Property,
+    Sentence,
+    asked,
+)
 
 Words = tuple[str, ...]
 
-_BARE_ATTRIBUTES = frozenset("新 旧 大 小 好".split())
+_BARE_ATTRIBUTES = frozenset(("新", "旧", "大", "小", "好"))
 """Adjectives that stand before a noun without 的."""
 _MODALS = {"can": ("能",), "must": ("必须",), "want": ("想",), "should": ("应该",), "may": ("可以",)}
-_SUBORDINATE = {
+_JOINTS = {
     "because": (("因为",), (), ("所以",)),
     "although": (("虽然",), (), ("但是",)),
     "if": (("如果",), (), ("那么",)),
@@ -30,69 +41,81 @@ _SUBORDINATE = {
 
 def realise(sentence: Sentence) -> list[str]:
     """The words of a sentence."""
-    kind, clauses = sentence.kind, sentence.clauses
     words: list[str] = []
     if sentence.opener is not None:
         words += (*split(sentence.opener, "zh"), "，")
-    if kind in ("quotation", "report"):
-        said = clause(clauses[0])
-        words += clause(clauses[1], sentence.time_first)
-        if kind == "quotation":
-            return [*words, "：", "“", *said, "。", "”"]
-        return [*words, "，", *said, "。"]
+    if sentence.frame is not None:
+        words += clause(sentence.frame)
+        said = clause(sentence.clauses[0])
+        return [*words, "：", "“", *said, "。", "”"] if sentence.quoted else [*words, "，", *said, "。"]
     if sentence.relation is not None:
-        before, after, between = _SUBORDINATE[sentence.relation]
-        return [*words, *before, *clause(clauses[0]), *after, "，", *between, *clause(clauses[1]), "。"]
-    if kind == "exclamation":
-        subject, adjective = clauses[0].subject, clauses[0].predicate
-        return [*words, *_phrase(subject), "多么", *split(adjective, "zh"), "啊", "！"]
-    words += clause(clauses[0], sentence.time_first)
-    if kind == "question":
-        words.append("吗")
-    words.append("。" if kind == "statement" else "？")
+        first, second = sentence.clauses
+        before, after, between = _JOINTS[sentence.relation]
+        return [*words, *before, *clause(first), *after, "，", *between, *clause(second), "。"]
+    words += clause(sentence.clauses[0], sentence.time_first)
+    if sentence.kind == "question":
+        main = sentence.clauses[0]
+        if not (isinstance(main, Action) and (asked(main.subject) or asked(main.object))):
+            words.append("吗")
+    words.append(_MARKS[sentence.kind])
     return words
+
+
+_MARKS = {"statement": "。", "question": "？", "exclamation": "！"}
 
 
 def clause(meaning: Clause, time_first: bool = False) -> list[str]:
     """The words of a clause, without punctuation. The gap of a relative clause is left out."""
-    if meaning.kind == "action":
+    if isinstance(meaning, Action):
         return _action(meaning, time_first)
-    if meaning.kind == "existence":
-        verb = "有"
-        return [*_place(meaning.place), verb, *_phrase(meaning.subject)]
-    words = [*_phrase(meaning.subject)]
-    if meaning.kind == "property":
-        return words + _property(meaning)
-    if meaning.kind == "comparison":
-        return [*words, "比", *_phrase(meaning.object), *split(meaning.predicate, "zh")]
-    if meaning.kind == "identity":
-        return [*words, "曾经", "是", *_phrase(meaning.object)] if meaning.tense == "past" else [*words, "是", *_phrase(meaning.object)]
-    dimension = meaning.predicate.row
-    return [*words, dimension["zh"], meaning.amount.number, dimension["zh_unit"]]
+    if isinstance(meaning, Existence):
+        return [*_place(meaning.place), "有", *_phrase(meaning.subject)]
+    words = _phrase(meaning.subject)
+    if isinstance(meaning, Property):
+        return words + _all(meaning.subject) + _property(meaning)
+    if isinstance(meaning, Comparison):
+        return [*words, "比", *_phrase(meaning.other), *split(meaning.adjective, "zh")]
+    if isinstance(meaning, Exclamation):
+        return [*words, "多么", *split(meaning.adjective, "zh"), "啊"]
+    if isinstance(meaning, Identity):
+        return words + (["曾经", "是"] if meaning.tense == "past" else ["是"]) + _phrase(meaning.object)
+    dimension = meaning.dimension.row
+    return [*words, dimension["zh"], meaning.number, dimension["zh_unit"]]
 
 
-def _property(meaning: Clause) -> list[str]:
-    adjective = split(meaning.predicate, "zh")
+def _all(subject: Phrase | None) -> list[str]:
+    return ["都"] if subject is not None and subject.determiner == "every" else []
+
+
+def _property(meaning: Property) -> list[str]:
+    adjective = split(meaning.adjective, "zh")
     if adjective[-1] == "的":
         return ["是", *adjective]
     if meaning.negative:
         return ["不", *adjective]
-    if meaning.manner is not None:
-        return [*split(meaning.manner, "zh"), *adjective]
-    return [*adjective] if meaning.predicate.row["de_comp"] == "-" else ["很", *adjective]
+    if meaning.degree is not None:
+        return [*split(meaning.degree, "zh"), *adjective]
+    return [*adjective] if meaning.adjective.row["de_comp"] == "-" else ["很", *adjective]
 
 
-def _action(meaning: Clause, time_first: bool) -> list[str]:
-    verb = meaning.predicate.row
+def _action(meaning: Action, time_first: bool) -> list[str]:
+    verb = meaning.verb.row
     agent = [] if meaning.subject is None or meaning.gap == "subject" else _phrase(meaning.subject)
     object_ = [] if meaning.object is None or meaning.gap == "object" else _phrase(meaning.object)
     time = [] if meaning.time is None else split(meaning.time, "zh")
-    words = [*object_] if meaning.passive else [*agent]
-    words = [*time, *words] if time_first else words + [*time]
+    subject = object_ if meaning.passive else agent
+    words = [*time, *subject] if time_first else [*subject, *time]
+    if subject:
+        words += _all(meaning.object if meaning.passive else meaning.subject)
+    if meaning.purpose is not None:
+        words = ["为了", *clause(meaning.purpose), "，", *words]
+    if meaning.companion is not None:
+        words += ("跟", *_phrase(meaning.companion), "一起")
     before, group = _verb_group(
-        meaning.predicate, meaning.tense, meaning.negative, meaning.modal, meaning.passive, meaning.disposal
+        meaning.verb, meaning.tense, meaning.negative, meaning.modal, meaning.passive, meaning.disposal
     )
-    words += before
+    # Before a place, 正在 would say 在 twice.
+    words += before if meaning.place is None or before != ("正在",) else ("正",)
     if meaning.manner is not None:
         words += split(meaning.manner, "zh")
     if meaning.place is not None:
@@ -105,8 +128,8 @@ def _action(meaning: Clause, time_first: bool) -> list[str]:
         return [*words, verb["zh_pre"], *object_, *group]
     words += group
     words += object_
-    if meaning.amount is not None:
-        words.append(f"{meaning.amount.number}%")
+    if meaning.percent:
+        words.append(f"{meaning.percent}%")
     return words
 
 
@@ -151,13 +174,13 @@ def _phrase(phrase: Phrase) -> list[str]:
     if phrase.owner is not None:
         words += _phrase(phrase.owner)
         words.append("的")
-    if phrase.count:
+    if phrase.cardinal:
         words.append(_count(phrase))
         words += split(phrase.head, "cl")
     if phrase.head.kind == "name":
         words.append(phrase.head.row["zh"])
     else:
-        words += _nominal(phrase.head, phrase.determiner, phrase.plural and not phrase.count, phrase.adjective)
+        words += _nominal(phrase.head, phrase.determiner, phrase.plural and not phrase.cardinal, phrase.adjective)
     for index, other in enumerate(phrase.more):
         words.append("和" if index == len(phrase.more) - 1 else "、")
         words += _phrase(other)
@@ -166,8 +189,8 @@ def _phrase(phrase: Phrase) -> list[str]:
 
 def _count(phrase: Phrase) -> str:
     if phrase.digits:
-        return str(phrase.count)
-    return "两" if phrase.count == 2 else numerals.chinese(phrase.count)
+        return str(phrase.cardinal)
+    return "两" if phrase.cardinal == 2 else numerals.chinese(phrase.cardinal)
 
 
 @lru_cache(maxsize=32768)

@@ -53,7 +53,7 @@ _KEYS = {
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Concept:
-    """One thing that can be said. `kind` is its class and `row` holds its forms. Two concepts are equal if identical."""
+    """One thing that can be said. `kind` is its class and `row` holds its forms; it equals itself alone."""
 
     kind: str
     topic: str
@@ -115,7 +115,7 @@ class Lexicon:
     dimensions: tuple[Concept, ...]
     heads: tuple[Concept, ...]
     roles: Mapping[str, Ranked]
-    """Concepts without topic: manner, degree, opener, past, present, future, city, country, abbr, the parts of names."""
+    """Concepts without topic: adverbs, times, cities, countries, abbreviations and the parts of names."""
     pronouns: Mapping[str, Concept]
     _ranked: dict[tuple[str, ...], Ranked] = field(default_factory=dict)
     _compounds: dict[tuple[Concept, Concept], Concept] = field(default_factory=dict)

@@ -4,19 +4,41 @@ from functools import lru_cache
 
 from tokenlab.text.builtin import numerals
 from tokenlab.text.builtin.concepts import Concept
-from tokenlab.text.builtin.meaning import Clause, Phrase, Sentence
+from tokenlab.text.builtin.meaning import (
+    Action,
+    Clause,
+    Comparison,
+    Exclamation,
+    Existence,
+    Identity,
+    Measure,
+    Phrase,
+    Property,
+    Relation,
+    Sentence,
+    asked,
+)
 
 Words = tuple[str, ...]
 
 _MODALS = {"can": "can", "must": "must", "should": "should", "may": "may"}
-_JOINTS = {"because": "because", "although": "although", "if": "if", "when": "when", "after": "after", "before": "before"}
+_JOINTS = {
+    "because": "because",
+    "although": "although",
+    "if": "if",
+    "when": "when",
+    "after": "after",
+    "before": "before",
+}
 _BE = {
     "present": {"1s": "am", "3s": "is"},
     "past": {"1s": "was", "3s": "was"},
 }
-# Stressed on the last syllable or of one syllable, ending in one vowel and one consonant: the consonant doubles.
 _VOWELS = "aeiou"
-_SILENT_OR_GLIDE = ("uni", "use", "eu", "one", "u-")
+_GLIDES = ("uni", "use", "eu", "one")
+"""Written with a vowel, spoken with a consonant."""
+_FREQUENCIES = (("always",), ("often",), ("sometimes",))
+"""Adverbs that stand before the main verb."""
 
 
 def third_person(verb: str) -> str:
@@ -39,7 +61,9 @@ def plural(noun: str) -> str:
 def verb_forms(verb: str, irregular: str) -> dict[str, str]:
     """Base, third, past, participle and ing. `irregular` is "+" or "past/participle" or "past/participle/ing"."""
     base, *rest = verb.split()
-    given = [part for part in irregular.split("/") if part != "+"] if irregular.count("/") != 2 else irregular.split("/")
+    given = (
+        [part for part in irregular.split("/") if part != "+"] if irregular.count("/") != 2 else irregular.split("/")
+    )
     past, participle, ing = (given + ["+"] * 3)[:3]
     doubled = base + base[-1] if _doubles(base) else base
     regular = base + "d" if base.endswith("e") else doubled + "ed"
@@ -81,38 +105,35 @@ def comparative(adjective: str, rule: str) -> Words:
 def article(word: str) -> str:
     """The indefinite article before `word`."""
     lower = word.lower()
-    if lower.startswith(("hour", "honest")) or word in ("IBM", "8", "11", "18"):
+    if lower.startswith("honest"):
         return "an"
-    return "an" if lower[0] in _VOWELS and not lower.startswith(_SILENT_OR_GLIDE) else "a"
+    return "an" if lower[0] in _VOWELS and not lower.startswith(_GLIDES) else "a"
 
 
 def realise(sentence: Sentence) -> list[str]:
     """The words of a sentence, not yet capitalised."""
-    kind, clauses = sentence.kind, sentence.clauses
     words: list[str] = []
     if sentence.opener is not None:
         words += (*split(sentence.opener, "en"), ",")
-    if kind == "quotation":
-        return [*words, *clause(clauses[1], sentence.time_first), ":", "“", *_capitalised(clause(clauses[0])), ".", "”"]
-    if kind == "report":
-        return [*words, *clause(clauses[1], sentence.time_first), "that", *clause(clauses[0]), "."]
+    if sentence.frame is not None:
+        said = clause(sentence.clauses[0])
+        words += clause(sentence.frame)
+        return [*words, ":", "“", *_capitalised(said), ".", "”"] if sentence.quoted else [*words, "that", *said, "."]
     if sentence.relation is not None:
-        return words + _joined(sentence)
-    if kind == "exclamation":
-        adjective = split(clauses[0].predicate, "en")
-        return [*words, "how", *adjective, *_phrase(clauses[0].subject), "is", "!"]
-    if kind == "statement":
-        return [*words, *clause(clauses[0], sentence.time_first), "."]
-    return [*words, *clause(clauses[0], question=True), "?"]
+        return words + _joined(sentence, sentence.relation)
+    question = sentence.kind == "question"
+    return [*words, *clause(sentence.clauses[0], sentence.time_first, question), _MARKS[sentence.kind]]
+
+
+_MARKS = {"statement": ".", "question": "?", "exclamation": "!"}
 
 
 def _capitalised(words: list[str]) -> list[str]:
     return [words[0][0].upper() + words[0][1:], *words[1:]]
 
 
-def _joined(sentence: Sentence) -> list[str]:
+def _joined(sentence: Sentence, relation: Relation) -> list[str]:
     first, second = sentence.clauses
-    relation = sentence.relation
     if relation in ("and", "but"):
         return [*clause(first), ",", relation, *clause(second), "."]
     subordinate = [_JOINTS[relation], *clause(first)]
@@ -124,27 +145,25 @@ def _joined(sentence: Sentence) -> list[str]:
 
 def clause(meaning: Clause, time_first: bool = False, question: bool = False) -> list[str]:
     """The words of a clause, without punctuation. The gap of a relative clause is left out."""
-    if meaning.kind == "action":
+    if isinstance(meaning, Action):
         return _action(meaning, time_first, question)
-    tense = "past" if meaning.tense == "past" else "present"
-    subject = meaning.subject
-    if meaning.kind == "existence":
-        be = _be(tense, "3p" if subject.plural else "3s")
-        start = [be, "there"] if question else ["there", be]
-        return [*start, *_phrase(subject), *_place(meaning.place)]
-    be = _be(tense, agreement(subject))
-    words = [be, *_phrase(subject)] if question else [*_phrase(subject), be]
-    if meaning.kind == "property":
-        negation = ["not"] if meaning.negative else []
-        degree = split(meaning.manner, "en") if meaning.manner is not None else ()
-        return [*words, *negation, *degree, *split(meaning.predicate, "en")]
-    if meaning.kind == "comparison":
-        row = meaning.predicate.row
-        return [*words, *comparative(row["en"], row["en_comp"]), "than", *_phrase(meaning.object)]
-    if meaning.kind == "identity":
+    subject = _phrase(meaning.subject)
+    if isinstance(meaning, Exclamation):
+        return ["how", *split(meaning.adjective, "en"), *subject, _be("present", agreement(meaning.subject))]
+    tense = "past" if not isinstance(meaning, Measure) and meaning.tense == "past" else "present"
+    be = _be(tense, agreement(meaning.subject))
+    if isinstance(meaning, Existence):
+        return [*([be, "there"] if question else ["there", be]), *subject, *_place(meaning.place)]
+    words = [be, *subject] if question else [*subject, be]
+    if isinstance(meaning, Property):
+        degree = ("not",) if meaning.negative else split(meaning.degree, "en") if meaning.degree is not None else ()
+        return [*words, *degree, *split(meaning.adjective, "en")]
+    if isinstance(meaning, Comparison):
+        row = meaning.adjective.row
+        return [*words, *comparative(row["en"], row["en_comp"]), "than", *_phrase(meaning.other)]
+    if isinstance(meaning, Identity):
         return words + _phrase(meaning.object)
-    dimension = meaning.predicate.row
-    return [*words, meaning.amount.number, dimension["en_unit"], dimension["en"]]
+    return [*words, meaning.number, meaning.dimension.row["en_unit"], meaning.dimension.row["en"]]
 
 
 def _be(tense: str, person: str) -> str:
@@ -158,19 +177,19 @@ def agreement(phrase: Phrase) -> str:
     return "3p" if phrase.plural or phrase.more else "3s"
 
 
-def _action(meaning: Clause, time_first: bool, question: bool) -> list[str]:
-    row = meaning.predicate.row
-    surface = meaning.object if meaning.passive else meaning.subject
-    is_gap = meaning.gap == "subject"
-    asks_subject = surface.head.row.get("id") in ("who", "what")
-    asks_object = not asks_subject and meaning.object is not None and meaning.object.head.row.get("id") == "what"
-    inverted = question and not asks_subject
+def _action(meaning: Action, time_first: bool, question: bool) -> list[str]:
+    row = meaning.verb.row
+    theme = meaning.theme
+    asks_object = asked(meaning.object) == "what"
+    inverted = question and not asked(theme)
     finite, rest = _verb_group(
-        meaning.predicate, meaning.tense, meaning.negative, meaning.modal, meaning.passive, agreement(surface), inverted
+        meaning.verb, meaning.tense, meaning.negative, meaning.modal, meaning.passive, agreement(theme), inverted
     )
-    subject = [] if is_gap else _phrase(surface)
+    subject = [] if meaning.gap == "subject" else _phrase(theme)
     words = ["what"] if asks_object else []
     time = split(meaning.time, "en") if meaning.time is not None else ()
+    if time in _FREQUENCIES:
+        rest, time = (*time, *rest), ()
     if time_first and time:
         words += (*time, ",")
     words += (*finite, *subject, *rest) if inverted else (*subject, *finite, *rest)
@@ -178,17 +197,30 @@ def _action(meaning: Clause, time_first: bool, question: bool) -> list[str]:
         if meaning.subject is not None:
             words += ("by", *_phrase(meaning.subject, as_object=True))
     elif meaning.object is not None:
-        if row["en_prep"] != "-":
-            words.append(row["en_prep"])
-        if meaning.gap != "object" and not asks_object:
-            words += _phrase(meaning.object, as_object=True)
-    if meaning.amount is not None:
-        words += ("by", f"{meaning.amount.number}%")
+        if row["en_prep"] == "loc":
+            words += _place(meaning.object)
+        else:
+            words += () if row["en_prep"] == "-" else (row["en_prep"],)
+            words += [] if meaning.gap == "object" or asks_object else _phrase(meaning.object, as_object=True)
+    if meaning.percent:
+        words += ("by", f"{meaning.percent}%")
     if meaning.manner is not None:
         words += split(meaning.manner, "en")
+    if meaning.companion is not None:
+        words += ("together", "with", *_phrase(meaning.companion, as_object=True))
     if meaning.place is not None:
         words += _place(meaning.place)
-    return words if time_first else words + [*time]
+    if not time_first:
+        words += time
+    if meaning.purpose is not None:
+        words += _purpose(meaning.purpose)
+    return words
+
+
+def _purpose(meaning: Action) -> list[str]:
+    preposition = meaning.verb.row["en_prep"]
+    infinitive = split(meaning.verb, "en") + (() if preposition == "-" else (preposition,))
+    return ["in", "order", "to", *infinitive, *(_phrase(meaning.object, as_object=True) if meaning.object else ())]
 
 
 @lru_cache(maxsize=16384)
@@ -237,8 +269,8 @@ def _phrase(phrase: Phrase, as_object: bool = False) -> list[str]:
         return head.row["en"].split()
     if phrase.owner is not None:
         words += (*_phrase(phrase.owner), "'s")
-    if phrase.count:
-        words += (str(phrase.count),) if phrase.digits else numerals.english(phrase.count).split()
+    if phrase.cardinal:
+        words += (str(phrase.cardinal),) if phrase.digits else numerals.english(phrase.cardinal).split()
     words += _nominal(head, "" if phrase.owner is not None else phrase.determiner, phrase.plural, phrase.adjective)
     if phrase.relative is not None:
         words.append("who" if head.kind == "person" else "that")

@@ -6,10 +6,24 @@ sentence, plainly inside relative and most subordinate clauses.
 """
 
 from functools import lru_cache
+from typing import cast
 
 from tokenlab.text.builtin import numerals
 from tokenlab.text.builtin.concepts import Concept
-from tokenlab.text.builtin.meaning import Clause, Phrase, Sentence
+from tokenlab.text.builtin.meaning import (
+    Action,
+    Clause,
+    Comparison,
+    Exclamation,
+    Existence,
+    Identity,
+    Measure,
+    Phrase,
+    Property,
+    Relation,
+    Sentence,
+    asked,
+)
 
 Words = tuple[str, ...]
 
@@ -51,7 +65,13 @@ def conjugate(verb: Words, group: str, form: str) -> Words:
     past, te = "た", "て"
     if group == "s":
         body = last[:-2]
-        negative, stem, euphonic, ba, passive = body + "し", body + "し", body + "し", body + "すれ", (body + "さ", "れる")
+        negative, stem, euphonic, ba, passive = (
+            body + "し",
+            body + "し",
+            body + "し",
+            body + "すれ",
+            (body + "さ", "れる"),
+        )
     elif group == "1":
         body = last[:-1]
         negative, stem, euphonic, ba, passive = body, body, body, body + "れ", (body, "られる")
@@ -109,48 +129,43 @@ def describe(adjective: Words, group: str, form: str) -> Words:
 
 def realise(sentence: Sentence) -> list[str]:
     """The words of a sentence."""
-    kind, clauses = sentence.kind, sentence.clauses
     style = "polite " if sentence.polite else ""
     words: list[str] = []
     if sentence.opener is not None:
         words += (*split(sentence.opener, "ja"), "、")
-    if kind in ("quotation", "report"):
-        return words + _speech(sentence, style)
+    if sentence.frame is not None:
+        return words + _speech(sentence, sentence.frame, style)
     if sentence.relation is not None:
         return words + _joined(sentence, style)
-    if kind == "exclamation":
-        adjective = clauses[0].predicate
-        closing = ("だろ", "う") if not sentence.polite else ("でしょ", "う")
-        return [*words, *_phrase(clauses[0].subject), "は", "なんて", *split(adjective, "ja"), *closing, "！"]
-    words += clause(clauses[0], style, "は", sentence.time_first)
-    if kind == "statement":
+    main = sentence.clauses[0]
+    words += clause(main, style, "は", sentence.time_first)
+    if sentence.kind == "exclamation":
+        return [*words, "！"]
+    if sentence.kind == "statement":
         return [*words, "。"]
-    if not sentence.polite and _ends_in_copula(clauses[0]):
+    if not sentence.polite and _ends_in_copula(main):
         words.pop()
     return [*words, "か", "。" if sentence.polite else "？"]
 
 
-def _speech(sentence: Sentence, style: str) -> list[str]:
-    said, frame = sentence.clauses
-    words = [*_phrase(frame.subject), "は"]
-    if sentence.kind == "quotation":
+def _speech(sentence: Sentence, frame: Action, style: str) -> list[str]:
+    said = sentence.clauses[0]
+    words = [*_phrase(frame.theme), "は"]
+    if sentence.quoted:
         words += ("「", *clause(said, "polite ", "は"), "。", "」")
     else:
-        words += clause(said, "", "は" if said.kind != "action" else "が")
+        words += clause(said, "", "が" if isinstance(said, Action) else "は")
     form = style + ("past" if frame.tense == "past" else "plain")
-    return [*words, "と", *_verb(frame.predicate, form), "。"]
+    return [*words, "と", *conjugate(split(frame.verb, "ja"), frame.verb.row["ja_class"], form), "。"]
 
 
 def _joined(sentence: Sentence, style: str) -> list[str]:
     first, second = sentence.clauses
-    relation = sentence.relation
+    relation = cast(Relation, sentence.relation)
     words: list[str] = []
-    if relation == "if":
-        words += ("もし", *clause(first._replace(tense="past"), "", "が"))
-    elif relation == "after":
-        words += clause(first._replace(tense="past"), "", "が")
-    elif relation == "before":
-        words += clause(first._replace(tense="present", negative=False), "", "が")
+    if isinstance(first, Action) and relation in ("if", "after", "before"):
+        words += ["もし"] if relation == "if" else []
+        words += clause(first._replace(tense="present" if relation == "before" else "past"), "", "が")
     elif relation == "but":
         words += clause(first, style, "は")
     else:
@@ -162,36 +177,49 @@ def _joined(sentence: Sentence, style: str) -> list[str]:
 
 def _ends_in_copula(meaning: Clause) -> bool:
     """Whether the plain form ends in だ, the copula (and not in the だ of 読んだ)."""
-    if meaning.kind == "action":
+    if isinstance(meaning, Action):
         return meaning.modal == "should"
-    if meaning.tense == "past" or meaning.negative or meaning.kind == "existence":
+    if isinstance(meaning, Measure):
+        return True
+    if isinstance(meaning, Existence | Exclamation) or meaning.tense == "past":
         return False
-    return meaning.kind in ("identity", "measure") or meaning.predicate.row["ja_class"] != "i"
+    if isinstance(meaning, Identity):
+        return True
+    negative = isinstance(meaning, Property) and meaning.negative
+    return not negative and meaning.adjective.row["ja_class"] != "i"
 
 
 def clause(meaning: Clause, style: str, subject_particle: str, time_first: bool = False) -> list[str]:
     """The words of a clause, without punctuation, ending in the `style` "polite " or ""."""
-    past = "past" if meaning.tense in ("past", "perfect") else "plain"
-    if meaning.kind == "action":
+    if isinstance(meaning, Action):
         return _action(meaning, style, subject_particle, time_first)
-    if meaning.kind == "existence":
+    subject = _phrase(meaning.subject)
+    words = [*subject, subject_particle]
+    if isinstance(meaning, Measure):
+        row = meaning.dimension.row
+        return [
+            *subject,
+            "の",
+            row["ja"],
+            subject_particle,
+            *describe((meaning.number, row["ja_unit"]), "na", style + "plain"),
+        ]
+    if isinstance(meaning, Exclamation):
+        return [*words, "なんて", *split(meaning.adjective, "ja"), "でしょ" if style else "だろ", "う"]
+    past = "past" if meaning.tense == "past" else "plain"
+    if isinstance(meaning, Existence):
         animate = meaning.subject.head.kind in ("person", "animal")
-        verb = _EXISTS[animate, style + past]
-        return [*_phrase(meaning.place), "に", "は", *_phrase(meaning.subject), "が", *verb]
-    words = [*_phrase(meaning.subject), subject_particle]
-    if meaning.kind == "measure":
-        row = meaning.predicate.row
-        name = [*_phrase(meaning.subject), "の", row["ja"], subject_particle]
-        return [*name, *describe((meaning.amount.number, row["ja_unit"]), "na", style + "plain")]
-    if meaning.kind == "identity":
-        return [*words, *describe(tuple(_phrase(meaning.object)), "na", style + past)]
-    if meaning.kind == "comparison":
-        words += (*_phrase(meaning.object), "より")
-    elif meaning.manner is not None:
-        words += split(meaning.manner, "ja")
-    negative = "negative" if meaning.negative else ""
-    form = f"{negative} past" if negative and past == "past" else negative or past
-    return [*words, *describe(split(meaning.predicate, "ja"), meaning.predicate.row["ja_class"], style + form)]
+        return [*_phrase(meaning.place), "に", "は", *subject, "が", *_EXISTS[animate, style + past]]
+    if isinstance(meaning, Identity):
+        return [*words, *describe(tuple(_phrase(meaning.object._replace(determiner=""))), "na", style + past)]
+    form = past
+    if isinstance(meaning, Comparison):
+        words += (*_phrase(meaning.other), "より")
+    else:
+        words += split(meaning.degree, "ja") if meaning.degree is not None else ()
+        if meaning.negative:
+            form = "negative past" if past == "past" else "negative"
+    return [*words, *describe(split(meaning.adjective, "ja"), meaning.adjective.row["ja_class"], style + form)]
 
 
 _EXISTS = {
@@ -202,20 +230,23 @@ _EXISTS = {
 }
 
 
-def _action(meaning: Clause, style: str, subject_particle: str, time_first: bool) -> list[str]:
-    verb = meaning.predicate.row
+def _action(meaning: Action, style: str, subject_particle: str, time_first: bool) -> list[str]:
+    verb = meaning.verb.row
     words: list[str] = []
     agent = None if meaning.gap == "subject" else meaning.subject
     patient = None if meaning.gap == "object" else meaning.object
     time = () if meaning.time is None else split(meaning.time, "ja")
     if time_first:
-        words += (*time, "、")[: len(time) + 1 if time else 0]
+        words += (*time, "、") if time else ()
     leading = patient if meaning.passive else agent
     if leading is not None:
-        asked = leading.head.row.get("id") in ("who", "what")
-        words += (*_phrase(leading), "が" if asked else subject_particle)
+        words += (*_phrase(leading), "が" if asked(leading) else subject_particle)
     if not time_first:
         words += time
+    if meaning.companion is not None:
+        words += (*_phrase(meaning.companion), "と", "一緒", "に")
+    if meaning.purpose is not None:
+        words += (*clause(meaning.purpose, "", "が"), "ため", "に", "、")
     if meaning.place is not None:
         words += (*_phrase(meaning.place), "で")
     if meaning.passive and agent is not None:
@@ -224,9 +255,9 @@ def _action(meaning: Clause, style: str, subject_particle: str, time_first: bool
         words += (*_phrase(patient), *_PARTICLES[verb["ja_p"]])
     if meaning.manner is not None:
         words += split(meaning.manner, "ja")
-    if meaning.amount is not None:
-        words.append(f"{meaning.amount.number}%")
-    words += _predicate(meaning.predicate, meaning.tense, meaning.negative, meaning.modal, meaning.passive, style)
+    if meaning.percent:
+        words.append(f"{meaning.percent}%")
+    words += _predicate(meaning.verb, meaning.tense, meaning.negative, meaning.modal, meaning.passive, style)
     return words
 
 
@@ -241,12 +272,12 @@ def _predicate(verb: Concept, tense: str, negative: bool, modal: str, passive: b
     no = "negative" if negative else ""
     if modal:
         return _modal(dictionary, group, modal, no, style)
-    if tense == "progressive" or ("s" in verb.row["flags"] and tense == "present" and not negative):
-        return (*conjugate(dictionary, group, "te"), *conjugate(("いる",), "1", style + (no or "plain")))
+    form = ("negative past" if negative else "past") if tense == "past" else no or "plain"
+    if tense == "progressive" or ("s" in verb.row["flags"] and tense != "future"):
+        return (*conjugate(dictionary, group, "te"), *conjugate(("いる",), "1", style + form))
     if tense == "perfect":
         existing = conjugate(("ある",), "5", style + "plain") if not negative else _NO_SUCH[style]
         return (*conjugate(dictionary, group, "past"), "こと", "が", *existing)
-    form = ("negative past" if negative else "past") if tense == "past" else no or "plain"
     return conjugate(dictionary, group, style + form)
 
 
@@ -268,10 +299,6 @@ def _modal(dictionary: Words, group: str, modal: str, no: str, style: str) -> Wo
     return (*conjugate(dictionary, group, "te"), "も", "いい", *(("です",) if polite else ()))
 
 
-def _verb(verb: Concept, form: str) -> Words:
-    return conjugate(split(verb, "ja"), verb.row["ja_class"], form)
-
-
 def _phrase(phrase: Phrase) -> list[str]:
     """A noun phrase: relative clause, owner, determiner, number and counter, adjective, noun."""
     words: list[str] = []
@@ -279,12 +306,12 @@ def _phrase(phrase: Phrase) -> list[str]:
         words += clause(phrase.relative, "", "が")
     if phrase.owner is not None:
         words += (*_phrase(phrase.owner), "の")
-    if phrase.count:
+    if phrase.cardinal:
         words += _count(phrase)
     if phrase.head.kind == "name":
         words += phrase.head.row["ja"].split()
     else:
-        words += _nominal(phrase.head, phrase.determiner, phrase.plural and not phrase.count, phrase.adjective)
+        words += _nominal(phrase.head, phrase.determiner, phrase.plural and not phrase.cardinal, phrase.adjective)
     for index, other in enumerate(phrase.more):
         words.append("と" if index == len(phrase.more) - 1 else "、")
         words += _phrase(other)
@@ -293,9 +320,9 @@ def _phrase(phrase: Phrase) -> list[str]:
 
 def _count(phrase: Phrase) -> Words:
     counter = phrase.head.row["ctr"]
-    number = str(phrase.count) if phrase.digits else numerals.japanese(phrase.count)
+    number = str(phrase.cardinal) if phrase.digits else numerals.japanese(phrase.cardinal)
     # The native counter つ ends at nine.
-    return (number, "の") if counter == "つ" and phrase.count > 9 else (number, counter, "の")
+    return (number, "の") if counter == "つ" and phrase.cardinal > 9 else (number, counter, "の")
 
 
 @lru_cache(maxsize=32768)
@@ -304,10 +331,10 @@ def _nominal(head: Concept, determiner: str, plural: bool, adjective: Concept | 
     if determiner in ("this", "that"):
         words.append("この" if determiner == "this" else "その")
     elif determiner == "every":
-        words += ("それぞれ", "の")
+        words += ("全て", "の")
     elif determiner in _POSSESSIVE:
         words += _POSSESSIVE[determiner]
-    elif determiner == "a" and head.kind == "person":
+    elif determiner == "a" and head.kind == "person" and adjective is None:
         words.append("ある")
     if adjective is not None:
         words += split(adjective, "ja")

@@ -10,11 +10,29 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from tokenlab.text.builtin.concepts import TOPICS, Concept, Lexicon, zipf_mandelbrot
-from tokenlab.text.builtin.meaning import Amount, Clause, Phrase, Relation, Sentence, Tense
+from tokenlab.text.builtin.meaning import (
+    Action,
+    Clause,
+    Comparison,
+    Exclamation,
+    Existence,
+    Identity,
+    Measure,
+    Phrase,
+    Property,
+    Relation,
+    Sentence,
+    Tense,
+)
+from tokenlab.text.builtin.names import compose_name
 
 _TOPIC_WEIGHTS = tuple(accumulate(zipf_mandelbrot(rank) for rank in range(len(TOPICS))))
 _RELATIONS: tuple[Relation, ...] = ("because", "although", "if", "when", "after", "before", "and", "and", "but", "but")
-_TENSES: tuple[Tense, ...] = ("past",) * 9 + ("present",) * 4 + ("future",) * 3 + ("progressive",) * 3 + ("perfect",) * 2
+_CONDITIONED: dict[str, tuple[Tense, Tense]] = {"if": ("present", "future"), "when": ("past", "past")}
+"""Tenses of the subordinate and the main clause."""
+_TENSES: tuple[Tense, ...] = (
+    ("past",) * 9 + ("present",) * 4 + ("future",) * 3 + ("progressive",) * 3 + ("perfect",) * 2
+)
 _MODALS = ("can", "can", "must", "want", "want", "should", "may")
 _PRONOUNS = ("he", "she", "I", "we", "they", "you")
 _COUNTED = "thing,person,animal,text,vehicle,device,plant"
@@ -39,7 +57,8 @@ class Paragraph:
         self.uniform = source.random
         self.topic = TOPICS[bisect_right(_TOPIC_WEIGHTS, self.uniform() * _TOPIC_WEIGHTS[-1])]
         self.polite = self.uniform() < 0.6
-        self.cast = (self._name(), self._name())
+        self.mentioned: dict[str, Concept] = {}
+        self.cast = (compose_name(self.lexicon, self.uniform), compose_name(self.lexicon, self.uniform))
 
     def sentences(self) -> Iterator[Sentence]:
         """The 3 to 9 sentences of the paragraph."""
@@ -47,41 +66,44 @@ class Paragraph:
             yield self._sentence()
 
     def _sentence(self) -> Sentence:
-        u = self.uniform()
+        u, polite = self.uniform(), self.polite
         time_first = self.uniform() < 0.55
         opener = self._role("opener") if self.uniform() < 0.1 else None
-        if u < 0.55:
-            clause = self._clause()
-            return Sentence("statement", (clause,), opener=opener, time_first=time_first, polite=self.polite)
-        if u < 0.80:
+        if u < 0.40:
+            return Sentence("statement", (self._clause(),), opener=opener, time_first=time_first, polite=polite)
+        if u < 0.77:
             return self._compound_sentence()
         if u < 0.88:
             tense: Tense = "past" if self.uniform() < 0.8 else "present"
-            speech = self.lexicon.speech_verbs(self.topic).draw(self.uniform())
-            speaker = self._core(speech.row["subj"])
-            kind = "quotation" if self.uniform() < 0.4 else "report"
-            frame = Clause("action", speaker, speech, tense=tense)
-            return Sentence(kind, (self._clause(), frame), time_first=time_first, polite=self.polite)
+            verb = self.lexicon.speech_verbs(self.topic).draw(self.uniform())
+            frame = Action(verb, self._core(verb.row["subj"]), tense=tense)
+            quoted = self.uniform() < 0.4
+            return Sentence("statement", (self._clause(),), frame=frame, quoted=quoted, polite=polite)
         if u < 0.93:
-            return Sentence("question", (self._clause(),), time_first=False, polite=self.polite)
+            return Sentence("question", (self._clause(),), polite=polite)
         if u < 0.97:
-            return Sentence("wh", (self._wh_clause(),), polite=self.polite)
-        return Sentence("exclamation", (self._exclamation(),), polite=self.polite)
+            return Sentence("question", (self._wh_clause(),), polite=polite)
+        return Sentence("exclamation", (self._exclamation(),), polite=polite)
 
     def _compound_sentence(self) -> Sentence:
         relation = _RELATIONS[int(self.uniform() * len(_RELATIONS))]
         if relation in ("after", "before"):
-            tense: Tense = "past" if self.uniform() < 0.7 else "future"
-            clauses = (self._action(tense, short=True), self._action(tense))
+            first, second = self._event("past"), self._event("past")
         elif relation in ("if", "when"):
-            tense = "future" if relation == "if" else "past"
-            clauses = (self._action("present" if relation == "if" else "past", short=True), self._action(tense))
+            subordinate, main = _CONDITIONED[relation]
+            first, second = self._event(subordinate), self._event(main)
         else:
             tense = self._tense()
             clauses = (self._clause(tense, short=True), self._clause(tense, short=True))
-        return Sentence(
-            "statement", clauses, relation, main_first=self.uniform() < 0.4, time_first=False, polite=self.polite
-        )
+            return Sentence("statement", clauses, relation, main_first=self.uniform() < 0.4, polite=self.polite)
+        if first.subject and second.subject and first.subject.head is second.subject.head and not second.passive:
+            second = second._replace(subject=self._pronoun_for(second.subject))
+        return Sentence("statement", (first, second), relation, main_first=self.uniform() < 0.4, polite=self.polite)
+
+    def _pronoun_for(self, phrase: Phrase) -> Phrase:
+        """He or she for a person with a name, else the phrase."""
+        gender = phrase.head.row.get("gender") if phrase.head.kind == "name" else None
+        return Phrase(self.lexicon.pronouns["he" if gender == "m" else "she"]) if gender else phrase
 
     def _tense(self) -> Tense:
         return _TENSES[int(self.uniform() * len(_TENSES))]
@@ -101,10 +123,14 @@ class Paragraph:
         if u < 0.97:
             place = self._place()
             thing = self._counted(self._noun(_COUNTED))
-            return Clause("existence", thing, place=place, tense=simple)
-        return self._measure(simple)
+            return Existence(thing, place, simple)
+        return self._measure()
 
-    def _action(self, tense: Tense, short: bool = False) -> Clause:
+    def _event(self, tense: Tense) -> Action:
+        """An action placed in time by the other clause of its sentence."""
+        return self._action(tense)._replace(time=None, modal="", purpose=None, negative=False)
+
+    def _action(self, tense: Tense, short: bool = False) -> Action:
         verb = self.lexicon.verbs_for("subj", "*", self.topic).draw(self.uniform())
         row = verb.row
         flags = row["flags"]
@@ -131,26 +157,42 @@ class Paragraph:
             and self.uniform() < 0.18
         )
         settled = not negative and not modal and not passive
-        bare = set("ml") & set(flags)
-        return Clause(
-            "action",
-            None if passive and self.uniform() < 0.4 else subject,
+        willed = settled and "s" not in flags and subject.head.kind in _ANIMATE
+        bare = set("mls") & set(flags)
+        return Action(
             verb,
+            None if passive and self.uniform() < 0.4 else subject,
             object_,
-            place=self._place() if not bare and not short and self.uniform() < 0.22 else None,
-            time=self._time(tense) if self.uniform() < (0.2 if short else 0.45) else None,
-            manner=self._role("manner") if settled and subject.head.kind in _ANIMATE and self.uniform() < 0.12 else None,
+            place=self._place() if not bare and self.uniform() < (0.2 if short else 0.35) else None,
+            time=self._time(tense) if self.uniform() < (0.3 if short else 0.5) else None,
+            companion=self._companion() if willed and self.uniform() < 0.14 else None,
+            purpose=self._purpose() if willed and not short and self.uniform() < 0.13 else None,
+            manner=self._role("manner") if willed and self.uniform() < 0.14 else None,
             tense=tense,
             negative=negative,
             passive=passive,
             disposal=settled and row["zh_ba"] != "-" and tense == "past" and _is_definite(object_),
             modal=modal,
-            amount=self._percentage() if "c" in flags else None,
+            percent=self._percentage() if "c" in flags else "",
         )
 
-    def _percentage(self) -> Amount:
+    def _companion(self) -> Phrase:
+        if self.uniform() < 0.5:
+            return Phrase(compose_name(self.lexicon, self.uniform))
+        noun = self.lexicon.nouns_of("person", self.topic).draw(self.uniform())
+        return Phrase(noun, _PRONOUNS[int(self.uniform() * len(_PRONOUNS))])
+
+    def _purpose(self) -> Action:
+        """Something that people can set out to do, with a direct object."""
+        verb = self.lexicon.verbs_for("subj", "person", self.topic).draw(self.uniform())
+        while verb.row["obj"] == "-" or verb.row["zh_pre"] != "-" or set("sm") & set(verb.row["flags"]):
+            verb = self.lexicon.verbs_for("subj", "person", self.topic).draw(self.uniform())
+        object_ = self._determined(self._noun(verb.row["obj"]))
+        return Action(verb, None, object_)
+
+    def _percentage(self) -> str:
         whole, tenths = int(self.uniform() ** 2 * 40) + 1, int(self.uniform() * 10)
-        return Amount(f"{whole}.{tenths}" if tenths else f"{whole}", percent=True)
+        return f"{whole}.{tenths}" if tenths else f"{whole}"
 
     def _property(self, tense: Tense) -> Clause:
         subject = self._phrase(_DESCRIBED, short=True)
@@ -160,56 +202,64 @@ class Paragraph:
         gradable = adjective.row["de_comp"] != "-"
         negative = gradable and self.uniform() < 0.15
         degree = self._role("degree") if gradable and not negative and self.uniform() < 0.7 else None
-        return Clause("property", subject, adjective, manner=degree, tense=tense, negative=negative)
+        return Property(subject, adjective, degree, tense, negative)
 
     def _comparison(self, tense: Tense) -> Clause:
         subject = self._phrase(_DESCRIBED, short=True)
         adjective = self._adjective(subject.head)
         if adjective is None or adjective.row["de_comp"] == "-":
             return self._property(tense)
-        kind = "person" if subject.head.kind in _ANIMATE else subject.head.kind
-        return Clause("comparison", subject, adjective, Phrase(self._noun(kind), "this"), tense=tense)
+        other = self._noun("person" if subject.head.kind in _ANIMATE else subject.head.kind)
+        if other is subject.head:
+            return self._property(tense)
+        return Comparison(subject, adjective, Phrase(other, "this"), tense)
 
     def _identity(self, tense: Tense) -> Clause:
-        name = self.cast[int(self.uniform() * 2)] if self.uniform() < 0.7 else self._name()
-        noun = self.lexicon.nouns_of("person", self.topic).draw(self.uniform())
+        name = self.cast[int(self.uniform() * 2)] if self.uniform() < 0.7 else compose_name(self.lexicon, self.uniform)
+        people = self.lexicon.nouns_of("person", self.topic)
+        noun = people.draw(self.uniform())
+        while noun.row["fem"] == noun.row["de"]:
+            # Mothers, men and girls: not what somebody of either gender is.
+            noun = people.draw(self.uniform())
         adjective = self._adjective(noun) if self.uniform() < 0.6 else None
-        return Clause("identity", Phrase(name), object=Phrase(noun, "a", adjective=adjective), tense=tense)
+        return Identity(Phrase(name), Phrase(noun, "a", adjective=adjective), tense)
 
-    def _measure(self, tense: Tense) -> Clause:
+    def _measure(self) -> Clause:
         subject = Phrase(self._noun("place,vehicle,animal,plant,person,area"), "this")
         dimensions = self.lexicon.dimensions_for(subject.head.kind)
         dimension = dimensions.draw(self.uniform())
         low, high = int(dimension.row["low"]), int(dimension.row["high"])
         number = low + int((high - low) * self.uniform() ** 2)
-        return Clause("measure", subject, dimension, tense="present", amount=Amount(str(number)))
+        return Measure(subject, dimension, str(number))
 
     def _exclamation(self) -> Clause:
         subject = Phrase(self._noun(_DESCRIBED), "this")
         adjective = self._adjective(subject.head)
         while adjective is None or adjective.row["de_comp"] == "-":
             adjective = self._adjective(subject.head)
-        return Clause("property", subject, adjective)
+        return Exclamation(subject, adjective)
 
     def _wh_clause(self) -> Clause:
         """Who did it, or what somebody did it to: an action whose subject or direct object is asked for."""
         tense: Tense = "past" if self.uniform() < 0.6 else "present"
-        clause = self._action(tense, short=True)
-        clause = clause._replace(passive=False, disposal=False, modal="", negative=False, amount=None, manner=None)
-        row = clause.predicate.row if clause.predicate else {}
+        action = self._action(tense, short=True)
+        action = Action(action.verb, action.subject, action.object, action.place, action.time, tense=action.tense)
+        row = action.verb.row
         direct = row["de_frame"] == "acc" and row["en_prep"] == "-"
-        if direct and clause.subject and "person" not in row["obj"] and self.uniform() < 0.5:
-            return clause._replace(object=Phrase(self.lexicon.pronouns["what"]))
+        if direct and action.subject and "person" not in row["obj"] and self.uniform() < 0.5:
+            return action._replace(object=Phrase(self.lexicon.pronouns["what"]))
         kind = "who" if "person" in row["subj"] or "org" in row["subj"] else "what"
-        return clause._replace(subject=Phrase(self.lexicon.pronouns[kind]))
+        return action._replace(subject=Phrase(self.lexicon.pronouns[kind]))
 
     def _object(self, classes: str, short: bool) -> Phrase:
         phrase = self._phrase(classes, short)
-        if short or phrase.head.kind not in _ENUMERATED or self.uniform() > 0.1:
+        if short or phrase.head.kind not in _ENUMERATED or self.uniform() > 0.16:
             return phrase
         more = tuple(self._bare(self._noun(phrase.head.kind)) for _ in range(1 + int(self.uniform() * 3)))
         heads = (phrase.head, *(other.head for other in more))
-        return self._bare(phrase.head)._replace(more=more) if len({id(head) for head in heads}) == len(heads) else phrase
+        return (
+            self._bare(phrase.head)._replace(more=more) if len({id(head) for head in heads}) == len(heads) else phrase
+        )
 
     def _bare(self, noun: Concept) -> Phrase:
         return Phrase(noun, plural=noun.row["plural"] != "-" and noun.row["de_plural"] != "-")
@@ -218,14 +268,14 @@ class Paragraph:
         """A noun phrase with everything that may belong to it."""
         phrase = self._core(classes)
         head = phrase.head
-        if head.kind in ("name", "pronoun", "city", "country", "abbr") or phrase.plural and phrase.count == 0:
+        if head.kind in ("name", "pronoun", "city", "country", "abbr") or (phrase.plural and phrase.cardinal == 0):
             return phrase
         u = self.uniform()
-        if u < 0.28:
+        if u < 0.42:
             phrase = phrase._replace(adjective=self._adjective(head))
-        elif u < 0.36 and phrase.determiner == "the" and head.kind not in ("person", "area", "weather", "org"):
+        elif u < 0.52 and phrase.determiner == "the" and head.kind not in ("person", "area", "weather", "org"):
             phrase = phrase._replace(owner=self._owner())
-        if not short and self.uniform() < 0.07 and phrase.owner is None and phrase.count == 0:
+        if not short and self.uniform() < 0.14 and phrase.owner is None and phrase.cardinal == 0:
             phrase = phrase._replace(relative=self._relative(phrase))
         return phrase
 
@@ -234,7 +284,7 @@ class Paragraph:
             return Phrase(self.cast[int(self.uniform() * 2)])
         return Phrase(self.lexicon.nouns_of("person,org", self.topic).draw(self.uniform()), "the")
 
-    def _relative(self, phrase: Phrase) -> Clause | None:
+    def _relative(self, phrase: Phrase) -> Action | None:
         """A clause in which `phrase` is the subject or the object."""
         kind = phrase.head.kind
         tense: Tense = "past" if self.uniform() < 0.7 else "present"
@@ -245,13 +295,13 @@ class Paragraph:
             if "c" in verb.row["flags"]:
                 return None
             object_ = None if verb.row["obj"] == "-" else self._core(verb.row["obj"])
-            return Clause("action", phrase, verb, object_, tense=tense, gap="subject")
+            return Action(verb, phrase, object_, tense=tense, gap="subject")
         if not as_object.items:
             return None
         verb = as_object.draw(self.uniform())
         if verb.row["de_frame"] not in ("acc", "dat") or verb.row["zh_pre"] != "-":
             return None
-        return Clause("action", self._core(verb.row["subj"]), verb, phrase, tense=tense, gap="object")
+        return Action(verb, self._core(verb.row["subj"]), phrase, tense=tense, gap="object")
 
     def _core(self, classes: str) -> Phrase:
         """A noun phrase without adjectives and clauses: a name, a pronoun, or a noun with its determiner."""
@@ -262,7 +312,7 @@ class Paragraph:
             if u < 0.3:
                 return Phrase(self.lexicon.pronouns[_PRONOUNS[int(self.uniform() ** 1.5 * len(_PRONOUNS))]])
             if u < 0.34:
-                return Phrase(self._name())
+                return Phrase(compose_name(self.lexicon, self.uniform))
         elif classes.startswith("org") and u < 0.06:
             return Phrase(self._role("abbr"))
         geography = "city" if "city" in classes else "country" if "country" in classes else ""
@@ -273,6 +323,8 @@ class Paragraph:
 
     def _determined(self, noun: Concept) -> Phrase:
         """A common noun with a determiner or a number that it can have."""
+        if noun.kind == "field" or (noun.kind == "illness" and noun.row["plural"] == "-"):
+            return Phrase(noun)
         u = self.uniform()
         if u < 0.07:
             return Phrase(noun, "this" if u < 0.05 else "that")
@@ -295,17 +347,23 @@ class Paragraph:
             return Phrase(noun)
         u = self.uniform()
         if u < 0.75:
-            return Phrase(noun, plural=True, count=2 + int(self.uniform() ** 2 * 9))
+            return Phrase(noun, plural=True, cardinal=2 + int(self.uniform() ** 2 * 9))
         count = 13 + int(self.uniform() ** 4 * 4000)
-        return Phrase(noun, plural=True, count=count, digits=self.uniform() < 0.6)
+        return Phrase(noun, plural=True, cardinal=count, digits=self.uniform() < 0.6)
 
     def _noun(self, classes: str) -> Concept:
-        if self.uniform() < 0.12:
-            heads = self.lexicon.compound_heads(classes, self.topic)
-            if heads.items:
-                head = heads.draw(self.uniform())
-                return self.lexicon.compound(self.lexicon.modifiers(head, self.topic).draw(self.uniform()), head)
-        return self.lexicon.nouns_of(classes, self.topic).draw(self.uniform())
+        """A common noun: the last one of its classes again, a compound, or any."""
+        u = self.uniform()
+        if u < 0.15 and classes in self.mentioned:
+            return self.mentioned[classes]
+        heads = self.lexicon.compound_heads(classes, self.topic) if u > 0.88 else None
+        if heads is not None and heads.items:
+            head = heads.draw(self.uniform())
+            noun = self.lexicon.compound(self.lexicon.modifiers(head, self.topic).draw(self.uniform()), head)
+        else:
+            noun = self.lexicon.nouns_of(classes, self.topic).draw(self.uniform())
+        self.mentioned[classes] = noun
+        return noun
 
     def _adjective(self, noun: Concept) -> Concept | None:
         kind = "person" if noun.kind in _ANIMATE else noun.kind
@@ -327,28 +385,6 @@ class Paragraph:
     def _role(self, role: str) -> Concept:
         return self.lexicon.roles[role].draw(self.uniform())
 
-    def _name(self) -> Concept:
-        """A person: a surname and a given name, composed from parts, so that there is always another one."""
-        gender = "m" if self.uniform() < 0.5 else "f"
-        u = self.uniform()
-        if u < 0.45:
-            surname = self._role("cn_surname").row
-            given = [self._role(f"cn_given_{gender}").row for _ in range(1 + int(self.uniform() * 1.7))]
-            latin = "".join(part["latin"] for part in given).capitalize()
-            forms = {key: surname[key] + "".join(part[key] for part in given) for key in ("zh", "ja")}
-            forms["en"] = forms["de"] = f"{surname['latin']} {latin}"
-        elif u < 0.65:
-            surname, first = self._role("jp_surname").row, self._role(f"jp_given_{gender}").row
-            forms = {"zh": surname["zh"] + first["zh"], "ja": f"{surname['ja']} {first['ja']}"}
-            forms["en"] = forms["de"] = f"{first['latin']} {surname['latin']}"
-        else:
-            first = self._role(f"eu_given_{gender}").row
-            start, end = self._role("eu_start").row, self._role("eu_end").row
-            forms = {key: f"{first[key]}·{start[key]}{end[key]}" for key in ("zh", "ja")}
-            forms["ja"] = forms["ja"].replace("·", "・")
-            forms["en"] = forms["de"] = f"{first['latin']} {start['latin']}{end['latin']}"
-        return Concept("name", "any", {**forms, "gender": gender})
-
 
 def _is_definite(phrase: Phrase | None) -> bool:
-    return phrase is not None and phrase.determiner not in ("", "a", "every") and phrase.count == 0
+    return phrase is not None and phrase.determiner not in ("", "a", "every") and phrase.cardinal == 0
