@@ -6,18 +6,18 @@ tables (`concepts`). The text is grammatical and its statistics are those of lan
 paragraphs with topics, an open vocabulary of names, numbers and compounds), but it is generated: say so in tables.
 """
 
-from collections.abc import Callable, Iterator
-from importlib import import_module
+from collections.abc import Iterator
 from itertools import accumulate, islice
 
 from tokenlab.errors import ParameterError
+from tokenlab.text.builtin import chinese, english, german, japanese
 from tokenlab.text.builtin.concepts import load_lexicon
 from tokenlab.text.builtin.meaning import Sentence
 from tokenlab.text.builtin.sampler import meanings
 from tokenlab.text.documents import Document
 
-_MODULES = {"zh": "chinese", "ja": "japanese", "en": "english", "de": "german"}
-LANGUAGES = tuple(_MODULES)
+_REALISERS = {"zh": chinese.realise, "ja": japanese.realise, "en": english.realise, "de": german.realise}
+LANGUAGES = tuple(_REALISERS)
 """The languages that can be generated."""
 
 _SPACED = ("en", "de")
@@ -42,23 +42,23 @@ def generate(language: str, *, sentences: int, seed: int) -> Iterator[Document]:
     Raises:
         ParameterError: an unknown language, or a negative number of sentences.
     """
-    if language not in _MODULES:
+    if language not in _REALISERS:
         raise ParameterError(f"language {language!r} is not built in: take one of {', '.join(LANGUAGES)}")
     if sentences < 0:
         raise ParameterError(f"sentences is {sentences}: take 0 or more")
-    realise = import_module(f"{__name__}.{_MODULES[language]}").realise
-    return _documents(language, realise, sentences, seed)
+    return (
+        express(sentence, language, f"{seed}-{index}")
+        for index, sentence in enumerate(islice(meanings(load_lexicon(), seed), sentences))
+    )
 
 
-def _documents(
-    language: str, realise: Callable[[Sentence], list[str]], sentences: int, seed: int
-) -> Iterator[Document]:
-    for index, meaning in enumerate(islice(meanings(load_lexicon(), seed), sentences)):
-        pieces = realise(meaning)
-        if language in _SPACED:
-            pieces = _spaced(pieces, _OPENING_QUOTE[language], _CLOSING_QUOTE[language])
-        *ends, _ = accumulate(map(len, pieces))
-        yield Document(f"{seed}-{index}", "".join(pieces), tuple(ends))
+def express(sentence: Sentence, language: str, id: str) -> Document:
+    """One meaning in one of `LANGUAGES`, as a document with gold boundaries."""
+    pieces = _REALISERS[language](sentence)
+    if language in _SPACED:
+        pieces = _spaced(pieces, _OPENING_QUOTE[language], _CLOSING_QUOTE[language])
+    *ends, _ = accumulate(map(len, pieces))
+    return Document(id, "".join(pieces), tuple(ends))
 
 
 def _spaced(words: list[str], opening: str, closing: str) -> list[str]:

@@ -109,17 +109,19 @@ def _action(meaning: Action, time_first: bool) -> list[str]:
         words += _all(meaning.object if meaning.passive else meaning.subject)
     if meaning.purpose is not None:
         words = ["为了", *clause(meaning.purpose), "，", *words]
-    if meaning.companion is not None:
-        words += ("跟", *_phrase(meaning.companion), "一起")
     before, group = _verb_group(
         meaning.verb, meaning.tense, meaning.negative, meaning.modal, meaning.passive, meaning.disposal
     )
-    # Before a place, 正在 would say 在 twice.
-    words += before if meaning.place is None or before != ("正在",) else ("正",)
-    if meaning.manner is not None:
-        words += split(meaning.manner, "zh")
+    if meaning.gap == "object" and group[-1] == "了":
+        group = group[:-1]
+    # Right before a place, 正在 would say 在 twice.
+    words += ("正",) if before == ("正在",) and meaning.place and not meaning.companion else before
+    if meaning.companion is not None:
+        words += ("跟", *_phrase(meaning.companion), "一起")
     if meaning.place is not None:
         words += ("在", *_place(meaning.place))
+    if meaning.manner is not None:
+        words += split(meaning.manner, "zh")
     if meaning.passive:
         return [*words, "被", *agent, *group]
     if meaning.disposal and meaning.gap != "object":

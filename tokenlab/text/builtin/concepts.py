@@ -72,8 +72,11 @@ class Ranked(NamedTuple):
 
 
 def zipf_mandelbrot(rank: int) -> float:
-    """Weight of the concept at `rank` (from 0) of its class, not normalised (Mandelbrot 1953)."""
-    return float((rank + 2.7) ** -1.15)
+    """Weight of the concept at `rank` (from 0) of its class, not normalised (Mandelbrot 1953).
+
+    Rounded, because the last bit of a power differs between platforms and the corpora must not.
+    """
+    return round((rank + 2.7) ** -1.15, 6)
 
 
 def parse_table(name: str, text: str, key: tuple[str, ...]) -> list[dict[str, str]]:

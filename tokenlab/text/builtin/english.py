@@ -54,7 +54,9 @@ def third_person(verb: str) -> str:
 
 
 def plural(noun: str) -> str:
-    """Regular plural of the last word."""
+    """Regular plural of the last word; words in -o, irregular if they take -es, only add -s."""
+    if noun.endswith("o"):
+        return noun + "s"
     return third_person(noun) if " " not in noun else " ".join((*noun.split()[:-1], third_person(noun.split()[-1])))
 
 

@@ -67,6 +67,8 @@ def noun_form(row: Mapping[str, str], case: str, plural: bool) -> str:
 def _genitive_ending(noun: str) -> str:
     if noun.endswith(("ismus", "ennis", "Bambus")):
         return ""
+    if noun[-1] in "aeiouéy" or noun.endswith(("Park", "Chip")):
+        return "s"
     if noun.endswith(("nis", "bus", "Bus")):
         return "ses"
     one_syllable = len(re.findall("[aeiouyäöü]+", noun.lower())) == 1

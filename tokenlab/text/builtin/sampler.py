@@ -128,9 +128,9 @@ class Paragraph:
 
     def _event(self, tense: Tense) -> Action:
         """An action placed in time by the other clause of its sentence."""
-        return self._action(tense)._replace(time=None, modal="", purpose=None, negative=False)
+        return self._action(tense, event=True)._replace(time=None, purpose=None)
 
-    def _action(self, tense: Tense, short: bool = False) -> Action:
+    def _action(self, tense: Tense, short: bool = False, event: bool = False) -> Action:
         verb = self.lexicon.verbs_for("subj", "*", self.topic).draw(self.uniform())
         row = verb.row
         flags = row["flags"]
@@ -138,9 +138,9 @@ class Paragraph:
             tense = "past"
         if tense == "progressive" and set("smlc") & set(flags):
             tense = "present"
-        negative = "c" not in flags and self.uniform() < 0.1
+        negative = not event and "c" not in flags and self.uniform() < 0.1
         modal = ""
-        if tense in ("present", "future") and row["subj"].startswith("person") and self.uniform() < 0.3:
+        if not event and tense in ("present", "future") and row["subj"].startswith("person") and self.uniform() < 0.3:
             modal, tense = _MODALS[int(self.uniform() * len(_MODALS))], "present"
             negative = negative and modal in ("can", "want")
         subject = self._phrase(row["subj"], short)
@@ -310,7 +310,7 @@ class Paragraph:
             if u < 0.2:
                 return Phrase(self.cast[0 if u < 0.12 else 1])
             if u < 0.3:
-                return Phrase(self.lexicon.pronouns[_PRONOUNS[int(self.uniform() ** 1.5 * len(_PRONOUNS))]])
+                return Phrase(self.lexicon.pronouns[_PRONOUNS[int(self.uniform() ** 2 * len(_PRONOUNS))]])
             if u < 0.34:
                 return Phrase(compose_name(self.lexicon, self.uniform))
         elif classes.startswith("org") and u < 0.06:
