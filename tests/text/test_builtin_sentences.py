@@ -300,6 +300,27 @@ HAND_CHECKED = {
             "Der Nachbar besuchte ihn gestern.",
         ),
     ),
+    "how often": (
+        Sentence("statement", (Action(concept("read"), the("child"), the("letter"), time=concept("often")),)),
+        (
+            "孩子常常读信。",
+            "子供はよく手紙を読みます。",
+            "The child often reads the letter.",
+            "Das Kind liest oft den Brief.",
+        ),
+    ),
+    "negated future": (
+        Sentence(
+            "statement",
+            (Action(concept("help"), Phrase(load_lexicon().pronouns["they"]), ANNA, tense="future", negative=True),),
+        ),
+        (
+            "他们不会帮助安娜·林登贝格。",
+            "彼らはアンナを助けません。",
+            "They will not help Anna Hoff.",
+            "Sie werden Anna Hoff nicht helfen.",
+        ),
+    ),
     "enumeration": (
         Sentence(
             "statement",

@@ -147,8 +147,10 @@ def _verb_group(
     if modal:
         return ((("不",) if negative else ()) + _MODALS[modal], words)
     stative = "s" in row["flags"]
+    if negative and tense == "future":
+        return ("不", "会"), words
     if negative:
-        return (("不",) if stative or tense in ("present", "progressive", "future") else ("没有",)), (
+        return (("不",) if stative or tense in ("present", "progressive") else ("没有",)), (
             (words[0], "过", *words[1:]) if tense == "perfect" else words
         )
     if tense == "future":

@@ -37,8 +37,6 @@ _BE = {
 _VOWELS = "aeiou"
 _GLIDES = ("uni", "use", "eu", "one")
 """Written with a vowel, spoken with a consonant."""
-_FREQUENCIES = (("always",), ("often",), ("sometimes",))
-"""Adverbs that stand before the main verb."""
 
 
 def third_person(verb: str) -> str:
@@ -190,8 +188,9 @@ def _action(meaning: Action, time_first: bool, question: bool) -> list[str]:
     subject = [] if meaning.gap == "subject" else _phrase(theme)
     words = ["what"] if asks_object else []
     time = split(meaning.time, "en") if meaning.time is not None else ()
-    if time in _FREQUENCIES:
-        rest, time = (*time, *rest), ()
+    if meaning.time is not None and meaning.time.kind == "frequency":
+        negation, verb = (rest[:1], rest[1:]) if rest[0] == "not" else ((), rest)
+        rest, time = (*negation, *time, *verb), ()
     if time_first and time:
         words += (*time, ",")
     words += (*finite, *subject, *rest) if inverted else (*subject, *finite, *rest)

@@ -156,11 +156,16 @@ def fields(meaning: Clause) -> Fields:
 
 def _identity(meaning: Identity) -> list[str]:
     """What somebody is, in the feminine form of a woman."""
-    noun = meaning.object.head
-    row = noun.row
-    if meaning.subject.head.row["gender"] == "f" and row["fem"] != "-":
-        row = {**row, "de": row["fem"], "gender": "f"}
-    return [*_nominal(Concept(noun.kind, noun.topic, row), "a", False, meaning.object.adjective, "nom")]
+    noun, adjective = meaning.object.head, meaning.object.adjective
+    if meaning.subject.head.row["gender"] == "f":
+        noun = _feminine(noun)
+    return [*_nominal(noun, "a", False, adjective, "nom")]
+
+
+@lru_cache(maxsize=1024)
+def _feminine(noun: Concept) -> Concept:
+    feminine = noun.row["fem"]
+    return noun if feminine == "-" else Concept(noun.kind, noun.topic, {**noun.row, "de": feminine, "gender": "f"})
 
 
 def agreement(phrase: Phrase) -> str:

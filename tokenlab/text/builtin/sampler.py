@@ -70,15 +70,21 @@ class Paragraph:
         time_first = self.uniform() < 0.55
         opener = self._role("opener") if self.uniform() < 0.1 else None
         if u < 0.40:
-            return Sentence("statement", (self._clause(),), opener=opener, time_first=time_first, polite=polite)
+            clause = self._clause()
+            # How often does not come first: always is no setting.
+            if isinstance(clause, Action) and clause.time is not None and clause.time.kind == "frequency":
+                time_first = False
+            return Sentence("statement", (clause,), opener=opener, time_first=time_first, polite=polite)
         if u < 0.77:
             return self._compound_sentence()
         if u < 0.88:
             tense: Tense = "past" if self.uniform() < 0.8 else "present"
             verb = self.lexicon.speech_verbs(self.topic).draw(self.uniform())
             frame = Action(verb, self._core(verb.row["subj"]), tense=tense)
-            quoted = self.uniform() < 0.4
-            return Sentence("statement", (self._clause(),), frame=frame, quoted=quoted, polite=polite)
+            said = self._clause()
+            if isinstance(said, Action) and said.subject and said.subject.head is frame.theme.head and not said.passive:
+                said = said._replace(subject=self._pronoun_for(said.subject))
+            return Sentence("statement", (said,), frame=frame, quoted=self.uniform() < 0.4, polite=polite)
         if u < 0.93:
             return Sentence("question", (self._clause(),), polite=polite)
         if u < 0.97:
@@ -378,8 +384,10 @@ class Paragraph:
     def _time(self, tense: Tense) -> Concept | None:
         if tense == "past":
             return self._role("date" if self.uniform() < 0.35 else "past")
-        if tense in ("present", "future"):
-            return self._role(tense)
+        if tense == "present":
+            return self._role("frequency" if self.uniform() < 0.2 else "present")
+        if tense == "future":
+            return self._role("future")
         return None
 
     def _role(self, role: str) -> Concept:
