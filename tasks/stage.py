@@ -88,6 +88,11 @@ def _read_parameters(path: str) -> dict[str, Any]:
     return sections
 
 
+def read_json(path: Path) -> Any:
+    """Read JSON that another stage wrote."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write JSON that is the same for the same value."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n")

@@ -8,11 +8,28 @@ import regex
 
 def utility_table(statistics, options):
     """{ngram: utility} by the definitions of the options, from the columns of the statistics."""
+    columns = {}
+    for n in range(1, statistics.options.n_max + 1):
+        for points, row in zip(statistics.code_points(n), range(*statistics.rows(n).indices(10**9)), strict=True):
+            columns["".join(map(chr, points))] = row
+    left, right = statistics.left_entropy, statistics.right_entropy
+    counts = [int(statistics.count[row]) for ngram, row in columns.items() if len(ngram) == 1]
+    at_start = -sum(f / sum(counts) * math.log(f / sum(counts)) for f in counts)
+
+    def variation(ngram):
+        before = (left[columns[ngram[1:]]], right[columns[ngram[:-1]]]) if len(ngram) > 1 else (at_start, at_start)
+        return min(left[columns[ngram]] - before[0], right[columns[ngram]] - before[1])
+
     table = {}
     for n in range(1, statistics.options.n_max + 1):
         for points, row in zip(statistics.code_points(n), range(*statistics.rows(n).indices(10**9)), strict=True):
             context = min(statistics.left_entropy[row], statistics.right_entropy[row])
+            ngram = "".join(map(chr, points))
             weighted = context if options.entropy_only else options.weight * context
+            if options.variation:
+                weighted += options.variation * variation(ngram)
+                if n > 2 and statistics.count[row] == 1:
+                    continue
             if n > 1:
                 value = weighted if options.entropy_only else statistics.min_pmi[row] + weighted
             elif options.single_character == "literal":
@@ -25,7 +42,7 @@ def utility_table(statistics, options):
                 value = math.log(statistics.tokens / statistics.count[row])
             else:
                 value = options.single_character
-            table["".join(map(chr, points))] = value
+            table[ngram] = value
     return table
 
 

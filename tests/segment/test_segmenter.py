@@ -23,6 +23,7 @@ option_sets = st.builds(
     decoder=st.sampled_from(["viterbi", "greedy"]),
     isolate=st.sampled_from(["script", "punctuation", "none"]),
     tie=st.sampled_from(["short", "long"]),
+    variation=st.sampled_from([0.0, 0.5, 2.0]),
 ) | st.builds(
     SegmentOptions,
     single_character=st.just("fallback"),
@@ -78,6 +79,16 @@ def test_utilities_agree_with_their_definition():
         np.testing.assert_allclose(utilities(statistics, options), list(table.values()), rtol=0, atol=1e-12)
 
 
+def test_variation_worked_by_hand():
+    statistics = ngram_statistics(["ab", "ac", "ab"])
+    # Characters a b c with counts 3 2 1; behind a stand b b c; nothing stands behind b or c.
+    at_start = -(3 / 6 * math.log(3 / 6) + 2 / 6 * math.log(2 / 6) + 1 / 6 * math.log(1 / 6))
+    behind_a = -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3))
+    with_it, without = (utilities(statistics, SegmentOptions(weight=0.0, variation=mu)) for mu in (1.0, 0.0))
+    # On one side a, b and c have no neighbour at all; b and c end what a opened.
+    assert list(with_it - without) == pytest.approx([-at_start] * 3 + [-behind_a] * 2)
+
+
 def test_self_in_bits():
     statistics = ngram_statistics(["天地"], StatisticsOptions(log_base="2"))
     assert utilities(statistics, SegmentOptions(single_character="self"))[0] == pytest.approx(math.log2(3))
@@ -114,6 +125,7 @@ def test_lone_surrogate_is_an_error():
         ({"decoder": "beam"}, "decoder"),
         ({"isolate": "han"}, "isolate"),
         ({"tie": "first"}, "tie"),
+        ({"variation": -0.5}, "variation"),
         ({"single_character": "paper"}, "single_character"),
         ({"single_character": math.inf}, "single_character"),
         ({"single_character": "fallback"}, "greedy"),

@@ -43,6 +43,14 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="utility of a lone character: lambda times its entropy (default), log(T / f), only where nothing longer "
         "begins (greedy), or a number",
     )
+    parser.add_argument(
+        "--variation",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="weight of the variation of branching entropy, which is not in the paper (default 0; 0.5 with --lambda "
+        "1.25 finds Chinese words better)",
+    )
     parser.add_argument("--decoder", choices=["viterbi", "greedy"], default="viterbi", help="default viterbi")
     parser.add_argument(
         "--isolate",
@@ -84,6 +92,7 @@ def _run(options: argparse.Namespace) -> None:
         decoder=options.decoder,
         isolate=options.isolate,
         tie=options.tie,
+        variation=options.variation,
     )
     if options.statistics_from == "-":
         raise InputError("--statistics-from: standard input cannot be read here; name a file")

@@ -8,7 +8,7 @@ Everything is pooled over the corpus, not averaged over sentences.
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from tokenlab.errors import InputError
 
@@ -49,22 +49,39 @@ class SegmentationScore:
     unknown: Counts | None
     known: Counts | None
 
+    FIGURES: ClassVar = (
+        "sentences",
+        "gold_words",
+        "predicted_words",
+        "precision",
+        "recall",
+        "f1",
+        "boundary_precision",
+        "boundary_recall",
+        "boundary_f1",
+        "oov_rate",
+        "oov_recall",
+        "iv_recall",
+    )
+
     def as_dict(self) -> dict[str, float | int | None]:
         """The figures that tables show: shares 0..1, None where undefined."""
-        return {
-            "sentences": self.sentences,
-            "gold_words": self.words.gold,
-            "predicted_words": self.words.predicted,
-            "precision": self.words.precision,
-            "recall": self.words.recall,
-            "f1": self.words.f1,
-            "boundary_precision": self.boundaries.precision,
-            "boundary_recall": self.boundaries.recall,
-            "boundary_f1": self.boundaries.f1,
-            "oov_rate": self.unknown.gold / self.words.gold if self.unknown and self.words.gold else None,
-            "oov_recall": self.unknown.recall if self.unknown else None,
-            "iv_recall": self.known.recall if self.known else None,
-        }
+        words, boundaries, unknown, known = self.words, self.boundaries, self.unknown, self.known
+        values = (
+            self.sentences,
+            words.gold,
+            words.predicted,
+            words.precision,
+            words.recall,
+            words.f1,
+            boundaries.precision,
+            boundaries.recall,
+            boundaries.f1,
+            unknown.gold / words.gold if unknown and words.gold else None,
+            unknown.recall if unknown else None,
+            known.recall if known else None,
+        )
+        return dict(zip(self.FIGURES, values, strict=True))
 
 
 def score_segmentation(

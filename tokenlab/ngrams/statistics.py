@@ -10,6 +10,7 @@ Memory: about 40 bytes a character while it runs and 36 a distinct n-gram for th
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -26,6 +27,7 @@ from tokenlab.ngrams.kernels import (
     smallest_pmi,
     sort_positions,
 )
+from tokenlab.ngrams.trie import Trie, build_trie
 
 CountTokens = Literal["ngram", "unigram", "bigram"]
 Edge = Literal["skip", "symbol"]
@@ -81,6 +83,11 @@ class NgramStatistics:
 
     def __len__(self) -> int:
         return len(self.last)
+
+    @cached_property
+    def trie(self) -> Trie:
+        """The rows, ready to be walked."""
+        return build_trie(self.last, self.parent, int(self.level[1]))
 
     def rows(self, n: int) -> slice:
         """The rows of the n-grams of length n."""

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from tokenlab.ngrams.trie import child
 from tokenlab.segment.isolation import ALONE, FREE, SPACE, WHOLE
 
 TOLERANCE = 1e-9
@@ -11,24 +12,11 @@ _TILE = 512
 
 
 @njit(cache=True, nogil=True)
-def _child(row, unit, first_child, last):
-    """The row of the n-gram of `row` and one more character, or -1."""
-    low, high = first_child[row], first_child[row + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if last[middle] < unit:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < first_child[row + 1] and last[low] == unit else -1
-
-
-@njit(cache=True, nogil=True)
-def look_up_spans(units, classes, first_child, last, utility, n_max):
+def look_up_spans(units, classes, last, first_child, utility, n_max):
     """Utility of the span of each length from each position, -inf where it is no candidate: float64[length, n_max].
 
     units: int32[length], row of the single character, -1 where the statistics never saw it; classes: int8[length];
-    first_child: int32[rows + 1]; last: int32[rows], row of the last character alone; utility: float64[rows].
+    last, first_child: as in Trie; utility: float64[rows].
 
     Length by length over a tile of positions: the look-ups of one length do not wait for each other, which a walk
     down the trie from each position would make them do (twice as fast on tables that do not fit the cache).
@@ -47,7 +35,7 @@ def look_up_spans(units, classes, first_child, last, utility, n_max):
                 row, end = rows[position - tile], position + n - 1
                 if row >= 0:
                     if end < units.size and classes[end] == FREE and units[end] >= 0:
-                        row = _child(row, units[end], first_child, last)
+                        row = child(row, units[end], last, first_child)
                     else:
                         row = -1
                     rows[position - tile] = row

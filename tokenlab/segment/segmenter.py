@@ -61,12 +61,7 @@ class Segmenter:
         self.options = options
         self._n_max = statistics.options.n_max
         self._utility = utilities(statistics, options)
-        alphabet = statistics.last[statistics.rows(1)]
-        self._unit = np.full(0x110000, -1, np.int32)
-        self._unit[alphabet] = np.arange(len(alphabet))
-        self._last = self._unit[statistics.last]
-        children = np.bincount(statistics.parent[len(alphabet) :], minlength=len(statistics))
-        self._first_child = (np.concatenate(([0], np.cumsum(children))) + len(alphabet)).astype(np.int32)
+        self._trie = statistics.trie
         self._classes = CharacterClasses(options.isolate)
 
     def segment(self, sentences: Iterable[str]) -> Iterator[Segmentation]:
@@ -98,8 +93,9 @@ class Segmenter:
             raise InputError(f"the text holds a lone surrogate (U+{ord(text[error.start]):04X}); remove it") from None
         classes = self._classes(points)
         begins = np.zeros(len(points), bool)
-        units = self._unit[points]
-        values = look_up_spans(units, classes, self._first_child, self._last, self._utility, self._n_max)
+        unit, last, first_child = self._trie
+        units = unit[points]
+        values = look_up_spans(units, classes, last, first_child, self._utility, self._n_max)
         mark_segments(units, classes, values, self.options.decoder == "viterbi", self.options.tie == "long", begins)
         lengths = np.array([len(sentence) + 1 for sentence in sentences], np.int64)
         return Segmentation(points, classes == SPACE, begins, np.concatenate(([0], np.cumsum(lengths))))

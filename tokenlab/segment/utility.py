@@ -1,4 +1,10 @@
-"""How good a span is as a segment: U(w) = min PMI + lambda min(H_left, H_right) (section 3.1)."""
+"""How good a span is as a segment.
+
+U(w) = min PMI + lambda min(H_left, H_right) (Entropy-driven pre-tokenization, section 3.1). Our own addition is a third
+term, mu min(V_left, V_right), with the variation of branching entropy of Magistry and Sagot (2012): V_right(w) is
+H_right(w) less H_right of w without its last character, V_left(w) is H_left(w) less H_left of w without its first.
+Where a word ends the entropy rises, whatever the length and the frequency of the word.
+"""
 
 import math
 from dataclasses import dataclass
@@ -9,6 +15,7 @@ from numpy.typing import NDArray
 
 from tokenlab.errors import ParameterError
 from tokenlab.ngrams import NgramStatistics
+from tokenlab.ngrams.trie import suffix_rows
 
 Decoder = Literal["viterbi", "greedy"]
 Isolate = Literal["script", "punctuation", "none"]
@@ -32,6 +39,10 @@ class SegmentOptions:
     length times utility. isolate: `punctuation`: no longer span holds a character of Unicode category P, S or Z;
     `script`: runs of Latin letters and digits stay whole, every other character that is not Han stands alone, and
     runs of Han are segmented each by itself. tie: of utilities within 1e-9 the shorter or the longer span wins.
+
+    variation: mu. Where it is not 0, n-grams of three and more characters that were seen once are no candidates:
+    nothing branches there, so V is 0 and says nothing. A single character has the entropy of the characters of the
+    text to rise from, and has the term with `literal` alone.
     """
 
     weight: float = 1.0
@@ -40,10 +51,13 @@ class SegmentOptions:
     decoder: Decoder = "viterbi"
     isolate: Isolate = "script"
     tie: Tie = "short"
+    variation: float = 0.0
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight >= 0):
             raise ParameterError(f"lambda is {self.weight}; it must be a finite number of at least 0")
+        if not (math.isfinite(self.variation) and self.variation >= 0):
+            raise ParameterError(f"variation is {self.variation}; it must be a finite number of at least 0")
         for name, allowed in (("decoder", Decoder), ("isolate", Isolate), ("tie", Tie)):
             if getattr(self, name) not in get_args(allowed):
                 raise ParameterError(f"{name} is {getattr(self, name)!r}; use one of {', '.join(get_args(allowed))}")
@@ -65,6 +79,8 @@ def utilities(statistics: NgramStatistics, options: SegmentOptions) -> NDArray[n
     """U of every n-gram, float64[rows], in the unit of the statistics."""
     contexts = np.minimum(statistics.left_entropy, statistics.right_entropy)
     weighted = contexts if options.entropy_only else options.weight * contexts
+    if options.variation:
+        weighted = weighted + options.variation * _variations(statistics)
     singles = statistics.rows(1)
     utility = weighted.copy() if options.entropy_only else statistics.min_pmi + weighted
     if options.single_character == "literal":
@@ -78,4 +94,21 @@ def utilities(statistics: NgramStatistics, options: SegmentOptions) -> NDArray[n
         utility[singles] = information / (1.0 if statistics.options.log_base == "e" else math.log(2.0))
     else:
         utility[singles] = float(options.single_character)
+    if options.variation:
+        longer = statistics.level[min(2, statistics.options.n_max)]
+        utility[longer:][statistics.count[longer:] == 1] = -np.inf
     return utility
+
+
+def _variations(statistics: NgramStatistics) -> NDArray[np.float64]:
+    """min(V_left, V_right) of every n-gram, float64[rows]."""
+    characters = int(statistics.level[1])
+    share = statistics.count[:characters] / statistics.count[:characters].sum()
+    unit = 1.0 if statistics.options.log_base == "e" else math.log(2.0)
+    at_start = -float((share * np.log(share)).sum()) / unit  # entropy behind and before the empty string
+    suffix = suffix_rows(statistics.parent, statistics.trie.last, statistics.trie.first_child, characters)
+    left, right = (
+        entropy - np.where(shorter < 0, at_start, entropy[shorter])
+        for entropy, shorter in ((statistics.left_entropy, suffix), (statistics.right_entropy, statistics.parent))
+    )
+    return np.minimum(left, right)

@@ -1,0 +1,141 @@
+"""Stage `evaluate_segmentation`: word F1 of every method, alone and through BPE, on the test part of every seed."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from tokenizers import Tokenizer
+
+from tasks.figures import draw_boundaries
+from tasks.segmentation import BASELINES, Bpe, Method, Parts, Reading, Rest, methods, parts, sections
+from tasks.stage import Stage, read_json, run, write_json
+from tokenlab.files import atomic_file, atomic_folder
+from tokenlab.metrics import SegmentationScore, score_segmentation
+from tokenlab.text.documents import Document, words
+from tokenlab.tokenizers import token_spans
+
+_SHOWN_LENGTH = range(20, 36)
+
+
+class Prediction(NamedTuple):
+    """What one method made of the test sentences; `bpe` is `none` or what the tokenizer was applied to."""
+
+    method: str
+    row: Method | None  # None for baselines
+    bpe: str
+    vocabulary: int | None
+    words: list[list[str]]
+
+
+def evaluate(stage: Stage) -> None:
+    """Write the scores (one row: scope x seed x method x use of BPE), their means, and figure 4."""
+    readings = sections(stage, "readings", Reading)
+    shared = {name: readings[name] for name in stage.parameters("segmentation.rest", Rest).readings}
+    chosen = read_json(stage.reports("lambda", stage.variant, "chosen.json"))
+    corpus = parts(stage)
+    scores: list[dict[str, Any]] = []
+    with atomic_folder(stage.reports("segmentation", stage.variant)) as folder:
+        for scope, rows in (("draw", methods(readings, chosen["draw"])), ("rest", methods(shared, chosen["rest"]))):
+            for seed, split in corpus.splits.items():
+                test = corpus.select(split.test)
+                known = _known_words(corpus, scope, seed)
+                predictions = list(_predictions(stage, scope, seed, rows, test))
+                for prediction in predictions:
+                    key = {"corpus": stage.variant, "scope": scope, "seed": seed}
+                    scores.append(key | _facts(prediction) | _figures(test, prediction.words, known))
+                if scope == "draw" and seed == next(iter(corpus.splits)):
+                    _write_example(test, predictions, folder)
+        table = pl.DataFrame(scores, infer_schema_length=None)
+        with atomic_file(folder / "scores.parquet") as path:
+            table.write_parquet(path)
+        write_json(folder / "metrics.json", _means(table))
+
+
+def _predictions(
+    stage: Stage, scope: str, seed: int, rows: list[Method], test: Sequence[Document]
+) -> Iterator[Prediction]:
+    """Every method without BPE and through it, then the baselines."""
+    inference = stage.parameters("segmentation.bpe", Bpe).inference
+    tokenizers = stage.models("tokenizers", stage.variant, scope, *([str(seed)] if scope == "draw" else []))
+    segments = pl.read_parquet(stage.data("segments", stage.variant, f"{scope}.parquet")).filter(
+        pl.col("seed") == seed, pl.col("part") == "test"
+    )
+    texts = [document.text for document in test]
+    for row in rows:
+        cuts = segments.filter(pl.col("method") == row.name)["boundaries"].to_list()
+        cut = [words(text, boundaries) for text, boundaries in zip(texts, cuts, strict=True)]
+        yield Prediction(row.name, row, "none", None, cut)
+        tokenizer = _load(tokenizers / row.name)
+        for source in inference:
+            given = texts if source == "raw" else [" ".join(pieces) for pieces in cut]
+            yield Prediction(row.name, row, source, tokenizer.get_vocab_size(), _tokens(tokenizer, given))
+    for name in BASELINES:
+        tokenizer = _load(tokenizers / name)
+        yield Prediction(name, None, "raw", tokenizer.get_vocab_size(), _tokens(tokenizer, texts))
+
+
+def _load(folder: Path) -> Tokenizer:
+    return Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+
+def _tokens(tokenizer: Tokenizer, texts: list[str]) -> list[list[str]]:
+    spans = token_spans(tokenizer, texts)
+    return [[text[start:end] for start, end in found] for text, found in zip(texts, spans, strict=True)]
+
+
+def _known_words(corpus: Parts, scope: str, seed: int) -> set[str]:
+    """Gold words of the training text, for the recall of words that it does not hold."""
+    training = corpus.select(corpus.splits[seed].train) if scope == "draw" else (d for _, d in corpus.rest())
+    return {word for document in training for word in words(document.text, document.boundaries or ())}
+
+
+def _facts(prediction: Prediction) -> dict[str, Any]:
+    row = prediction.row
+    return {
+        "method": prediction.method,
+        "reading": row.reading if row else None,
+        "lambda": None if row is None or row.options.entropy_only else row.options.weight,
+        "bpe": prediction.bpe,
+        "vocabulary": prediction.vocabulary,
+    }
+
+
+def _figures(test: Sequence[Document], predicted: list[list[str]], known: set[str]) -> dict[str, Any]:
+    """The score where gold words are known; how long the segments are in any case."""
+    segments = sum(map(len, predicted))
+    characters = sum(len(piece) for pieces in predicted for piece in pieces)
+    size = {"segments": segments, "characters_per_segment": characters / segments}
+    if test[0].boundaries is None:
+        return size | dict.fromkeys(SegmentationScore.FIGURES)
+    gold = [words(document.text, document.boundaries or ()) for document in test]
+    return size | score_segmentation(gold, predicted, known).as_dict()
+
+
+def _means(table: pl.DataFrame) -> dict[str, Any]:
+    """Mean and spread over the seeds, as `dvc metrics` shows them."""
+    means = table.group_by("scope", "method", "bpe", maintain_order=True).agg(
+        pl.col("f1").mean().round(6).alias("f1_mean"),
+        pl.col("f1").std().round(6).alias("f1_sd"),
+        pl.col("characters_per_segment").mean().round(6),
+    )
+    nested: dict[str, Any] = {}
+    for row in means.iter_rows(named=True):
+        scope, method, bpe = row.pop("scope"), row.pop("method"), row.pop("bpe")
+        nested.setdefault(scope, {}).setdefault(method, {})[f"bpe_{bpe}"] = row
+    return nested
+
+
+def _write_example(test: Sequence[Document], predictions: list[Prediction], folder: Path) -> None:
+    """Figure 4: one sentence, the boundaries of every method in a row of its own."""
+    number = next((i for i, document in enumerate(test) if len(document.text) in _SHOWN_LENGTH), 0)
+    rows = {p.method: p.words[number] for p in predictions if p.bpe == ("none" if p.row else "raw")}
+    sentence = test[number]
+    if sentence.boundaries is not None:
+        rows = {"gold": words(sentence.text, sentence.boundaries)} | rows
+    write_json(folder / "sentence.json", rows)
+    draw_boundaries(rows, folder / "sentence")
+
+
+if __name__ == "__main__":
+    run(evaluate)

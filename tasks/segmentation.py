@@ -1,0 +1,148 @@
+"""What the stages of the segmentation family share: parameters, the parts of a corpus, and the list of methods."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from tasks.stage import Parameters, Stage
+from tokenlab.ngrams import StatisticsOptions
+from tokenlab.segment import SegmentOptions
+from tokenlab.text.documents import Document
+from tokenlab.text.splits import Split, draw_split
+from tokenlab.text.store import corpus_batches, read_corpus
+
+
+class Draw(Parameters):
+    """How many sentences a seed draws: for training and test together, the share of training, for validation."""
+
+    sentences: int = Field(ge=2)
+    train: float = Field(gt=0, lt=1)
+    validation: int = Field(ge=0)
+
+
+class Statistics(Parameters):
+    """As tokenlab.ngrams.StatisticsOptions."""
+
+    n_max: int
+    count_tokens: Literal["ngram", "unigram", "bigram"]
+    edge: Literal["skip", "symbol"]
+    min_frequency: int
+    log_base: Literal["e", "2"]
+
+    def options(self) -> StatisticsOptions:
+        """The options as the library takes them, checked."""
+        return StatisticsOptions(**self.model_dump())
+
+
+class Reading(Parameters):
+    """One reading of the method. Each of `weights` (lambda) is a row; with `candidates` there is one row, whose lambda
+    is the candidate with the best word F1 on validation sentences, or `weights[0]` where no gold is known."""
+
+    decoder: Literal["viterbi", "greedy"]
+    isolate: Literal["script", "punctuation", "none"]
+    single_character: Literal["literal", "self", "fallback"] | float
+    tie: Literal["short", "long"] = "short"
+    variation: float = 0.0
+    weights: list[float] = Field(min_length=1)
+    entropy_only: bool = False
+    candidates: tuple[float, ...] = ()
+
+
+class Bpe(Parameters):
+    """BPE: vocabulary for the drawn training part and for all the rest, and what it is applied to."""
+
+    vocabulary_size: int
+    inference: list[Literal["raw", "pretokenized"]]
+
+
+class Rest(Parameters):
+    """The second table: statistics and BPE from all sentences that no seed draws for test or validation."""
+
+    readings: list[str]
+    vocabulary_size: int
+
+
+class Method(NamedTuple):
+    """One row of the tables before BPE; the name is that of files too."""
+
+    name: str
+    reading: str
+    options: SegmentOptions
+
+
+BASELINES: dict[str, Literal["whitespace", "punctuation"]] = {"bpe": "whitespace", "bpe-punctuation": "punctuation"}
+"""BPE on unsegmented text, and with punctuation split off."""
+
+
+def options_of(reading: Reading, weight: float, *, entropy_only: bool = False) -> SegmentOptions:
+    """The options of a row, checked."""
+    return SegmentOptions(
+        weight=weight,
+        entropy_only=entropy_only,
+        single_character=reading.single_character,
+        decoder=reading.decoder,
+        isolate=reading.isolate,
+        tie=reading.tie,
+        variation=reading.variation,
+    )
+
+
+def methods(readings: dict[str, Reading], chosen: dict[str, float]) -> list[Method]:
+    """All rows of the readings; `chosen` gives the lambda of those that choose it."""
+    rows = []
+    for name, reading in readings.items():
+        if reading.candidates:
+            rows.append(Method(name, name, options_of(reading, chosen[name])))
+            continue
+        rows += [Method(f"{name}-{weight:g}", name, options_of(reading, weight)) for weight in reading.weights]
+        if reading.entropy_only:
+            rows.append(Method(f"{name}-entropy", name, options_of(reading, 1.0, entropy_only=True)))
+    return rows
+
+
+def sections(stage: Stage, name: str, model: type[Reading]) -> dict[str, Reading]:
+    """A section that maps names to readings, each checked."""
+    found = stage.sections.get("segmentation", {}).get(name) or {}
+    return {key: stage.parameters(f"segmentation.{name}.{key}", model) for key in found}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a corpus that each seed draws, and what none of them holds out."""
+
+    folder: Path
+    splits: dict[int, Split]
+    sentences: int
+
+    def select(self, numbers: Iterable[int]) -> list[Document]:
+        """The sentences of these numbers, in their order; the corpus is read as a stream."""
+        order = [int(number) for number in numbers]
+        wanted = set(order)
+        found = {number: document for number, document in enumerate(read_corpus(self.folder)) if number in wanted}
+        return [found[number] for number in order]
+
+    def rest(self) -> Iterator[tuple[int, Document]]:
+        """Number and sentence of everything that is in no test or validation part, nor equal to a sentence there."""
+        held_out = {int(i) for split in self.splits.values() for i in np.concatenate((split.test, split.validation))}
+        texts = {document.text for document in self.select(sorted(held_out))}
+        for number, document in enumerate(read_corpus(self.folder)):
+            if number not in held_out and document.text not in texts:
+                yield number, document
+
+
+def parts(stage: Stage) -> Parts:
+    """The parts of the stage's corpus, from `segmentation.seeds` and `segmentation.draw` alone."""
+    draw = stage.parameters("segmentation.draw", Draw)
+    folder = stage.data("corpora", stage.variant)
+    sentences = sum(batch.num_rows for batch in corpus_batches(folder, ["id"]))
+    splits = {
+        int(seed): draw_split(
+            sentences, int(seed), sentences=draw.sentences, train=draw.train, validation=draw.validation
+        )
+        for seed in stage.sections["segmentation"]["seeds"]
+    }
+    return Parts(folder, splits, sentences)
