@@ -1,0 +1,55 @@
+# tokenlab: `make repro` runs the whole pipeline; the first call sets up .venv.
+
+PRESET ?= sample
+ONLY ?=
+RUN := .venv/bin/python
+STAMP := .venv/installed
+
+# Nothing reports home, and nothing is fetched by surprise.
+export DVC_NO_ANALYTICS := 1
+export DO_NOT_TRACK := 1
+export MLFLOW_DISABLE_TELEMETRY := true
+export PREFECT_SERVER_ANALYTICS_ENABLED := false
+export PREFECT_HOME := $(CURDIR)/.prefect
+# Stages and tests share the cores between processes, and results do not depend on the number of cores.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+# Which Python .venv is made with; see setup.sh.
+export PYTHON
+ifdef TOKENLAB_MIRROR
+export TOKENLAB_MIRROR := $(abspath $(TOKENLAB_MIRROR))
+endif
+
+.PHONY: help repro test test-slow bench lint readme
+.DEFAULT_GOAL := help
+
+help: ## list these targets
+	@echo "make repro [PRESET=sample|cpu|paper] [ONLY=tag]    and:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "Variables: PYTHON=/path/to/python to set up with; TOKENLAB_MIRROR=folder with copies of the raw data"
+
+repro: $(STAMP) ## run what is out of date in the pipeline, then show the results
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.repro --preset '$(PRESET)' $(if $(ONLY),--only '$(ONLY)')
+
+test: export HF_HUB_OFFLINE := 1
+test: $(STAMP) ## run the quick tests
+	@exec $(RUN) -m pytest -m "not slow" -n 2 --dist worksteal
+
+test-slow: export HF_HUB_OFFLINE := 1
+test-slow: $(STAMP) ## run the slow tests
+	@exec $(RUN) -m pytest -m slow
+
+lint: $(STAMP) ## check style and types
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(RUN) -m mypy
+
+bench: $(STAMP) ## time the library beside its peers
+	@exec $(RUN) -m benchmarks
+
+readme: $(STAMP) ## write the tables of README.md from the reports
+	@exec $(RUN) -m tasks.readme
+
+$(STAMP): requirements.lock pyproject.toml
+	@exec ./setup.sh

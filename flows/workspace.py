@@ -1,0 +1,219 @@
+"""One run at a time in a workspace, and a workspace that a kill cannot break.
+
+A process may be killed at any moment, DVC in the middle of a write. What DVC 3.67 then leaves that breaks or litters
+what comes after, and what `pipeline` does about it before a run:
+
+- `dvc.lock` cut short (it is written in place): the last copy known to be good takes its place. Where there is none it
+  is removed, and DVC finds its results again in its run cache.
+- `.dvc/tmp/rwlock` cut short, which stops every command: removed.
+- Entries of the rwlock whose process is gone, but whose pid another process has by now: dropped.
+- Temporary files of a killed stage and of DVC's copies: removed. One of them, a cut entry in the run cache, would be
+  taken for the newest result of its stage.
+
+The locks `.dvc/tmp/lock` and `rwlock.lock` go with their process; objects in DVC's cache are renamed into place; its
+databases are SQLite. Those need nothing.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+
+from flows.processes import end_processes
+from tokenlab.errors import InputError
+from tokenlab.files import atomic_file, write_text
+
+_OUTPUTS = ("data", "models", "reports")
+"""Where stages write."""
+
+_CLOCK_SLACK = 2.0
+"""Seconds by which the start of a process, counted in ticks since boot, and the time of a file may disagree."""
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A workspace that one run holds; `pipeline` makes it."""
+
+    root: Path
+    _lock: int
+
+    def succeeded(self) -> None:
+        """Say that the run went well to its end: its dvc.lock files are kept as known to be good."""
+        _keep_lock_files(self.root)
+        os.ftruncate(self._lock, 0)
+
+
+@contextlib.contextmanager
+def pipeline(root: Path) -> Iterator[Workspace]:
+    """Hold the workspace `root` for one run: wait for another run, end what a killed one left running, mend.
+
+    Whatever the block left running is ended, too. Raises InputError where `root` is no workspace.
+    """
+    if not (root / ".dvc").is_dir() or not (root / "dvc.yaml").is_file():
+        raise InputError(f"{root}: no dvc.yaml and .dvc here; run from the root of the project")
+    temporary = root / ".dvc" / "tmp"
+    temporary.mkdir(exist_ok=True)
+    with _locked(temporary / "tokenlab-pipeline.lock", _say_who_holds) as lock:
+        unfinished = os.fstat(lock).st_size > 0  # it holds the pid of a run until that succeeds
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
+        try:
+            if end_processes(root):
+                _say("ended processes that an earlier run had left")
+            _mend_lock_files(root)
+            others_at_work = _mend_rwlock(temporary)
+            if unfinished and not others_at_work:
+                _remove_unfinished(root)
+            yield Workspace(root, lock)
+        finally:
+            end_processes(root)
+
+
+def _say(line: str) -> None:
+    print(f"workspace: {line}", file=sys.stderr, flush=True)
+
+
+def _say_who_holds(lock: int) -> None:
+    holder = os.pread(lock, 32, 0).decode(errors="replace") or "unknown"
+    _say(f"another run (pid {holder}) is at work here; waiting until it ends")
+
+
+@contextlib.contextmanager
+def _locked(path: Path, before_waiting: Callable[[int], None] = lambda lock: None) -> Iterator[int]:
+    """Hold the flock of the file `path`, as DVC does with its own; children do not inherit it."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            before_waiting(lock)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def _lock_files(root: Path) -> list[Path]:
+    """Where the pipelines of the workspace have their dvc.lock. DVC reads all of them, whichever it runs."""
+    pipelines = [root / "dvc.yaml", root / "data" / "raw" / "dvc.yaml", *root.glob("presets/*/dvc.yaml")]
+    return [path.with_suffix(".lock") for path in pipelines]
+
+
+def _good_copy(root: Path, lock_file: Path) -> Path:
+    return root / ".dvc" / "tmp" / "tokenlab-locks" / lock_file.relative_to(root)
+
+
+def _keep_lock_files(root: Path) -> None:
+    for path in _lock_files(root):
+        if path.exists():
+            content = path.read_bytes()
+            copy = _good_copy(root, path)
+            if not copy.exists() or copy.read_bytes() != content:
+                with atomic_file(copy) as temporary:
+                    temporary.write_bytes(content)
+
+
+def _mend_lock_files(root: Path) -> None:
+    for path in _lock_files(root):
+        if not path.exists():
+            continue
+        content = path.read_bytes()
+        copy = _good_copy(root, path)
+        if (copy.exists() and copy.read_bytes() == content) or _is_whole(content):
+            continue
+        if copy.exists():
+            with atomic_file(path) as temporary:
+                shutil.copyfile(copy, temporary)
+            _say(f"{path.relative_to(root)} was damaged; put back as it was after the last good run")
+        else:
+            path.unlink()
+            _say(f"{path.relative_to(root)} was damaged; removed, DVC takes what it can from its cache")
+
+
+def _is_whole(content: bytes) -> bool:
+    """Whether this is all of a dvc.lock. One cut at the end of a line can pass: DVC redoes what it then lacks."""
+    if not content.endswith(b"\n"):
+        return False
+    try:
+        lock = yaml.load(content, Loader=yaml.CBaseLoader)  # plain strings: values are DVC's business
+    except (yaml.YAMLError, UnicodeDecodeError):
+        return False
+    return (
+        isinstance(lock, dict)
+        and lock.get("schema") == "2.0"
+        and isinstance(stages := lock.get("stages", {}), dict)
+        and all(map(_is_stage, stages.values()))
+    )
+
+
+def _is_stage(entry: Any) -> bool:
+    if not isinstance(entry, dict) or not isinstance(entry.get("cmd"), str | list):
+        return False
+    paths = [entry.get("deps", []), entry.get("outs", [])]
+    params = entry.get("params", {})
+    return (
+        all(isinstance(items, list) for items in paths)
+        and all(isinstance(item, dict) and isinstance(item.get("path"), str) for items in paths for item in items)
+        and isinstance(params, dict)
+        and all(isinstance(values, dict) for values in params.values())
+    )
+
+
+def _mend_rwlock(temporary: Path) -> bool:
+    """Take the dead out of DVC's lock of paths; return whether another DVC is at work."""
+    with _locked(temporary / "rwlock.lock"):
+        path = temporary / "rwlock"
+        if not path.exists():
+            return False
+        written = path.stat().st_mtime
+        try:
+            held = json.loads(path.read_bytes())
+            write = {name: entry for name, entry in held.get("write", {}).items() if _holds(entry, written)}
+            read = {
+                name: alive
+                for name, entries in held.get("read", {}).items()
+                if (alive := [entry for entry in entries if _holds(entry, written)])
+            }
+        except (ValueError, TypeError, AttributeError, KeyError):  # not JSON, or not of DVC's form
+            path.unlink()
+            _say(".dvc/tmp/rwlock was damaged; removed")
+            return False
+        mended = {"write": write, "read": read}
+        if mended != {"write": held.get("write", {}), "read": held.get("read", {})}:
+            write_text(path, json.dumps(mended))
+        return bool(write or read)
+
+
+def _holds(entry: dict[str, Any], written: float) -> bool:
+    """Whether a DVC that was there when the lock was `written` (seconds since 1970) has the pid of `entry`."""
+    try:
+        process = psutil.Process(entry["pid"])
+        names_dvc = any("dvc" in word for word in process.cmdline())
+        return names_dvc and process.create_time() < written + _CLOCK_SLACK
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False
+    except psutil.AccessDenied:
+        return True
+
+
+def _remove_unfinished(root: Path) -> None:
+    """Remove the temporary files and folders of a run that was interrupted."""
+    with _locked(root / ".dvc" / "tmp" / "lock"):
+        cache = root / ".dvc" / "cache"
+        unfinished = [*cache.glob("files/md5/.*.tmp"), *cache.glob("files/md5/*/*.tmp"), *cache.glob("runs/*/*/*.tmp")]
+        for folder in _OUTPUTS:
+            unfinished += (root / folder).rglob(".*.tmp")
+        for path in unfinished:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
