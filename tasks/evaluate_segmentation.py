@@ -69,10 +69,10 @@ def _predictions(
         tokenizer = _load(tokenizers / row.name)
         for source in inference:
             given = texts if source == "raw" else [" ".join(pieces) for pieces in cut]
-            yield Prediction(row.name, row, source, tokenizer.get_vocab_size(), _tokens(tokenizer, given))
+            yield Prediction(row.name, row, source, tokenizer.get_vocab_size(with_added_tokens=False), _tokens(tokenizer, given))
     for name in BASELINES:
         tokenizer = _load(tokenizers / name)
-        yield Prediction(name, None, "raw", tokenizer.get_vocab_size(), _tokens(tokenizer, texts))
+        yield Prediction(name, None, "raw", tokenizer.get_vocab_size(with_added_tokens=False), _tokens(tokenizer, texts))
 
 
 def _load(folder: Path) -> Tokenizer:

@@ -12,7 +12,8 @@ PACKAGES = ("tokenlab", "tasks")
 
 
 def imported_files(module: str, found: set[Path] | None = None) -> set[Path]:
-    """The files of the project that a module imports, directly or not, itself and the packages around it included."""
+    """The files of the project that a module needs: those that it imports, directly or not, itself, the packages around
+    it, and the data files and folders beside a module that names them."""
     found = set() if found is None else found
     parts = module.split(".")
     for depth in range(1, len(parts) + 1):
@@ -21,7 +22,9 @@ def imported_files(module: str, found: set[Path] | None = None) -> set[Path]:
         if not path.exists() or path in found:
             continue
         found.add(path)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        found |= {other for other in path.parent.iterdir() if other.suffix != ".py" and f'"{other.name}"' in text}
+        for node in ast.walk(ast.parse(text)):
             names = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
@@ -46,10 +49,8 @@ ALL = [pytest.param(pipeline, stage, id=name) for pipeline in PIPELINES for name
 def test_deps_are_the_imports(pipeline, stage):
     command = stage["cmd"].split()
     assert command[:3] == ["exec", "python", "-m"], "the shell must be replaced, or killing dvc leaves the stage alive"
-    # Data files of the library count too: they are read by the module in whose package they lie.
-    imports = {str(path.relative_to(ROOT)) for path in imported_files(command[3])}
-    code = {dep for dep in stage["deps"] if dep.startswith(PACKAGES) and dep.endswith(".py")}
-    assert code == imports
+    needed = {str(path.relative_to(ROOT)) for path in imported_files(command[3])}
+    assert {dep for dep in stage["deps"] if dep.startswith(PACKAGES)} == needed
 
 
 @pytest.mark.parametrize(("pipeline", "stage"), ALL)
@@ -64,7 +65,9 @@ def test_the_walk_sees_every_kind_of_import(tmp_path, monkeypatch):
     for name, text in {
         "tasks/__init__.py": "",
         "tasks/a.py": "import tasks.b\nfrom tokenlab import c\ndef f():\n    from tokenlab.d import x\n",
-        "tasks/b.py": "import json",
+        "tasks/b.py": 'import json\nopen("table.tsv")',
+        "tasks/table.tsv": "",
+        "tasks/other.tsv": "",
         "tokenlab/__init__.py": "",
         "tokenlab/c.py": "",
         "tokenlab/d/__init__.py": "from tokenlab.d.e import x",
@@ -74,5 +77,5 @@ def test_the_walk_sees_every_kind_of_import(tmp_path, monkeypatch):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     expected = {"tasks/__init__.py", "tasks/a.py", "tasks/b.py", "tokenlab/__init__.py", "tokenlab/c.py"}
-    expected |= {"tokenlab/d/__init__.py", "tokenlab/d/e.py"}
+    expected |= {"tasks/table.tsv", "tokenlab/d/__init__.py", "tokenlab/d/e.py"}
     assert {str(path.relative_to(tmp_path)) for path in imported_files("tasks.a")} == expected
