@@ -230,3 +230,14 @@ def test_sources_of_the_mirror_come_whole(tmp_path: Path, name: str) -> None:
         data = (tmp_path / stored).read_bytes()
         assert entry["stored"] == {"sha256": sha(data), "size": len(data)}
         data.decode("utf-8")
+
+
+def test_with_a_whole_mirror_no_address_is_asked(tmp_path: Path, mirror: Path) -> None:
+    """An optional file that only an address has: the folder is the same with and without a network."""
+    address = Alternative("official", url="http://127.0.0.1:9/test.utf8")
+    files = (*CORPUS.files[::2], SourceFile("test.utf8", "sighan", (address,), required=False))
+    record = get(tmp_path / "corpus", mirror, replace(CORPUS, files=files[::-1]))
+    assert record["missing"] == ["test.utf8"]
+    required = (*CORPUS.files[::2], SourceFile("test.utf8", "sighan", (address,)))
+    with pytest.raises(SourceError, match="127.0.0.1:9"):
+        get(tmp_path / "other", mirror, replace(CORPUS, files=required))

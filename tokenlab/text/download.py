@@ -2,7 +2,8 @@
 
 For each file: every alternative in order in the mirror folder, then every alternative in order by its address. The
 first that is there is taken, verified as fetched, unpacked, and stored under the catalogue's name. An alternative that
-is absent gives way to the next; one with wrong bytes is an error.
+is absent gives way to the next; one with wrong bytes is an error. Optional files of a source that the mirror provides
+are looked for in the mirror alone.
 
 `SOURCE.json` beside the files says which alternative each one is. It is written after every file, so a run that was
 killed is taken up where it stopped, and it names no time, host or absolute path: equal sources give equal bytes.
@@ -70,10 +71,13 @@ def fetch(
         _remove(folder, ".*.tmp")  # left by a run that was killed while unpacking
         record = _kept_record(folder, entry)
         fetching = _Fetching(entry, folder, None if mirror is None else Path(mirror), http or HttpOptions(), limit)
-        for file in entry.files:
+        for file in sorted(entry.files, key=lambda file: not file.required):
             if file.name in record["files"] or file.name in record["missing"]:
                 continue
-            stored = fetching.store(file, progress)
+            # What the mirror provides is the same with and without a network, optional files included.
+            taken = record["files"].values()
+            mirrored = not file.required and bool(taken) and all("mirror" in one for one in taken)
+            stored = fetching.store(file, progress, addresses=not mirrored)
             if stored is None:
                 record["missing"] = sorted([*record["missing"], file.name])
             else:
@@ -114,8 +118,11 @@ class _Fetching:
         self.downloaded: dict[str, tuple[Path, Digest]] = {}
         self.unreachable: dict[str, str] = {}
 
-    def store(self, file: SourceFile, progress: bool | None) -> dict[str, Any] | None:
-        """Store the file and return its entry in the record; None where it is optional and nowhere."""
+    def store(self, file: SourceFile, progress: bool | None, *, addresses: bool) -> dict[str, Any] | None:
+        """Store the file, from the mirror alone where not `addresses`, and return its entry in the record.
+
+        None where the file is optional and nowhere.
+        """
         attempts = ["no mirror folder is set"] if self.mirror is None else []
         for alternative in file.alternatives:
             if self.mirror is None or alternative.mirror is None:
@@ -125,7 +132,7 @@ class _Fetching:
                 return self._from_mirror(file, alternative, path)
             attempts.append(f"{path}: not there")
         for alternative in file.alternatives:
-            if alternative.url is None:
+            if alternative.url is None or not addresses:
                 continue
             try:
                 return self._from_address(file, alternative, alternative.url, progress)
