@@ -28,15 +28,19 @@ version_of() {
     "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true
 }
 
-is_supported() {
-    case " $supported " in *" $1 "*) [ -n "$1" ] ;; *) false ;; esac
+# Set `version` to that of $1; end the set-up unless it is a supported one.
+require() {
+    version=$(version_of "$1")
+    case " $supported " in
+    *" ${version:-none} "*) ;;
+    *) fail "$1 is ${version:+Python }${version:-no Python that runs}; supported: $supported; choose one with PYTHON=/path/to/python" ;;
+    esac
 }
 
 find_python() {
-    if [ -n "${PYTHON:-}" ]; then
-        version=$(version_of "$PYTHON")
-        is_supported "$version" || fail "$PYTHON is Python ${version:-none at all}; supported: $supported; choose one with PYTHON=/path/to/python"
-        python=$PYTHON
+    python=${PYTHON:-}
+    if [ -n "$python" ]; then
+        require "$python"
         return
     fi
     for version in $supported; do
@@ -44,27 +48,43 @@ find_python() {
         [ "$(version_of "$python")" != "$version" ] || return 0
     done
     python=python3
-    version=$(version_of "$python")
-    is_supported "$version" || fail "python3 is Python ${version:-none at all}; supported: $supported; choose one with PYTHON=/path/to/python"
+    require "$python"
 }
 
 pinned() {
     grep "^$1==" requirements.lock
 }
 
+is_current() {
+    [ "$stamp" -nt requirements.lock ] && [ "$stamp" -nt pyproject.toml ]
+}
+
+in_venv=.venv/bin/python
+if [ "${1:-}" != --locked ]; then
+    if [ -e "$stamp" ]; then python=$in_venv; else find_python; fi
+    # One set-up at a time: it, and any installer that outlives it, holds a lock on this folder.
+    exec "$python" -c '
+import fcntl, os, sys
+folder = os.open(".", os.O_RDONLY)
+fcntl.flock(folder, fcntl.LOCK_EX)
+os.set_inheritable(folder, True)
+os.execv("./setup.sh", ["./setup.sh", "--locked", sys.argv[1]])
+' "$python"
+fi
+if is_current; then
+    exit 0 # by the set-up that this one waited for
+fi
 if [ ! -e "$stamp" ]; then
-    find_python
-    echo "setup: .venv with Python $version, from requirements.lock (about a minute)"
-    "$python" -m venv --clear .venv
+    echo "setup: $("$2" --version) for .venv, packages as in requirements.lock"
+    "$2" -m venv --clear .venv
 fi
 rm -f "$stamp"
-in_venv=.venv/bin/python
 # torch first and without its dependencies: alone, the installers plan some fifteen CUDA packages for a CPU build.
-if $in_venv -m pip install --quiet --disable-pip-version-check --no-deps "$(pinned torch)" "$(pinned uv)"; then
-    .venv/bin/uv pip install --quiet --python $in_venv -r requirements.lock
-    .venv/bin/uv pip install --quiet --python $in_venv --no-deps -e .
+if $in_venv -m pip install --disable-pip-version-check --no-deps "$(pinned torch)" "$(pinned uv)"; then
+    .venv/bin/uv pip install --python $in_venv -r requirements.lock
+    .venv/bin/uv pip install --python $in_venv --no-deps -e .
 else # a platform that uv has no build for
-    $in_venv -m pip install --quiet --disable-pip-version-check -r requirements.lock
-    $in_venv -m pip install --quiet --disable-pip-version-check --no-deps -e .
+    $in_venv -m pip install --disable-pip-version-check -r requirements.lock
+    $in_venv -m pip install --disable-pip-version-check --no-deps -e .
 fi
 touch "$stamp"

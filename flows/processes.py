@@ -3,7 +3,9 @@
 `tasks.lifeline` ends them when the runner dies. This is for the runner that is still there, and for the next one.
 """
 
+import contextlib
 import os
+import time
 from pathlib import Path
 
 import psutil
@@ -14,6 +16,7 @@ PIPELINE = "TOKENLAB_PIPELINE"
 """Environment variable of every process of a run: the root of its workspace."""
 
 _SECONDS_TO_END = 20.0
+_SECONDS_BETWEEN_LOOKS = 0.01
 
 
 def end_processes(root: Path) -> int:
@@ -21,26 +24,24 @@ def end_processes(root: Path) -> int:
 
     Only for the holder of the pipeline lock. Raises TokenlabError where one does not end (it hangs in the kernel).
     """
-    ended = 0
+    ended: set[psutil.Process] = set()
+    deadline = time.monotonic() + _SECONDS_TO_END
     while processes := _processes(root):
+        if time.monotonic() > deadline:
+            raise TokenlabError(f"process {processes[0].pid} of an earlier run does not end; end it, then start again")
         for process in processes:
-            try:
+            with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-            except psutil.NoSuchProcess:
-                continue
-        _, alive = psutil.wait_procs(processes, timeout=_SECONDS_TO_END)
-        if alive:
-            raise TokenlabError(f"process {alive[0].pid} of an earlier run does not end; end it, then start again")
-        ended += len(processes)
-    return ended
+        ended.update(processes)
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    return len(ended)
 
 
 def _processes(root: Path) -> list[psutil.Process]:
+    """Those that run. A zombie has ended, even where nobody asks after it, as in containers without a proper init."""
     found = []
     for process in psutil.process_iter():
-        try:
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied, OSError):  # it ended, or is another user's
             if process.pid != os.getpid() and process.environ().get(PIPELINE) == str(root):
                 found.append(process)
-        except (psutil.NoSuchProcess, psutil.AccessDenied, OSError):
-            continue  # it ended, is a zombie, or is another user's
     return found

@@ -25,7 +25,8 @@ def die_with_parent() -> None:
     """Tie this process to its parent: from now on it gets SIGKILL when the parent ends.
 
     The kernel watches the *thread* that started this process: start such processes from threads that last.
-    Call it first thing in a process, or as the initializer of a pool. Does nothing outside Linux.
+    Call it first thing in a process, or as the initializer of a pool that forks or spawns (the workers of a forkserver
+    follow the server). Does nothing outside Linux.
     """
     if sys.platform == "linux":
         worker_of = multiprocessing.parent_process()

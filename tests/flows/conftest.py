@@ -1,0 +1,42 @@
+"""The toy pipeline, run once without disturbance."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import killing
+import pytest
+import toy_pipeline
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A toy pipeline after a whole run. Tests work on copies."""
+    folder = toy_pipeline.make(tmp_path_factory.mktemp("toy") / "finished")
+    status, output = killing.run(killing.RUNNER, folder)
+    assert status == 0, output
+    return folder
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """A toy pipeline that has never run."""
+    return toy_pipeline.make(tmp_path / "workspace")
+
+
+@pytest.fixture
+def copy_of_finished(finished: Path, tmp_path: Path) -> Path:
+    """A finished toy pipeline, to spoil."""
+    return shutil.copytree(finished, tmp_path / "workspace", symlinks=True)
+
+
+@pytest.fixture
+def assert_complete(finished: Path) -> Callable[[Path], None]:
+    """Assert that a workspace holds what an undisturbed run gives, and that nothing unfinished lies about."""
+
+    def check(folder: Path) -> None:
+        assert toy_pipeline.lock(folder) == toy_pipeline.lock(finished)
+        assert toy_pipeline.outputs(folder) == toy_pipeline.outputs(finished)
+        assert not list(folder.rglob(".*.tmp"))
+
+    return check

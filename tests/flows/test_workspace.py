@@ -1,0 +1,184 @@
+"""A workspace that was left damaged, or that another holds."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import killing
+import pytest
+import toy_pipeline
+from killing import RUNNER
+
+from flows.workspace import pipeline
+
+Check = Callable[[Path], None]
+
+
+@pytest.mark.parametrize("damage", [b"", b"schema: '2.0'\nstages:\n  first:\n    cmd: exec", b"\x00" * 100, b"[]\n"])
+def test_damaged_lock_file_is_put_back(copy_of_finished: Path, assert_complete: Check, damage: bytes) -> None:
+    (copy_of_finished / "dvc.lock").write_bytes(damage)
+    with pipeline(copy_of_finished):
+        assert_complete(copy_of_finished)
+
+
+def test_damaged_lock_file_without_a_copy_is_rebuilt_from_the_cache(
+    copy_of_finished: Path, assert_complete: Check
+) -> None:
+    (copy_of_finished / ".dvc/tmp/tokenlab-locks/dvc.lock").unlink()
+    (copy_of_finished / "dvc.lock").write_bytes((copy_of_finished / "dvc.lock").read_bytes()[:700])
+    status, output = killing.run(RUNNER, copy_of_finished)
+    assert status == 0, output
+    assert "dvc.lock was damaged; removed" in output
+    assert "Running stage" not in output
+    assert_complete(copy_of_finished)
+
+
+def test_lock_file_of_another_preset_is_mended_too(copy_of_finished: Path) -> None:
+    preset = copy_of_finished / "presets" / "big"
+    preset.mkdir(parents=True)
+    (preset / "dvc.yaml").write_text("stages: {}\n")
+    (preset / "dvc.lock").write_text("schema: '2.0")
+    with pipeline(copy_of_finished):
+        assert not (preset / "dvc.lock").exists()
+
+
+@pytest.mark.slow
+def test_lock_file_cut_anywhere(copy_of_finished: Path, assert_complete: Check) -> None:
+    """Every cut of dvc.lock is either mended or one that DVC can read."""
+    lock = copy_of_finished / "dvc.lock"
+    whole = lock.read_bytes()
+    (copy_of_finished / ".dvc/tmp/tokenlab-locks/dvc.lock").unlink()
+    passed = 0
+    for cut in range(len(whole)):
+        lock.write_bytes(whole[:cut])
+        with pipeline(copy_of_finished):
+            if not lock.exists():
+                continue
+        passed += 1
+        if passed % 8 == 0:  # those are cut at the end of a line; each costs a run
+            status, output = killing.run(RUNNER, copy_of_finished)
+            assert status == 0, output
+            assert_complete(copy_of_finished)
+            (copy_of_finished / ".dvc/tmp/tokenlab-locks/dvc.lock").unlink()
+    assert passed > 0
+
+
+@pytest.mark.parametrize(
+    "damage", ["", '{"write": {"a": {"pi', "[1, 2]", '{"write": {"a": 1}}', '{"write": {"a": {}}}']
+)
+def test_damaged_rwlock_is_removed(copy_of_finished: Path, damage: str) -> None:
+    rwlock = copy_of_finished / ".dvc/tmp/rwlock"
+    rwlock.write_text(damage)
+    with pipeline(copy_of_finished):
+        assert not rwlock.exists()
+
+
+@pytest.mark.slow
+def test_damaged_rwlock_stops_no_run(copy_of_finished: Path, assert_complete: Check) -> None:
+    (copy_of_finished / ".dvc/tmp/rwlock").write_text('{"write": {"')
+    (copy_of_finished / "data/sample/last/text.txt").unlink()
+    status, output = killing.run(RUNNER, copy_of_finished)
+    assert status == 0, output
+    assert_complete(copy_of_finished)
+
+
+@pytest.mark.slow
+def test_rwlock_of_a_pid_that_another_process_has_now(copy_of_finished: Path, assert_complete: Check) -> None:
+    """This very process is alive, and no DVC: without mending, DVC says that its output is busy."""
+    path = str(copy_of_finished / "data/sample/last")
+    owner = {"pid": os.getpid(), "cmd": "dvc repro"}
+    (copy_of_finished / ".dvc/tmp/rwlock").write_text(json.dumps({"write": {path: owner}, "read": {path: [owner]}}))
+    (copy_of_finished / "data/sample/last/text.txt").unlink()
+    status, output = killing.run(RUNNER, copy_of_finished)
+    assert status == 0, output
+    assert_complete(copy_of_finished)
+
+
+@pytest.fixture
+def another_dvc() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "dvc"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_rwlock_keeps_what_a_living_dvc_holds(copy_of_finished: Path, another_dvc: subprocess.Popen[bytes]) -> None:
+    rwlock = copy_of_finished / ".dvc/tmp/rwlock"
+    living, dead, pytest_ = ({"pid": pid, "cmd": "dvc repro"} for pid in (another_dvc.pid, 2**30, os.getpid()))
+    rwlock.write_text(json.dumps({"write": {"a": living, "b": dead}, "read": {"c": [dead, living], "d": [pytest_]}}))
+    with pipeline(copy_of_finished):
+        assert json.loads(rwlock.read_text()) == {"write": {"a": living}, "read": {"c": [living]}}
+
+
+def test_rwlock_older_than_the_dvc_that_has_its_pid(
+    copy_of_finished: Path, another_dvc: subprocess.Popen[bytes]
+) -> None:
+    rwlock = copy_of_finished / ".dvc/tmp/rwlock"
+    rwlock.write_text(json.dumps({"write": {"a": {"pid": another_dvc.pid, "cmd": "dvc repro"}}, "read": {}}))
+    os.utime(rwlock, (time.time() - 60, time.time() - 60))
+    with pipeline(copy_of_finished):
+        assert json.loads(rwlock.read_text()) == {"write": {}, "read": {}}
+
+
+def test_unfinished_files_go_after_a_run_that_did_not_succeed(copy_of_finished: Path, assert_complete: Check) -> None:
+    run_cache = next(path for path in (copy_of_finished / ".dvc/cache/runs").glob("*/*") if path.is_dir())
+    unfinished = [
+        copy_of_finished / "data/sample/.last.abc.tmp",
+        copy_of_finished / "data/sample/last/.text.txt.abc.tmp",
+        copy_of_finished / ".dvc/cache/files/md5/.abc.tmp",
+        copy_of_finished / ".dvc/cache/files/md5/00/abc.def.tmp",
+        run_cache / ".abc.tmp",
+    ]
+    for path in unfinished:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("half")
+    folder = copy_of_finished / "data/sample/.first.abc.tmp"
+    folder.mkdir()
+    (folder / "part").touch()
+    with pipeline(copy_of_finished):
+        assert all(path.exists() for path in unfinished)  # the run before had succeeded; none of this one's yet
+    with pipeline(copy_of_finished):
+        assert not any(path.exists() for path in [*unfinished, folder])
+        assert_complete(copy_of_finished)
+
+
+def test_two_runs_at_once(copy_of_finished: Path, assert_complete: Check) -> None:
+    (copy_of_finished / "data/sample/last/text.txt").unlink()
+    first = killing.start(RUNNER, copy_of_finished)
+    killing.wait_until(lambda: (copy_of_finished / ".dvc/tmp/tokenlab-pipeline.lock").stat().st_size > 0)
+    second = killing.start(RUNNER, copy_of_finished)
+    assert first.finish() == 0, first.output()
+    assert second.finish() == 0, second.output()
+    assert f"another run (pid {first.process.pid}) is at work here" in second.output()
+    assert "'last' is cached" in first.output()
+    assert "'last' didn't change" in second.output()
+    assert_complete(copy_of_finished)
+
+
+def test_good_copies_follow_successful_runs_only(copy_of_finished: Path) -> None:
+    lock, copy = copy_of_finished / "dvc.lock", copy_of_finished / ".dvc/tmp/tokenlab-locks/dvc.lock"
+    assert copy.read_bytes() == lock.read_bytes()
+    emptied = b"schema: '2.0'\nstages: {}\n"
+    lock.write_bytes(emptied)
+    with pipeline(copy_of_finished):
+        assert lock.read_bytes() == emptied  # whole: nothing to mend
+    assert copy.read_bytes() != emptied
+    with pipeline(copy_of_finished) as workspace:
+        workspace.succeeded()
+    assert copy.read_bytes() == emptied
+
+
+@pytest.mark.slow
+def test_failure_keeps_the_good_copy(copy_of_finished: Path) -> None:
+    (copy_of_finished / "fail").write_text("last")
+    (copy_of_finished / "seed.txt").write_text("other\n")
+    good = toy_pipeline.lock(copy_of_finished)
+    assert killing.run(RUNNER, copy_of_finished)[0] == 2
+    assert toy_pipeline.lock(copy_of_finished) != good
+    (copy_of_finished / "dvc.lock").write_bytes(b"")
+    with pipeline(copy_of_finished):
+        assert toy_pipeline.lock(copy_of_finished) == good

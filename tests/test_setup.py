@@ -1,0 +1,191 @@
+"""The set-up, with interpreters that only say what they are and what they are asked to do."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+PROJECT = Path(__file__).resolve().parents[1]
+FILES = ["setup.sh", "Makefile", "pyproject.toml", "requirements.lock"]
+TOOLS = ["sh", "env", "dirname", "sed", "grep", "make", "mkdir", "cp", "rm", "touch", "awk"]
+
+# Says its version; really runs other code; makes a .venv of copies of itself; writes down all else.
+INTERPRETER = """#!/bin/sh
+case "$*" in
+*version_info*) echo {version} ;;
+-c*) exec {real} "$@" ;;
+--version) echo "Python {version}" ;;
+"-m venv --clear .venv") echo "$0 $*" >>calls; mkdir -p .venv/bin; cp "$0" .venv/bin/python; cp "$0" .venv/bin/uv ;;
+*) echo "$0 $*" >>calls; {on_install} ;;
+esac
+"""
+
+
+class Clone:
+    """A fresh clone beside a PATH that holds only what a test puts on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "clone"
+        self.bin = folder / "bin"
+        self.folder.mkdir()
+        self.bin.mkdir()
+        for name in FILES:
+            shutil.copy(PROJECT / name, self.folder)
+        for tool in TOOLS:
+            path = shutil.which(tool)
+            assert path is not None
+            (self.bin / tool).symlink_to(path)
+
+    def add_python(self, name: str, version: str, on_install: str = "true") -> str:
+        path = self.bin / name
+        path.write_text(INTERPRETER.format(version=version, real=sys.executable, on_install=on_install))
+        path.chmod(0o755)
+        return str(path)
+
+    def add_shim(self, name: str) -> None:
+        """A pyenv shim for a version that is not installed."""
+        path = self.bin / name
+        path.write_text(f"#!/bin/sh\necho 'pyenv: {name}: command not found' >&2\nexit 127\n")
+        path.chmod(0o755)
+
+    def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env={"PATH": str(self.bin), **environment},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def calls(self) -> list[str]:
+        log = self.folder / "calls"
+        return log.read_text().splitlines() if log.exists() else []
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    return Clone(tmp_path)
+
+
+def test_first_working_supported_interpreter(clone: Clone) -> None:
+    clone.add_shim("python3.11")
+    clone.add_python("python3.12", "3.12")
+    clone.add_python("python3.13", "3.13")
+    clone.add_python("python3", "3.10")
+    assert clone.run("./setup.sh").returncode == 0
+    assert clone.calls()[0] == f"{clone.bin}/python3.12 -m venv --clear .venv"
+
+
+def test_plain_python3_where_it_is_supported(clone: Clone) -> None:
+    clone.add_python("python3", "3.13")
+    assert clone.run("./setup.sh").returncode == 0
+    assert clone.calls()[0] == f"{clone.bin}/python3 -m venv --clear .venv"
+
+
+def test_chosen_interpreter_comes_first(clone: Clone) -> None:
+    clone.add_python("python3.11", "3.11")
+    chosen = clone.add_python("mine", "3.12")
+    assert clone.run("./setup.sh", PYTHON=chosen).returncode == 0
+    assert clone.calls()[0] == f"{chosen} -m venv --clear .venv"
+
+
+@pytest.mark.parametrize("version", ["2.7", "3.1", "3.10", "3.14"])
+def test_unsupported_version_is_refused(clone: Clone, version: str) -> None:
+    clone.add_python("python3.11", "3.11")
+    chosen = clone.add_python("mine", version)
+    refused = clone.run("./setup.sh", PYTHON=chosen)
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    for part in (f"{chosen} is Python {version};", "supported: 3.11 3.12 3.13", "PYTHON="):
+        assert part in refused.stderr
+    assert not clone.calls()
+
+
+def test_no_interpreter_at_all(clone: Clone) -> None:
+    refused = clone.run("./setup.sh")
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert "python3 is no Python that runs" in refused.stderr
+
+
+def test_supported_versions_are_those_of_the_package(clone: Clone) -> None:
+    package = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    supported = SpecifierSet(package["requires-python"])
+    versions = " ".join(f"3.{minor}" for minor in range(30) if supported.contains(f"3.{minor}"))
+    assert f"supported: {versions};" in clone.run("./setup.sh").stderr
+
+
+def test_order_of_the_installation(clone: Clone) -> None:
+    clone.add_python("python3.11", "3.11")
+    assert clone.run("./setup.sh").returncode == 0
+    lock = dict(line.split("==") for line in (PROJECT / "requirements.lock").read_text(encoding="utf-8").split())
+    assert [call.split(" ", 1)[1] for call in clone.calls()] == [
+        "-m venv --clear .venv",
+        f"-m pip install --disable-pip-version-check --no-deps torch=={lock['torch']} uv=={lock['uv']}",
+        "pip install --python .venv/bin/python -r requirements.lock",
+        "pip install --python .venv/bin/python --no-deps -e .",
+    ]
+    assert (clone.folder / ".venv/installed").exists()
+
+
+def test_interrupted_setup_starts_from_nothing(clone: Clone) -> None:
+    failing = clone.add_python("python3.11", "3.11", on_install="exit 7")
+    assert clone.run("./setup.sh").returncode == 7
+    assert not (clone.folder / ".venv/installed").exists()
+    Path(failing).unlink()
+    clone.add_python("python3.11", "3.11")
+    assert clone.run("./setup.sh").returncode == 0
+    assert sum("venv --clear" in call for call in clone.calls()) == 2
+
+
+def test_changed_lock_is_installed_in_place(clone: Clone) -> None:
+    clone.add_python("python3.11", "3.11")
+    assert clone.run("./setup.sh").returncode == 0
+    stamp = clone.folder / ".venv/installed"
+    os.utime(stamp, (1, 1))
+    assert clone.run("./setup.sh").returncode == 0
+    assert sum("venv --clear" in call for call in clone.calls()) == 1
+    assert sum("-r requirements.lock" in call for call in clone.calls()) == 2
+    assert stamp.stat().st_mtime > 1
+
+
+def test_setup_that_another_has_just_done_is_not_repeated(clone: Clone) -> None:
+    clone.add_python("python3.11", "3.11")
+    assert clone.run("./setup.sh").returncode == 0
+    done = clone.calls()
+    future = (clone.folder / "requirements.lock").stat().st_mtime + 100
+    os.utime(clone.folder / ".venv/installed", (future, future))
+    assert clone.run("./setup.sh").returncode == 0
+    assert clone.calls() == done
+
+
+@pytest.mark.parametrize("target", ["repro", "test", "test-slow", "lint", "bench", "readme"])
+def test_make_sets_up_only_what_is_out_of_date(clone: Clone, target: str) -> None:
+    assert "setup.sh" in clone.run("make", "-n", target).stdout
+    stamp = clone.folder / ".venv/installed"
+    stamp.parent.mkdir()
+    stamp.touch()
+    newest = max((clone.folder / name).stat().st_mtime for name in FILES)
+    os.utime(stamp, (newest + 1, newest + 1))
+    assert "setup.sh" not in clone.run("make", "-n", target).stdout
+    os.utime(clone.folder / "requirements.lock", (newest + 2, newest + 2))
+    assert "setup.sh" in clone.run("make", "-n", target).stdout
+
+
+def test_make_alone_sets_nothing_up(clone: Clone) -> None:
+    shown = clone.run("make")
+    assert shown.returncode == 0
+    assert "make repro" in shown.stdout
+    assert not (clone.folder / ".venv").exists()
+
+
+def test_mirror_reaches_recipes_as_an_absolute_path(clone: Clone) -> None:
+    (clone.folder / "Makefile").open("a").write('show:\n\t@echo "mirror $$TOKENLAB_MIRROR"\n')
+    assert clone.run("make", "show", TOKENLAB_MIRROR="some/where").stdout == f"mirror {clone.folder}/some/where\n"
+    assert clone.run("make", "show").stdout == "mirror \n"
