@@ -1,6 +1,6 @@
 """Stage `evaluate_segmentation`: word F1 of every method, alone and through BPE, on the test part of every seed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,9 +8,9 @@ import polars as pl
 from tokenizers import Tokenizer
 
 from tasks.figures import draw_boundaries
-from tasks.segmentation import BASELINES, Bpe, Method, Parts, Reading, Rest, methods, parts, sections
+from tasks.segmentation import BASELINES, Bpe, Method, Reading, Rest, methods, parts, sections
 from tasks.stage import Stage, read_json, run, write_json
-from tokenlab.files import atomic_file, atomic_folder
+from tokenlab.files import atomic_file
 from tokenlab.metrics import SegmentationScore, score_segmentation
 from tokenlab.text.documents import Document, words
 from tokenlab.tokenizers import token_spans
@@ -35,21 +35,22 @@ def evaluate(stage: Stage) -> None:
     chosen = read_json(stage.reports("lambda", stage.variant, "chosen.json"))
     corpus = parts(stage)
     scores: list[dict[str, Any]] = []
-    with atomic_folder(stage.reports("segmentation", stage.variant)) as folder:
-        for scope, rows in (("draw", methods(readings, chosen["draw"])), ("rest", methods(shared, chosen["rest"]))):
-            for seed, split in corpus.splits.items():
-                test = corpus.select(split.test)
-                known = _known_words(corpus, scope, seed)
-                predictions = list(_predictions(stage, scope, seed, rows, test))
-                for prediction in predictions:
-                    key = {"corpus": stage.variant, "scope": scope, "seed": seed}
-                    scores.append(key | _facts(prediction) | _figures(test, prediction.words, known))
-                if scope == "draw" and seed == next(iter(corpus.splits)):
-                    _write_example(test, predictions, folder)
-        table = pl.DataFrame(scores, infer_schema_length=None)
-        with atomic_file(folder / "scores.parquet") as path:
-            table.write_parquet(path)
-        write_json(folder / "metrics.json", _means(table))
+    folder = stage.reports("segmentation", stage.variant)
+    known_to_rest = _gold_words(corpus.select(corpus.rest))
+    for scope, rows in (("draw", methods(readings, chosen["draw"])), ("rest", methods(shared, chosen["rest"]))):
+        for seed, split in corpus.splits.items():
+            test = corpus.select(split.test)
+            known = known_to_rest if scope == "rest" else _gold_words(corpus.select(split.train))
+            predictions = list(_predictions(stage, scope, seed, rows, test))
+            for prediction in predictions:
+                key = {"corpus": stage.variant, "scope": scope, "seed": seed}
+                scores.append(key | _facts(prediction) | _figures(test, prediction.words, known))
+            if scope == "draw" and seed == next(iter(corpus.splits)):
+                _write_example(test, predictions, folder)
+    table = pl.DataFrame(scores, infer_schema_length=None)
+    with atomic_file(folder / "scores.parquet") as path:
+        table.write_parquet(path)
+    write_json(folder / "metrics.json", _means(table))
 
 
 def _predictions(
@@ -69,14 +70,23 @@ def _predictions(
         tokenizer = _load(tokenizers / row.name)
         for source in inference:
             given = texts if source == "raw" else [" ".join(pieces) for pieces in cut]
-            yield Prediction(row.name, row, source, tokenizer.get_vocab_size(with_added_tokens=False), _tokens(tokenizer, given))
+            yield Prediction(
+                row.name, row, source, tokenizer.get_vocab_size(with_added_tokens=False), _tokens(tokenizer, given)
+            )
     for name in BASELINES:
         tokenizer = _load(tokenizers / name)
-        yield Prediction(name, None, "raw", tokenizer.get_vocab_size(with_added_tokens=False), _tokens(tokenizer, texts))
+        yield Prediction(
+            name, None, "raw", tokenizer.get_vocab_size(with_added_tokens=False), _tokens(tokenizer, texts)
+        )
 
 
 def _load(folder: Path) -> Tokenizer:
     return Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+
+def _size(tokenizer: Tokenizer) -> int:
+    """Entries of the vocabulary, the whitespace tokens that are added for decoding left out."""
+    return tokenizer.get_vocab_size(with_added_tokens=False)
 
 
 def _tokens(tokenizer: Tokenizer, texts: list[str]) -> list[list[str]]:
@@ -84,10 +94,9 @@ def _tokens(tokenizer: Tokenizer, texts: list[str]) -> list[list[str]]:
     return [[text[start:end] for start, end in found] for text, found in zip(texts, spans, strict=True)]
 
 
-def _known_words(corpus: Parts, scope: str, seed: int) -> set[str]:
-    """Gold words of the training text, for the recall of words that it does not hold."""
-    training = corpus.select(corpus.splits[seed].train) if scope == "draw" else (d for _, d in corpus.rest())
-    return {word for document in training for word in words(document.text, document.boundaries or ())}
+def _gold_words(documents: Iterable[Document]) -> set[str]:
+    """The words of a training text, for the recall of words that it does not hold."""
+    return {word for document in documents for word in words(document.text, document.boundaries or ())}
 
 
 def _facts(prediction: Prediction) -> dict[str, Any]:
@@ -113,16 +122,12 @@ def _figures(test: Sequence[Document], predicted: list[list[str]], known: set[st
 
 
 def _means(table: pl.DataFrame) -> dict[str, Any]:
-    """Mean and spread over the seeds, as `dvc metrics` shows them."""
-    means = table.group_by("scope", "method", "bpe", maintain_order=True).agg(
-        pl.col("f1").mean().round(6).alias("f1_mean"),
-        pl.col("f1").std().round(6).alias("f1_sd"),
-        pl.col("characters_per_segment").mean().round(6),
-    )
+    """Mean word F1 of each scope and method over the seeds, alone and through BPE, as `dvc metrics` shows it."""
     nested: dict[str, Any] = {}
-    for row in means.iter_rows(named=True):
-        scope, method, bpe = row.pop("scope"), row.pop("method"), row.pop("bpe")
-        nested.setdefault(scope, {}).setdefault(method, {})[f"bpe_{bpe}"] = row
+    for bpe, name in (("none", "f1"), ("raw", "f1_bpe")):
+        rows = table.filter(pl.col("bpe") == bpe).group_by("scope", "method", maintain_order=True)
+        for scope, method, f1 in rows.agg(pl.col("f1").mean().round(6)).iter_rows():
+            nested.setdefault(scope, {}).setdefault(method, {})[name] = f1
     return nested
 
 

@@ -9,6 +9,8 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tokenlab.files import atomic_file
+
 INK, ACCENT, SECOND, PALE = "#1f2933", "#b5402a", "#2b6c8f", "#d9dee3"
 _FONT = Path(mplfonts.__file__).parent / "fonts" / "NotoSansCJKsc-Regular.otf"
 
@@ -49,6 +51,26 @@ def _histogram(axes: Axes, table: pl.DataFrame, column: str, colour: str, label:
     axes.stairs(table[column].to_numpy(), edges, color=colour, label=label, fill=label is None, linewidth=1.4)
 
 
+def draw_curves(curves: pl.DataFrame, path: Path) -> None:
+    """Word F1 on validation sentences against lambda: one line a reading and scope, the mean of the seeds.
+
+    Columns: scope, reading, lambda, f1 (0..1), one row a seed.
+    """
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    axes = figure.subplots()
+    means = curves.group_by("scope", "reading", "lambda", maintain_order=True).agg(pl.col("f1").mean())
+    colours = dict(zip(means["reading"].unique(maintain_order=True), (INK, ACCENT, SECOND), strict=False))
+    for (scope, reading), line in means.group_by("scope", "reading", maintain_order=True):
+        style = {"color": colours[reading], "linestyle": "-" if scope == "draw" else "--", "marker": "o"}
+        axes.plot(line["lambda"], 100 * line["f1"], label=f"{reading}, {scope}", markersize=3.5, linewidth=1.4, **style)
+    axes.set(xlabel="λ", ylabel="word F1 on validation sentences")
+    if len(curves):
+        axes.legend(frameon=False)
+    else:
+        axes.text(0.5, 0.5, "no gold words to choose by", ha="center", va="center", transform=axes.transAxes)
+    save(figure, path)
+
+
 def draw_boundaries(rows: dict[str, list[str]], path: Path) -> None:
     """Figure 4 of the entropy paper: one sentence, the words of every method in a row of their own."""
     length = sum(map(len, next(iter(rows.values()))))
@@ -81,5 +103,6 @@ def _cuts(pieces: list[str]) -> set[int]:
 
 def save(figure: Figure, path: Path) -> None:
     """Write `path`.png and `path`.svg; equal figures give equal bytes."""
-    figure.savefig(path.with_suffix(".png"), dpi=150, metadata={"Software": None})
-    figure.savefig(path.with_suffix(".svg"), metadata={"Date": None, "Creator": None})
+    for suffix, options in ((".png", {"Software": None}), (".svg", {"Date": None, "Creator": None})):
+        with atomic_file(path.with_suffix(suffix)) as temporary:
+            figure.savefig(temporary, format=suffix[1:], dpi=150, metadata=options)

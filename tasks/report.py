@@ -40,6 +40,7 @@ def _corpus(stage: Stage, name: str) -> dict[str, Any]:
         "tables": segmentation_tables(scores, facts),
         "chosen": read_json(stage.reports("lambda", name, "chosen.json")),
         "curves": means.to_dicts(),
+        "curves_drawn": _drawing(stage.reports("lambda", name, "curves.svg")),
         "distributions": _drawing(stage.reports("statistics", name, "distributions.svg")),
         "sentence": _drawing(stage.reports("segmentation", name, "sentence.svg")),
     }

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tasks.figures import draw_curves
 from tasks.segmentation import Method, Parts, Reading, Rest, methods, options_of, parts, sections
 from tasks.stage import Stage, run, write_json
 from tokenlab.files import atomic_file, atomic_folder
@@ -18,6 +19,7 @@ from tokenlab.text.documents import Document, words
 
 _Point = tuple[str, str, float, int, float]
 """Scope, reading, lambda, seed, word F1."""
+_CURVES = {"scope": pl.String, "reading": pl.String, "lambda": pl.Float64, "seed": pl.Int64, "f1": pl.Float64}
 _SCHEMA = pa.schema(
     [
         pa.field("seed", pa.int32()),  # null: the text that all seeds share
@@ -46,11 +48,11 @@ def segment(stage: Stage) -> None:
     with atomic_folder(stage.data("segments", stage.variant)) as folder:
         _write(folder / "draw.parquet", _drawn(corpus, statistics, methods(readings, chosen["draw"])))
         _write(folder / "rest.parquet", _rest(corpus, shared, methods(rest_readings, chosen["rest"])))
-    with atomic_folder(stage.reports("lambda", stage.variant)) as folder:
-        schema = {"scope": pl.String, "reading": pl.String, "lambda": pl.Float64, "seed": pl.Int64, "f1": pl.Float64}
-        with atomic_file(folder / "curves.csv") as path:
-            pl.DataFrame(curves, schema=schema, orient="row").write_csv(path)
-        write_json(folder / "chosen.json", chosen)
+    table = pl.DataFrame(curves, schema=_CURVES, orient="row")
+    with atomic_file(stage.reports("lambda", stage.variant, "curves.csv")) as path:
+        table.write_csv(path)
+    draw_curves(table, stage.reports("lambda", stage.variant, "curves"))
+    write_json(stage.reports("lambda", stage.variant, "chosen.json"), chosen)
 
 
 def segments_of(segmenter: Segmenter, documents: Iterable[Document]) -> Iterator[list[int]]:
@@ -102,8 +104,8 @@ def _drawn(corpus: Parts, statistics: dict[int, NgramStatistics], rows: list[Met
 def _rest(corpus: Parts, statistics: NgramStatistics, rows: list[Method]) -> Iterator[pa.RecordBatch]:
     for method in rows:
         segmenter = Segmenter(statistics, method.options)
-        numbers = [number for number, _ in corpus.rest()]
-        yield _batch(None, "train", method.name, numbers, segments_of(segmenter, (d for _, d in corpus.rest())))
+        training = segments_of(segmenter, corpus.select(corpus.rest))
+        yield _batch(None, "train", method.name, corpus.rest, training)
         for seed, split in corpus.splits.items():
             yield _batch(seed, "test", method.name, split.test, segments_of(segmenter, corpus.select(split.test)))
 

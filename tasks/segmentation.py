@@ -1,19 +1,19 @@
 """What the stages of the segmentation family share: parameters, the parts of a corpus, and the list of methods."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from tasks.stage import Parameters, Stage
 from tokenlab.ngrams import StatisticsOptions
 from tokenlab.segment import SegmentOptions
 from tokenlab.text.documents import Document
 from tokenlab.text.splits import Split, draw_split
-from tokenlab.text.store import corpus_batches, read_corpus
+from tokenlab.text.store import read_corpus
 
 
 class Draw(Parameters):
@@ -22,6 +22,13 @@ class Draw(Parameters):
     sentences: int = Field(ge=2)
     train: float = Field(gt=0, lt=1)
     validation: int = Field(ge=0)
+
+
+class Seeds(Parameters):
+    """The seeds, each a row or more of its own; the other entries of the section are checked where they are used."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    seeds: list[int] = Field(min_length=1)
 
 
 class Statistics(Parameters):
@@ -110,39 +117,28 @@ def sections(stage: Stage, name: str, model: type[Reading]) -> dict[str, Reading
     return {key: stage.parameters(f"segmentation.{name}.{key}", model) for key in found}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of a corpus that each seed draws, and what none of them holds out."""
+    """A corpus in memory (its n-gram statistics take far more), and the parts that each seed draws from it."""
 
-    folder: Path
+    documents: list[Document]
     splits: dict[int, Split]
-    sentences: int
 
     def select(self, numbers: Iterable[int]) -> list[Document]:
-        """The sentences of these numbers, in their order; the corpus is read as a stream."""
-        order = [int(number) for number in numbers]
-        wanted = set(order)
-        found = {number: document for number, document in enumerate(read_corpus(self.folder)) if number in wanted}
-        return [found[number] for number in order]
+        """The sentences of these numbers, in their order."""
+        return [self.documents[number] for number in numbers]
 
-    def rest(self) -> Iterator[tuple[int, Document]]:
-        """Number and sentence of everything that is in no test or validation part, nor equal to a sentence there."""
-        held_out = {int(i) for split in self.splits.values() for i in np.concatenate((split.test, split.validation))}
-        texts = {document.text for document in self.select(sorted(held_out))}
-        for number, document in enumerate(read_corpus(self.folder)):
-            if number not in held_out and document.text not in texts:
-                yield number, document
+    @cached_property
+    def rest(self) -> list[int]:
+        """The numbers of all sentences that are in no test or validation part, nor equal to one that is."""
+        held_out = np.concatenate([np.concatenate((split.test, split.validation)) for split in self.splits.values()])
+        texts = {self.documents[number].text for number in held_out}
+        return [number for number, document in enumerate(self.documents) if document.text not in texts]
 
 
 def parts(stage: Stage) -> Parts:
     """The parts of the stage's corpus, from `segmentation.seeds` and `segmentation.draw` alone."""
     draw = stage.parameters("segmentation.draw", Draw)
-    folder = stage.data("corpora", stage.variant)
-    sentences = sum(batch.num_rows for batch in corpus_batches(folder, ["id"]))
-    splits = {
-        int(seed): draw_split(
-            sentences, int(seed), sentences=draw.sentences, train=draw.train, validation=draw.validation
-        )
-        for seed in stage.sections["segmentation"]["seeds"]
-    }
-    return Parts(folder, splits, sentences)
+    documents = list(read_corpus(stage.data("corpora", stage.variant)))
+    seeds = stage.parameters("segmentation", Seeds).seeds
+    return Parts(documents, {seed: draw_split(len(documents), seed, **draw.model_dump()) for seed in seeds})

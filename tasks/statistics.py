@@ -23,9 +23,8 @@ def count(stage: Stage) -> None:
             write_statistics(statistics, folder / f"draw-{seed}.parquet")
             if position == 0:
                 _write_distributions(stage, statistics)
-        write_statistics(
-            ngram_statistics((document.text for _, document in corpus.rest()), options), folder / "rest.parquet"
-        )
+        texts = [document.text for document in corpus.select(corpus.rest)]
+        write_statistics(ngram_statistics(texts, options), folder / "rest.parquet")
 
 
 def _write_distributions(stage: Stage, statistics: NgramStatistics) -> None:
@@ -33,12 +32,12 @@ def _write_distributions(stage: Stage, statistics: NgramStatistics) -> None:
     pmi = statistics.min_pmi[statistics.rows(2)] if statistics.options.n_max > 1 else np.empty(0)
     sides = {"left": statistics.left_entropy, "right": statistics.right_entropy}
     tables = {"pmi": _histogram({"pmi": pmi}), "entropy": _histogram(sides)}
-    with atomic_folder(stage.reports("statistics", stage.variant)) as folder:
-        for name, table in tables.items():
-            with atomic_file(folder / f"{name}.csv") as path:
-                table.write_csv(path)
-        unit = "nats" if statistics.options.log_base == "e" else "bits"
-        draw_distributions(tables["pmi"], tables["entropy"], unit, folder / "distributions")
+    folder = stage.reports("statistics", stage.variant)
+    for name, table in tables.items():
+        with atomic_file(folder / f"{name}.csv") as path:
+            table.write_csv(path)
+    unit = "nats" if statistics.options.log_base == "e" else "bits"
+    draw_distributions(tables["pmi"], tables["entropy"], unit, folder / "distributions")
 
 
 def _histogram(columns: dict[str, np.ndarray]) -> pl.DataFrame:

@@ -20,12 +20,12 @@ def train(stage: Stage) -> None:
     segments = stage.data("segments", stage.variant)
     with atomic_folder(stage.models("tokenizers", stage.variant)) as folder:
         for seed, split in corpus.splits.items():
-            texts = {int(number): d.text for number, d in zip(split.train, corpus.select(split.train), strict=True)}
+            texts = {int(number): corpus.documents[number].text for number in split.train}
             drawn = pl.scan_parquet(segments / "draw.parquet").filter(pl.col("seed") == seed, pl.col("part") == "train")
             for method, pre_tokenizer, training in _trainings(texts, drawn):
                 tokenizer = train_bpe(training, bpe.vocabulary_size, pre_tokenizer)
                 save_tokenizer(tokenizer, folder / "draw" / str(seed) / method)
-        texts = {number: document.text for number, document in corpus.rest()}
+        texts = {number: corpus.documents[number].text for number in corpus.rest}
         shared = pl.scan_parquet(segments / "rest.parquet").filter(pl.col("part") == "train")
         for method, pre_tokenizer, training in _trainings(texts, shared):
             save_tokenizer(train_bpe(training, rest.vocabulary_size, pre_tokenizer), folder / "rest" / method)

@@ -239,5 +239,5 @@ def test_with_a_whole_mirror_no_address_is_asked(tmp_path: Path, mirror: Path) -
     record = get(tmp_path / "corpus", mirror, replace(CORPUS, files=files[::-1]))
     assert record["missing"] == ["test.utf8"]
     required = (*CORPUS.files[::2], SourceFile("test.utf8", "sighan", (address,)))
-    with pytest.raises(SourceError, match="127.0.0.1:9"):
+    with pytest.raises(SourceError, match=r"127\.0\.0\.1:9"):
         get(tmp_path / "other", mirror, replace(CORPUS, files=required))

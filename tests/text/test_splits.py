@@ -12,7 +12,7 @@ def test_the_papers_split():
 
 
 def test_seeds_draw_differently_and_repeat():
-    draw = dict(sentences=100, train=0.5, validation=10)
+    draw = {"sentences": 100, "train": 0.5, "validation": 10}
     assert all(
         np.array_equal(a, b) for a, b in zip(draw_split(200, 1, **draw), draw_split(200, 1, **draw), strict=True)
     )
