@@ -1,4 +1,4 @@
-"""`make readme`: put the result tables of the preset `cpu` into README.md, between its markers."""
+"""`make readme`: put the result tables of the preset `cpu` into the pages that show them, between their markers."""
 
 import sys
 from pathlib import Path
@@ -8,24 +8,28 @@ from tokenlab.files import write_text
 
 _START, _END = "<!-- results: written by `make readme` -->\n", "<!-- end of results -->"
 _TABLES = Path("reports/cpu/tables")
+_PAGES = {Path("README.md"): "segmentation-*.md", Path("docs/entropy-pretokenization.md"): "segmentation-*.md"}
 
 
 def main() -> None:
-    """Rewrite the section; nothing else of the file changes."""
+    """Rewrite the sections; nothing else of the pages changes."""
     try:
-        readme = Path("README.md").read_text(encoding="utf-8")
-        tables = sorted(_TABLES.glob("*.md"))
-        if not tables:
-            raise InputError(f"{_TABLES}: no table there; run `make repro PRESET=cpu` first")
-        before, start, rest = readme.partition(_START)
-        _, end, after = rest.partition(_END)
-        if not (start and end):
-            raise InputError(f"README.md: the lines {_START.strip()!r} and {_END!r} are gone; put them back")
-        shown = "\n".join(path.read_text(encoding="utf-8") for path in tables)
-        write_text("README.md", before + start + "\n" + shown + "\n" + end + after)
+        for page, pattern in _PAGES.items():
+            _fill(page, sorted(_TABLES.glob(pattern)))
     except (TokenlabError, OSError) as error:
         print(f"readme: {one_line(error)}", file=sys.stderr)
         sys.exit(EXIT_STATUS)
+
+
+def _fill(page: Path, tables: list[Path]) -> None:
+    if not tables:
+        raise InputError(f"{_TABLES}: no table for {page} there; run `make repro PRESET=cpu` first")
+    before, start, rest = page.read_text(encoding="utf-8").partition(_START)
+    _, end, after = rest.partition(_END)
+    if not (start and end):
+        raise InputError(f"{page}: the lines {_START.strip()!r} and {_END!r} are not there; put them back")
+    shown = "\n".join(path.read_text(encoding="utf-8") for path in tables)
+    write_text(page, before + start + "\n" + shown + "\n" + end + after)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from tokenlab.ngrams.kernels import (
     smallest_pmi,
     sort_positions,
 )
-from tokenlab.ngrams.trie import Trie, build_trie
+from tokenlab.ngrams.trie import Trie, build_trie, suffix_rows
 
 CountTokens = Literal["ngram", "unigram", "bigram"]
 Edge = Literal["skip", "symbol"]
@@ -88,6 +88,11 @@ class NgramStatistics:
     def trie(self) -> Trie:
         """The rows, ready to be walked."""
         return build_trie(self.last, self.parent, int(self.level[1]))
+
+    @cached_property
+    def suffix(self) -> NDArray[np.int32]:
+        """[rows] row of the n-gram without its first character; -1 for single characters."""
+        return suffix_rows(self.parent, self.trie.last, self.trie.first_child, int(self.level[1]))
 
     def rows(self, n: int) -> slice:
         """The rows of the n-grams of length n."""

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from tokenlab.errors import ParameterError
 from tokenlab.ngrams import NgramStatistics
-from tokenlab.ngrams.trie import suffix_rows
 
 Decoder = Literal["viterbi", "greedy"]
 Isolate = Literal["script", "punctuation", "none"]
@@ -106,9 +105,11 @@ def _variations(statistics: NgramStatistics) -> NDArray[np.float64]:
     share = statistics.count[:characters] / statistics.count[:characters].sum()
     unit = 1.0 if statistics.options.log_base == "e" else math.log(2.0)
     at_start = -float((share * np.log(share)).sum()) / unit  # entropy behind and before the empty string
-    suffix = suffix_rows(statistics.parent, statistics.trie.last, statistics.trie.first_child, characters)
     left, right = (
         entropy - np.where(shorter < 0, at_start, entropy[shorter])
-        for entropy, shorter in ((statistics.left_entropy, suffix), (statistics.right_entropy, statistics.parent))
+        for entropy, shorter in (
+            (statistics.left_entropy, statistics.suffix),
+            (statistics.right_entropy, statistics.parent),
+        )
     )
     return np.minimum(left, right)
