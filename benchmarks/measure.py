@@ -1,0 +1,133 @@
+"""One task in a process of its own: seconds of each run, and memory above what imports and input take.
+
+`Bench.measure` starts `python -m benchmarks.measure RUNS MODULE:TASK ARGUMENT...`; that process prepares the task,
+warms it up on a sample (numba loads or compiles, allocators start), runs it on the whole, and prints JSON.
+"""
+
+import gc
+import importlib
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Facts = dict[str, Any]
+_PROJECT = Path(__file__).resolve().parent.parent
+_MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
+
+
+class Task(NamedTuple):
+    """`run(whole)` is timed after a warm-up, `run(sample)`; in `facts` of its result ours and a peer's must agree."""
+
+    run: Callable[[Any], Any]
+    sample: Any
+    whole: Any
+    facts: Callable[[Any], Facts]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Seconds of each run; of the warm-up; and `peak`, bytes above imports and input at the height of the first run."""
+
+    seconds: list[float]
+    warm_up: float
+    peak: int
+    facts: Facts
+
+    @property
+    def median(self) -> float:
+        """Seconds."""
+        return statistics.median(self.seconds)
+
+    def rate(self, amount: float) -> str:
+        """`amount` a second: median (slowest to fastest)."""
+        low, high = amount / max(self.seconds), amount / min(self.seconds)
+        return f"{amount / self.median:.3g} ({low:.3g} to {high:.3g})"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where the texts of this run lie, what is known of them, and how often a task is run."""
+
+    folder: Path
+    texts: dict[str, Facts]
+    runs: int
+    numba_cache: Path | None  # None: the usual one
+
+    def text(self, name: str) -> str:
+        """The path of a text of `corpora`."""
+        return str(self.folder / f"{name}.txt")
+
+    def millions(self, name: str) -> float:
+        """Millions of characters of a text, whitespace not counted."""
+        return self.texts[name]["characters"] / 1e6
+
+    def measure(self, task: str, *arguments: str, threads: int = 1, runs: int | None = None) -> Measurement:
+        """Run a task, "module:name" in this package, in its own process with `threads` threads."""
+        command = [sys.executable, "-m", "benchmarks.measure", str(runs or self.runs), task, *arguments]
+        done = subprocess.run(command, cwd=_PROJECT, env=self._environment(threads), stdout=subprocess.PIPE, check=True)
+        return Measurement(**json.loads(done.stdout))
+
+    def measure_command(self, arguments: Sequence[str]) -> Measurement:
+        """Run the `tokenlab` command; its peak is all of the process, and the first of its runs is the warm-up."""
+        program = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())", *arguments]
+        seconds, peak = [], 0
+        for _ in range(self.runs + 1):
+            with (self.folder / "output.txt").open("wb") as output:
+                start = time.perf_counter()
+                process = subprocess.Popen(program, cwd=_PROJECT, env=self._environment(1), stdout=output)
+                _, status, usage = os.wait4(process.pid, 0)
+                seconds.append(time.perf_counter() - start)
+            if status:
+                raise RuntimeError(f"tokenlab {' '.join(arguments)}: status {status}")
+            peak = usage.ru_maxrss * _MAXRSS_UNIT
+        return Measurement(seconds[1:], seconds[0], peak, {})
+
+    def _environment(self, threads: int) -> dict[str, str]:
+        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
+        cache = {"NUMBA_CACHE_DIR": str(self.numba_cache)} if self.numba_cache else {}
+        return {**os.environ, **dict.fromkeys(names, str(threads)), **cache}
+
+
+def agree(*measurements: Measurement) -> None:
+    """Stop the benchmark where the facts that measurements share differ (numbers by 1e-9 of their size)."""
+    first = measurements[0].facts
+    for other in measurements[1:]:
+        for name in first.keys() & other.facts.keys():
+            ours, theirs = first[name], other.facts[name]
+            equal = ours == theirs if isinstance(ours, str) else abs(ours - theirs) <= 1e-9 * max(1.0, abs(ours))
+            if not equal:
+                raise RuntimeError(f"the results differ, so no time is printed: {name} is {ours} and {theirs}")
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MAXRSS_UNIT
+
+
+def _main(runs: int, name: str, *arguments: str) -> None:
+    module, _, prepare = name.partition(":")
+    task: Task = importlib.import_module(f"benchmarks.{module}").TASKS[prepare](*arguments)
+    start = time.perf_counter()
+    task.run(task.sample)
+    warm_up = time.perf_counter() - start
+    baseline, peak, facts, seconds = _peak(), 0, {}, []
+    for number in range(runs):
+        gc.collect()
+        start = time.perf_counter()
+        result = task.run(task.whole)
+        seconds.append(time.perf_counter() - start)
+        if number == 0:
+            peak, facts = _peak() - baseline, task.facts(result)
+        del result
+    print(json.dumps({"seconds": seconds, "warm_up": warm_up, "peak": peak, "facts": facts}))
+
+
+if __name__ == "__main__":
+    _main(int(sys.argv[1]), *sys.argv[2:])

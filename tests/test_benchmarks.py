@@ -1,0 +1,131 @@
+"""The benchmarks: that peers compute the same, that a wrong peer stops them, and that the tables come out. No times."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import peers, statistics
+from benchmarks.corpora import write_texts
+from benchmarks.measure import Measurement, agree
+from benchmarks.segmentation import plain_text
+from tokenlab.errors import InputError
+from tokenlab.ngrams import ngram_statistics
+from tokenlab.segment import Segmenter, SegmentOptions, utilities
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks", *arguments], cwd=PROJECT, capture_output=True, text=True, encoding="utf-8"
+    )
+
+
+def table_rows(output):
+    """The cells of every row of the tables, heads and rules not among them."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in output.splitlines() if line[:1] == "|"]
+    heads = {number - 1 for number, row in enumerate(rows) if set("".join(row)) <= set("-: ")}
+    return [row for number, row in enumerate(rows) if number not in heads and number - 1 not in heads]
+
+
+@pytest.mark.parametrize("peer", statistics.PEERS)
+def test_peers_compute_the_same(peer, chinese_sentences):
+    sentences = [*chinese_sentences[:100], "一个 两 个", "啊", ""]
+    rows, difference = statistics.largest_difference(sentences, peer)
+    assert rows > 5000
+    assert difference < 1e-9
+
+
+@pytest.mark.parametrize("column", range(4))
+def test_a_wrong_value_is_seen(monkeypatch, column):
+    def wrong(sentences):
+        rows = peers.counter_statistics(sentences)
+        rows["天地"] = tuple(value + 1e-6 * (i == column) for i, value in enumerate(rows["天地"]))
+        return rows
+
+    monkeypatch.setitem(statistics.PEERS, "Counter", wrong)
+    assert statistics.largest_difference(["天地玄黄", "天地人"], "Counter")[1] == pytest.approx(1e-6)
+
+
+def test_a_missing_row_is_seen(monkeypatch):
+    monkeypatch.setitem(statistics.PEERS, "Counter", lambda sentences: peers.counter_statistics(sentences[:1]))
+    assert statistics.largest_difference(["天地玄黄", "天地人"], "Counter")[1] == float("inf")
+
+
+@pytest.mark.parametrize("isolate", ["script", "none"])
+@pytest.mark.parametrize("decoder", ["viterbi", "greedy"])
+def test_plain_decoder_gives_the_same_text(decoder, isolate, chinese_sentences):
+    sentences = [*chinese_sentences, "天地 玄黄abc１２％。", ""]
+    options = SegmentOptions(decoder=decoder, isolate=isolate)
+    counted = ngram_statistics(sentences)
+    table = dict(zip(statistics.tokenlab_ngrams(counted), utilities(counted, options).tolist(), strict=True))
+    (batch,) = Segmenter(counted, options).segment(sentences)
+    assert plain_text(sentences, table, 6, decoder, isolate) == batch.text()
+
+
+def test_measurements_that_disagree_stop_the_run():
+    def measured(**facts):
+        return Measurement([1.0], 0.0, 0, facts)
+
+    agree(measured(count=10.0, text="a", more=1.0), measured(count=10.0 + 1e-9, text="a"))
+    with pytest.raises(RuntimeError, match="count"):
+        agree(measured(count=10.0), measured(count=10.0 + 1e-6))
+    with pytest.raises(RuntimeError, match="text"):
+        agree(measured(text="a"), measured(text="b"))
+
+
+def test_rate_is_of_the_median():
+    assert Measurement([4.0, 1.0, 2.0], 0.0, 0, {}).rate(8) == "4 (2 to 8)"
+
+
+def test_texts_have_their_sizes_without_the_mirror(tmp_path, monkeypatch):
+    monkeypatch.delenv("TOKENLAB_MIRROR", raising=False)
+    write_texts(tmp_path, 2000, 500)
+    facts = json.loads((tmp_path / "texts.json").read_text(encoding="utf-8"))
+    text = {name: (tmp_path / f"{name}.txt").read_text(encoding="utf-8") for name in facts}
+    for name, size in {"once": 2000, "part": 500, "held_out": 2000, "three": 6000, "ten": 20000}.items():
+        assert size - 100 < len("".join(text[name].split())) == facts[name]["characters"] < size + 100
+    assert text["three"].startswith(text["once"] + text["held_out"])
+
+
+def test_reading_prints_a_row_for_each_format():
+    done = run("reading", "--quick")
+    assert done.returncode == 0, done.stderr
+    assert [row[0] for row in table_rows(done.stdout)] == ["sighan", "text", "jsonl", "ces", "parquet"]
+
+
+@pytest.mark.slow
+def test_statistics_and_segmentation_print_their_rows():
+    done = run("statistics", "segmentation", "--quick")
+    assert done.returncode == 0, done.stderr
+    cores = str(os.cpu_count())
+    beside_peers = [("tokenlab", "1"), ("polars", "1"), ("polars", cores), *((n, "1") for n in ("tokenlab", "Counter"))]
+    sizes = [("once",), ("three",), ("ten",)]
+    options = [
+        (d, i, t) for d in ("viterbi", "greedy") for i in ("script", "none") for t in ("part", "once", "held_out")
+    ]
+    expected = [*beside_peers, ("soynlp", "1"), *sizes, *options]
+    assert [tuple(row[: len(key)]) for row, key in zip(table_rows(done.stdout), expected, strict=True)] == expected
+    assert "`tokenlab segment FILE`" in done.stdout
+
+
+def test_write_keeps_the_text_around_the_table(tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    monkeypatch.setattr(command, "_PAGE", page)
+    page.write_text("a\n<!-- reading: begin -->\nold\n<!-- reading: end -->\nb\n", encoding="utf-8")
+    command._write("reading", ["| new |"])
+    assert page.read_text(encoding="utf-8") == ("a\n<!-- reading: begin -->\n\n| new |\n\n<!-- reading: end -->\nb\n")
+    with pytest.raises(InputError, match="statistics: begin"):
+        command._write("statistics", ["| new |"])
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["--quick", "--write"]])
+def test_wrong_arguments_end_with_status_2(arguments):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert "nothing" in done.stderr
