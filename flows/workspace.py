@@ -7,8 +7,9 @@ what comes after, and what `pipeline` does about it before a run:
   is removed, and DVC finds its results again in its run cache.
 - `.dvc/tmp/rwlock` cut short, which stops every command: removed.
 - Entries of the rwlock whose process is gone, but whose pid another process has by now: dropped.
-- Temporary files of a killed stage and of DVC's copies: removed. One of them, a cut entry in the run cache, would be
-  taken for the newest result of its stage.
+- A cut temporary entry in the run cache, which is taken for the newest result of its stage, so that the stage fails for
+  want of an output each time: removed.
+- Other temporary files, of a killed stage or of DVC's copies: removed after a run that did not succeed.
 
 The locks `.dvc/tmp/lock` and `rwlock.lock` go with their process; objects in DVC's cache are renamed into place; its
 databases are SQLite. Those need nothing.
@@ -71,8 +72,8 @@ def pipeline(root: Path) -> Iterator[Workspace]:
                 _say("ended processes that an earlier run had left")
             _mend_lock_files(root)
             others_at_work = _mend_rwlock(temporary)
-            if unfinished and not others_at_work:
-                _remove_unfinished(root)
+            if not others_at_work:
+                _remove_unfinished(root, everywhere=unfinished)
             yield Workspace(root, lock)
         finally:
             end_processes(root)
@@ -205,13 +206,16 @@ def _holds(entry: dict[str, Any], written: float) -> bool:
         return True
 
 
-def _remove_unfinished(root: Path) -> None:
-    """Remove the temporary files and folders of a run that was interrupted."""
-    with _locked(root / ".dvc" / "tmp" / "lock"):
+def _remove_unfinished(root: Path, everywhere: bool) -> None:
+    """Remove temporary files that nobody will finish: entries of the run cache, or `everywhere` that a run writes."""
+    with _locked(
+        root / ".dvc" / "tmp" / "lock", lambda lock: _say("another dvc is at work here; waiting until it ends")
+    ):
         cache = root / ".dvc" / "cache"
-        unfinished = [*cache.glob("files/md5/.*.tmp"), *cache.glob("files/md5/*/*.tmp"), *cache.glob("runs/*/*/*.tmp")]
-        for folder in _OUTPUTS:
-            unfinished += (root / folder).rglob(".*.tmp")
+        unfinished = [*cache.glob("runs/*/*/*.tmp")]
+        if everywhere:
+            unfinished += [*cache.glob("files/md5/*.tmp"), *cache.glob("files/md5/*/*.tmp")]
+            unfinished += [path for folder in _OUTPUTS for path in (root / folder).rglob(".*.tmp")]
         for path in unfinished:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
