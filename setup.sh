@@ -66,7 +66,11 @@ if [ "${1:-}" != --locked ]; then
     exec "$python" -c '
 import fcntl, os, sys
 folder = os.open(".", os.O_RDONLY)
-fcntl.flock(folder, fcntl.LOCK_EX)
+try:
+    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    print("setup: another set-up is at work here; waiting until it ends", flush=True)
+    fcntl.flock(folder, fcntl.LOCK_EX)
 os.set_inheritable(folder, True)
 os.execv("./setup.sh", ["./setup.sh", "--locked", sys.argv[1]])
 ' "$python"

@@ -1,5 +1,6 @@
 """The set-up, with interpreters that only say what they are and what they are asked to do."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -189,3 +190,19 @@ def test_mirror_reaches_recipes_as_an_absolute_path(clone: Clone) -> None:
     (clone.folder / "Makefile").open("a").write('show:\n\t@echo "mirror $$TOKENLAB_MIRROR"\n')
     assert clone.run("make", "show", TOKENLAB_MIRROR="some/where").stdout == f"mirror {clone.folder}/some/where\n"
     assert clone.run("make", "show").stdout == "mirror \n"
+
+
+def test_second_setup_waits_for_the_first(clone: Clone) -> None:
+    clone.add_python("python3.11", "3.11")
+    folder = os.open(clone.folder, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    waiting = subprocess.Popen(
+        ["./setup.sh"], cwd=clone.folder, env={"PATH": str(clone.bin)}, stdout=subprocess.PIPE, text=True
+    )
+    assert waiting.stdout is not None
+    assert waiting.stdout.readline() == "setup: another set-up is at work here; waiting until it ends\n"
+    assert not clone.calls()
+    os.close(folder)
+    waiting.communicate(timeout=60)
+    assert waiting.returncode == 0
+    assert clone.calls()
