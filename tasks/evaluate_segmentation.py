@@ -8,7 +8,7 @@ import polars as pl
 from tokenizers import Tokenizer
 
 from tasks.figures import draw_boundaries
-from tasks.segmentation import BASELINES, Bpe, Method, Reading, Rest, methods, parts, sections
+from tasks.segmentation import BASELINES, Bpe, Method, methods, parts, scopes
 from tasks.stage import Stage, read_json, run, write_json
 from tokenlab.files import atomic_file
 from tokenlab.metrics import SegmentationScore, score_segmentation
@@ -30,14 +30,13 @@ class Prediction(NamedTuple):
 
 def evaluate(stage: Stage) -> None:
     """Write the scores (one row: scope x seed x method x use of BPE), their means, and figure 4."""
-    readings = sections(stage, "readings", Reading)
-    shared = {name: readings[name] for name in stage.parameters("segmentation.rest", Rest).readings}
     chosen = read_json(stage.reports("lambda", stage.variant, "chosen.json"))
     corpus = parts(stage)
     scores: list[dict[str, Any]] = []
     folder = stage.reports("segmentation", stage.variant)
     known_to_rest = _gold_words(corpus.select(corpus.rest))
-    for scope, rows in (("draw", methods(readings, chosen["draw"])), ("rest", methods(shared, chosen["rest"]))):
+    for scope, readings in scopes(stage).items():
+        rows = methods(readings, chosen[scope])
         for seed, split in corpus.splits.items():
             test = corpus.select(split.test)
             known = known_to_rest if scope == "rest" else _gold_words(corpus.select(split.train))
@@ -47,7 +46,9 @@ def evaluate(stage: Stage) -> None:
                 scores.append(key | _facts(prediction) | _figures(test, prediction.words, known))
             if scope == "draw" and seed == next(iter(corpus.splits)):
                 _write_example(test, predictions, folder)
-    table = pl.DataFrame(scores, infer_schema_length=None)
+    counts = ("sentences", "gold_words", "predicted_words")  # the other figures are shares
+    types = {name: pl.Int64 if name in counts else pl.Float64 for name in SegmentationScore.FIGURES}
+    table = pl.DataFrame(scores, infer_schema_length=None, schema_overrides=types)
     with atomic_file(folder / "scores.parquet") as path:
         table.write_parquet(path)
     write_json(folder / "metrics.json", _means(table))

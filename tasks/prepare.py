@@ -29,11 +29,8 @@ def prepare(stage: Stage) -> None:
     """Write the sentences and the facts of the corpus."""
     corpus = stage.parameters(f"corpora.{stage.variant}", CorpusParameters)
     documents = read_documents(corpus.path, corpus.format, text_key=corpus.text_key, sources=corpus.sources)
-    summary = write_corpus(_sentences(documents, corpus), stage.data("corpora", stage.variant))
-    if corpus.gold and summary.words is None:
-        raise InputError(
-            f"{corpus.path}: no words are marked in it, but corpora.{stage.variant}.gold says so; set null"
-        )
+    sentences = _sentences(documents, corpus, stage.variant)
+    summary = write_corpus(sentences, stage.data("corpora", stage.variant))
     facts = {
         "corpus": stage.variant,
         "sentences": summary.documents,
@@ -44,8 +41,10 @@ def prepare(stage: Stage) -> None:
     write_json(stage.reports("corpora", f"{stage.variant}.json"), facts)
 
 
-def _sentences(documents: Iterator[Document], corpus: CorpusParameters) -> Iterator[Document]:
+def _sentences(documents: Iterator[Document], corpus: CorpusParameters, name: str) -> Iterator[Document]:
     for document in documents:
+        if corpus.gold and document.boundaries is None:
+            raise InputError(f"{corpus.path}: no words are marked in {document.id}; set corpora.{name}.gold to null")
         whole = document if corpus.gold else document._replace(boundaries=None)
         if corpus.sentence_ends is None:
             yield whole

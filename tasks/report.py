@@ -33,7 +33,8 @@ def _corpus(stage: Stage, name: str) -> dict[str, Any]:
     """What the page says of one corpus."""
     facts = read_json(stage.reports("corpora", f"{name}.json"))
     scores = pl.read_parquet(stage.reports("segmentation", name, "scores.parquet"))
-    curves = pl.read_csv(stage.reports("lambda", name, "curves.csv"))
+    shares = {"lambda": pl.Float64, "f1": pl.Float64}  # or a table without rows would have columns of text
+    curves = pl.read_csv(stage.reports("lambda", name, "curves.csv"), schema_overrides=shares)
     means = curves.group_by("scope", "reading", "lambda", maintain_order=True).agg(pl.col("f1").mean())
     return {
         "facts": facts,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.figures import draw_curves
-from tasks.segmentation import Method, Parts, Reading, Rest, methods, options_of, parts, sections
+from tasks.segmentation import Method, Parts, Reading, methods, options_of, parts, scopes
 from tasks.stage import Stage, run, write_json
 from tokenlab.files import atomic_file, atomic_folder
 from tokenlab.metrics import score_segmentation
@@ -33,21 +33,19 @@ _SCHEMA = pa.schema(
 
 def segment(stage: Stage) -> None:
     """Write the segments of both scopes, the curves over lambda and the choices made from them."""
-    readings = sections(stage, "readings", Reading)
-    rest = stage.parameters("segmentation.rest", Rest)
+    readings = scopes(stage)
     corpus = parts(stage)
     tables = stage.data("statistics", stage.variant)
-    statistics = {seed: read_statistics(tables / f"draw-{seed}.parquet") for seed in corpus.splits}
+    drawn = {seed: read_statistics(tables / f"draw-{seed}.parquet") for seed in corpus.splits}
     shared = read_statistics(tables / "rest.parquet")
-    rest_readings = {name: readings[name] for name in rest.readings}
     curves = [
-        *_curves("draw", readings, corpus, statistics),
-        *_curves("rest", rest_readings, corpus, dict.fromkeys(corpus.splits, shared)),
+        *_curves("draw", readings["draw"], corpus, drawn),
+        *_curves("rest", readings["rest"], corpus, dict.fromkeys(corpus.splits, shared)),
     ]
-    chosen = {scope: _best(scope, readings, curves) for scope in ("draw", "rest")}
+    chosen = {scope: _best(scope, of_scope, curves) for scope, of_scope in readings.items()}
     with atomic_folder(stage.data("segments", stage.variant)) as folder:
-        _write(folder / "draw.parquet", _drawn(corpus, statistics, methods(readings, chosen["draw"])))
-        _write(folder / "rest.parquet", _rest(corpus, shared, methods(rest_readings, chosen["rest"])))
+        _write(folder / "draw.parquet", _drawn(corpus, drawn, methods(readings["draw"], chosen["draw"])))
+        _write(folder / "rest.parquet", _rest(corpus, shared, methods(readings["rest"], chosen["rest"])))
     table = pl.DataFrame(curves, schema=_CURVES, orient="row")
     with atomic_file(stage.reports("lambda", stage.variant, "curves.csv")) as path:
         table.write_csv(path)

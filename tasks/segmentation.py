@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import ConfigDict, Field
 
 from tasks.stage import Parameters, Stage
+from tokenlab.errors import InputError, ParameterError
 from tokenlab.ngrams import StatisticsOptions
 from tokenlab.segment import SegmentOptions
 from tokenlab.text.documents import Document
@@ -111,10 +112,17 @@ def methods(readings: dict[str, Reading], chosen: dict[str, float]) -> list[Meth
     return rows
 
 
-def sections(stage: Stage, name: str, model: type[Reading]) -> dict[str, Reading]:
-    """A section that maps names to readings, each checked."""
-    found = stage.sections.get("segmentation", {}).get(name) or {}
-    return {key: stage.parameters(f"segmentation.{name}.{key}", model) for key in found}
+def scopes(stage: Stage) -> dict[str, dict[str, Reading]]:
+    """The readings of each scope: all of them for `draw`, those that `segmentation.rest` names for `rest`."""
+    names = stage.sections.get("segmentation", {}).get("readings") or {}
+    readings = {name: stage.parameters(f"segmentation.readings.{name}", Reading) for name in names}
+    of_rest = stage.parameters("segmentation.rest", Rest).readings
+    if unknown := set(of_rest) - set(readings):
+        raise ParameterError(
+            f"{stage.params_file}: segmentation.rest.readings: {', '.join(sorted(unknown))} is none of the readings "
+            f"{', '.join(readings)}"
+        )
+    return {"draw": readings, "rest": {name: readings[name] for name in of_rest}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +138,16 @@ class Parts:
 
     @cached_property
     def rest(self) -> list[int]:
-        """The numbers of all sentences that are in no test or validation part, nor equal to one that is."""
+        """The numbers of all sentences that are in no test or validation part, nor equal to one that is.
+
+        Raises InputError where there is none.
+        """
         held_out = np.concatenate([np.concatenate((split.test, split.validation)) for split in self.splits.values()])
         texts = {self.documents[number].text for number in held_out}
-        return [number for number, document in enumerate(self.documents) if document.text not in texts]
+        rest = [number for number, document in enumerate(self.documents) if document.text not in texts]
+        if not rest:
+            raise InputError("every sentence of the corpus equals one of a test or validation part; draw fewer of them")
+        return rest
 
 
 def parts(stage: Stage) -> Parts:

@@ -16,6 +16,7 @@ def count(stage: Stage) -> None:
     """One Parquet table a seed, and one of all the rest."""
     options = stage.parameters("segmentation.statistics", Statistics).options()
     corpus = parts(stage)
+    rest = [document.text for document in corpus.select(corpus.rest)]
     with atomic_folder(stage.data("statistics", stage.variant)) as folder:
         for position, (seed, split) in enumerate(corpus.splits.items()):
             texts = [document.text for document in corpus.select(split.train)]
@@ -23,8 +24,7 @@ def count(stage: Stage) -> None:
             write_statistics(statistics, folder / f"draw-{seed}.parquet")
             if position == 0:
                 _write_distributions(stage, statistics)
-        texts = [document.text for document in corpus.select(corpus.rest)]
-        write_statistics(ngram_statistics(texts, options), folder / "rest.parquet")
+        write_statistics(ngram_statistics(rest, options), folder / "rest.parquet")
 
 
 def _write_distributions(stage: Stage, statistics: NgramStatistics) -> None:

@@ -105,11 +105,7 @@ def _variations(statistics: NgramStatistics) -> NDArray[np.float64]:
     share = statistics.count[:characters] / statistics.count[:characters].sum()
     unit = 1.0 if statistics.options.log_base == "e" else math.log(2.0)
     at_start = -float((share * np.log(share)).sum()) / unit  # entropy behind and before the empty string
-    left, right = (
-        entropy - np.where(shorter < 0, at_start, entropy[shorter])
-        for entropy, shorter in (
-            (statistics.left_entropy, statistics.suffix),
-            (statistics.right_entropy, statistics.parent),
-        )
-    )
-    return np.minimum(left, right)
+    left, right = statistics.left_entropy, statistics.right_entropy
+    left_before = np.where(statistics.suffix < 0, at_start, left[statistics.suffix])
+    right_before = np.where(statistics.parent < 0, at_start, right[statistics.parent])
+    return np.minimum(left - left_before, right - right_before)

@@ -1,0 +1,75 @@
+"""A copy of the project in a git repository of its own, with parameters made small, to run the real pipeline in."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parent.parent
+
+
+def make_workspace(folder: Path, **sections: Any) -> Path:
+    """Copy the files of the project that git knows or does not ignore; `sections` replace those of params.yaml."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
+    for name in filter(None, listed.split("\0")):
+        source, target = ROOT / name, folder / name
+        if source.is_symlink() or source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target, follow_symlinks=False)
+    for lock in ("dvc.lock", "data/raw/dvc.lock"):
+        (folder / lock).unlink(missing_ok=True)
+    set_parameters(folder, "params.yaml", sections)
+    set_parameters(folder, "data/raw/params.yaml", {"builtin": {"sentences": 400, "seed": 0}})
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
+        subprocess.run([*git, *command], cwd=folder, check=True)
+    return folder
+
+
+def set_parameters(folder: Path, name: str, sections: dict[str, Any]) -> None:
+    path = folder / name
+    parameters = yaml.safe_load(path.read_text(encoding="utf-8"))
+    path.write_text(yaml.safe_dump(parameters | sections, allow_unicode=True), encoding="utf-8")
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `python ARGUMENTS` in the workspace, as one stage or command."""
+    environment = os.environ | {"DVC_NO_ANALYTICS": "1", "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
+    environment.pop("TOKENLAB_PARENT", None)
+    return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+SMALL = {
+    "seeds": [0, 1],
+    "draw": {"sentences": 150, "train": 0.7, "validation": 30},
+    "statistics": {"n_max": 4, "count_tokens": "ngram", "edge": "skip", "min_frequency": 1, "log_base": "e"},
+    "readings": {
+        "literal": {
+            "decoder": "greedy",
+            "isolate": "none",
+            "single_character": "literal",
+            "weights": [0, 4],
+            "entropy_only": True,
+        },
+        "default": {
+            "decoder": "viterbi",
+            "isolate": "script",
+            "single_character": "literal",
+            "weights": [1],
+            "candidates": [0.5, 1],
+        },
+    },
+    "bpe": {"vocabulary_size": 900, "inference": ["raw"]},
+    "rest": {"readings": ["default"], "vocabulary_size": 1000},
+}
+"""A `segmentation` section whose stages take little more than their start."""
