@@ -34,7 +34,7 @@ repro: $(STAMP) ## run what is out of date in the pipeline, then show the result
 
 test: export HF_HUB_OFFLINE := 1
 test: $(STAMP) ## run the quick tests
-	@exec $(RUN) -m pytest -m "not slow" -n 2 --dist worksteal
+	@exec $(RUN) -m pytest -m "not slow" -n 2 --dist loadfile
 
 test-slow: export HF_HUB_OFFLINE := 1
 test-slow: $(STAMP) ## run the slow tests
