@@ -150,9 +150,10 @@ def branching_entropies(order, lengths, shared, n, shorter, count, n_log_n, edge
             i += 1
         prefix, suffix = shorter[position], shorter[position + 1]
         right_total[prefix] += frequency
-        right[prefix] += n_log_n[frequency]
         left_total[suffix] += frequency
-        left[suffix] += n_log_n[frequency]
+        if frequency > 1:  # 1 log 1 is 0; most n-grams occur once, and `left` is far away in memory
+            right[prefix] += n_log_n[frequency]
+            left[suffix] += n_log_n[frequency]
     for row in range(count.size):
         left[row] = _entropy(left[row], left_total[row], count[row], n_log_n, edge)
         right[row] = _entropy(right[row], right_total[row], count[row], n_log_n, edge)
