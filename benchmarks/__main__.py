@@ -19,6 +19,7 @@ from tokenlab.files import write_text
 _BENCHMARKS = {module.__name__.rpartition(".")[2]: module for module in (statistics, segmentation, reading)}
 _PAGE = Path(__file__).resolve().parent.parent / "docs/benchmarks.md"
 _PACKAGES = ("numpy", "numba", "polars", "soynlp", "pyarrow", "regex")
+_UNDISTURBED = 0.95  # CPU time / time of a process whose core nothing else wants.
 _SIZES = {False: (1_841_735, 200_000), True: (20_000, 5_000)}  # characters, and of the part for slow peers
 
 
@@ -38,7 +39,8 @@ def main() -> int:
             bench = _bench(Path(folder), options.quick)
             for name in options.names or _BENCHMARKS:
                 module = _BENCHMARKS[name]
-                section = [*_conditions(bench, name), "", *module.table(bench)]
+                bench.cpu_shares.clear()
+                section = [*_conditions(bench, name), "", *module.table(bench), "", _quietness(bench)]
                 print(f"## {module.TITLE}", "", *section, "", sep="\n", flush=True)
                 if options.write:
                     _write(name, section)
@@ -67,6 +69,12 @@ def _conditions(bench: Bench, name: str) -> list[str]:
         sources = ", ".join(f"{source} {count:,}" for source, count in bench.texts[text]["sources"].items())
         lines.append(f"- text `{text}`: {sources} characters")
     return lines
+
+
+def _quietness(bench: Bench) -> str:
+    lowest = min(bench.cpu_shares)
+    verdict = "hardly interrupted" if lowest > _UNDISTURBED else "the machine was busy, so do not rely on the ratios"
+    return f"One-thread measurements had a core for at least {lowest:.0%} of their time: {verdict}."
 
 
 def _processor() -> str:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,9 +34,10 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Measurement:
-    """Seconds of each run; of the warm-up; and `peak`, bytes above imports and input at the height of the first run."""
+    """Seconds of each run, and of CPU in it; of the warm-up; `peak`: bytes of run 1 above imports and input."""
 
     seconds: list[float]
+    cpu_seconds: list[float]
     warm_up: float
     peak: int
     facts: Facts
@@ -60,6 +61,7 @@ class Bench:
     texts: dict[str, Facts]
     runs: int
     numba_cache: Path | None  # None: the usual one
+    cpu_shares: list[float] = field(default_factory=list)  # CPU time / time of every measurement on one thread
 
     def text(self, name: str) -> str:
         """The path of a text of `corpora`."""
@@ -73,12 +75,15 @@ class Bench:
         """Run a task, "module:name" in this package, in its own process with `threads` threads."""
         command = [sys.executable, "-m", "benchmarks.measure", str(runs or self.runs), task, *arguments]
         done = subprocess.run(command, cwd=_PROJECT, env=self._environment(threads), stdout=subprocess.PIPE, check=True)
-        return Measurement(**json.loads(done.stdout))
+        found = Measurement(**json.loads(done.stdout))
+        if threads == 1:
+            self.cpu_shares.append(sum(found.cpu_seconds) / sum(found.seconds))
+        return found
 
     def measure_command(self, arguments: Sequence[str]) -> Measurement:
         """Run the `tokenlab` command; its peak is all of the process, and the first of its runs is the warm-up."""
         program = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())", *arguments]
-        seconds, peak = [], 0
+        seconds, cpu_seconds, peak = [], [], 0
         for _ in range(self.runs + 1):
             with (self.folder / "output.txt").open("wb") as output:
                 start = time.perf_counter()
@@ -87,8 +92,9 @@ class Bench:
                 seconds.append(time.perf_counter() - start)
             if status:
                 raise RuntimeError(f"tokenlab {' '.join(arguments)}: status {status}")
+            cpu_seconds.append(usage.ru_utime + usage.ru_stime)
             peak = usage.ru_maxrss * _MAXRSS_UNIT
-        return Measurement(seconds[1:], seconds[0], peak, {})
+        return Measurement(seconds[1:], cpu_seconds[1:], seconds[0], peak, {})
 
     def _environment(self, threads: int) -> dict[str, str]:
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
@@ -117,16 +123,19 @@ def _main(runs: int, name: str, *arguments: str) -> None:
     start = time.perf_counter()
     task.run(task.sample)
     warm_up = time.perf_counter() - start
-    baseline, peak, facts, seconds = _peak(), 0, {}, []
+    baseline, peak, facts = _peak(), 0, {}
+    seconds, cpu_seconds = [], []
     for number in range(runs):
         gc.collect()
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         result = task.run(task.whole)
         seconds.append(time.perf_counter() - start)
+        cpu_seconds.append(time.process_time() - cpu_start)
         if number == 0:
             peak, facts = _peak() - baseline, task.facts(result)
         del result
-    print(json.dumps({"seconds": seconds, "warm_up": warm_up, "peak": peak, "facts": facts}))
+    found = Measurement(seconds, cpu_seconds, warm_up, peak, facts)
+    print(json.dumps(asdict(found)))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import peers, statistics
 from benchmarks.corpora import write_texts
-from benchmarks.measure import Measurement, agree
+from benchmarks.measure import Bench, Measurement, agree
 from benchmarks.segmentation import plain_text
 from tokenlab.errors import InputError
 from tokenlab.ngrams import ngram_statistics
@@ -70,7 +70,7 @@ def test_plain_decoder_gives_the_same_text(decoder, isolate, chinese_sentences):
 
 def test_measurements_that_disagree_stop_the_run():
     def measured(**facts):
-        return Measurement([1.0], 0.0, 0, facts)
+        return Measurement([1.0], [1.0], 0.0, 0, facts)
 
     agree(measured(count=10.0, text="a", more=1.0), measured(count=10.0 + 1e-9, text="a"))
     with pytest.raises(RuntimeError, match="count"):
@@ -80,7 +80,15 @@ def test_measurements_that_disagree_stop_the_run():
 
 
 def test_rate_is_of_the_median():
-    assert Measurement([4.0, 1.0, 2.0], 0.0, 0, {}).rate(8) == "4 (2 to 8)"
+    assert Measurement([4.0, 1.0, 2.0], [1.0], 0.0, 0, {}).rate(8) == "4 (2 to 8)"
+
+
+@pytest.mark.parametrize(
+    ("shares", "verdict"),
+    [([1.0, 0.96], "96% of their time: hardly interrupted"), ([1.0, 0.5], "50% of their time: the machine was busy")],
+)
+def test_a_busy_machine_is_said(shares, verdict):
+    assert verdict in command._quietness(Bench(Path(), {}, 1, None, shares))
 
 
 def test_texts_have_their_sizes_without_the_mirror(tmp_path, monkeypatch):
