@@ -3,9 +3,8 @@
 1. `sort_positions`: every position of the text, sorted by the `depth` characters that begin there (radix sort, one
    stable counting pass a character, so the work is linear in the text).
 2. `common_prefixes`: how many characters neighbours in that order share; `count_distinct` follows from it.
-3. For n = 1, 2, ...: `number_ngrams` says which n-gram begins at each position (a new one wherever neighbours share
-   fewer than n), `link_to_prefix`, `pair_pmi` and `smallest_pmi` fill its row, and `branching_entropies` sees the
-   n-grams as the (n-1)-grams with one neighbour.
+3. For n = 2, 3, ...: `branching_entropies` sees the n-grams as the (n-1)-grams with one neighbour; `number_ngrams` says
+   which n-gram begins at each position (a new one wherever neighbours share fewer than n) and fills its row.
 
 `link_parents` restores the trie of a table that was read back.
 """
@@ -81,89 +80,85 @@ def count_distinct(lengths, shared, depth):
 
 
 @njit(cache=True, nogil=True)
-def number_ngrams(order, lengths, shared, n, ids, first, count):
-    """Number the distinct n-grams in lexicographic order.
+def number_ngrams(
+    order, lengths, shared, n, codes, pairs, ids, offset, last, parent, count, pmi, shorter_pmi, pair_pmi
+):
+    """Number the distinct n-grams (n >= 2) in lexicographic order and fill their rows.
 
-    Fills ids (int32[length]) with the number of the n-gram that begins at each position, where there is one; first
-    and count (int32[distinct]) with the position of its first occurrence in `order` and its frequency.
+    pairs: int32[length], number of the bigram at each position (used for n > 2); ids: int32[length], gets that of the
+    n-gram; offset: the row of the first (n-1)-gram.
+
+    Fills last (rank of the last character), parent (row of the prefix), count and, for n > 2, pmi: the smallest PMI of
+    the prefix or of the last pair, from those of the (n-1)-grams and of the bigrams.
     """
-    current = -1
+    current, prefix = -1, -1
     for i in range(order.size):
-        if lengths[i] >= n:
-            position = order[i]
-            if shared[i] < n:
-                current += 1
-                first[current] = position
-                count[current] = 0
-            count[current] += 1
-            ids[position] = current
+        if lengths[i] >= n - 1 and shared[i] < n - 1:
+            prefix += 1  # in this order prefixes are numbered as they come, so they need not be looked up
+        if lengths[i] < n:
+            continue
+        position = order[i]
+        if shared[i] < n:
+            current += 1
+            last[current] = codes[position + n - 1] - 1
+            parent[current] = prefix + offset
+            count[current] = 0
+            if n > 2:
+                pmi[current] = min(shorter_pmi[prefix], pair_pmi[pairs[position + n - 2]])
+        count[current] += 1
+        ids[position] = current
 
 
 @njit(cache=True, nogil=True)
-def link_to_prefix(first, n, codes, alphabet, shorter, offset, last, parent):
-    """Fill last character and parent row of the n-grams (n >= 2) that first occur at the positions `first`.
-
-    shorter: number of the (n-1)-gram at each position; offset: the row of the first (n-1)-gram.
-    """
-    for i in range(first.size):
-        last[i] = alphabet[codes[first[i] + n - 1] - 1]
-        parent[i] = shorter[first[i]] + offset
-
-
-@njit(cache=True, nogil=True)
-def pair_pmi(first, count, characters, frequency, tokens, pmi):
-    """PMI (nats) of each bigram; characters: number of the character at each position, frequency: of each."""
-    for i in range(first.size):
-        expected = float(frequency[characters[first[i]]]) * float(frequency[characters[first[i] + 1]])
+def fill_pair_pmi(last, parent, count, frequency, tokens, pmi):
+    """PMI (nats) of each bigram: log(f(ab) T / (f(a) f(b))); last: ranks of characters, frequency: of each."""
+    for i in range(count.size):
+        expected = float(frequency[parent[i]]) * float(frequency[last[i]])
         pmi[i] = np.log(float(count[i]) * float(tokens) / expected)
 
 
 @njit(cache=True, nogil=True)
-def smallest_pmi(first, n, shorter, shorter_pmi, pairs, pmi_of_pair, pmi):
-    """Smallest PMI inside each n-gram (n >= 3): that of its prefix or of its last pair."""
-    for i in range(first.size):
-        pmi[i] = min(shorter_pmi[shorter[first[i]]], pmi_of_pair[pairs[first[i] + n - 2]])
-
-
-@njit(cache=True, nogil=True)
-def branching_entropies(order, lengths, shared, n, shorter, count, n_log_n, edge, left, right):
+def branching_entropies(order, lengths, shared, n, shorter, starts, remaining, count, n_log_n, edge, left, right):
     """Branching entropy (nats) of the (n-1)-grams from the frequencies f of the n-grams, into left and right.
 
-    H = log F - (sum f log f) / F with F the sum of the f, so that a single neighbour gives exactly 0. With `edge`
-    the occurrences that have no neighbour count as one more neighbour. count: int32[distinct (n-1)-grams];
-    n_log_n: float64[largest count + 1].
+    H = log F - (sum f log f) / F with F the sum of the f, so that a single neighbour gives exactly 0. F is the
+    frequency of the (n-1)-gram less its occurrences at an edge, and 1 log 1 is 0: n-grams seen once, which most are,
+    need not be visited. With `edge` the occurrences at an edge count as one more neighbour.
+
+    shorter: int32[length], number of the (n-1)-gram at each position; starts: the positions behind a separator; count:
+    int32[distinct (n-1)-grams]; n_log_n: float64[largest count + 1].
     """
-    left_total = np.zeros(count.size, np.int32)
-    right_total = np.zeros(count.size, np.int32)
+    left_edges, right_edges = np.zeros(count.size, np.int32), np.zeros(count.size, np.int32)
     left[:] = 0.0
     right[:] = 0.0
-    i = 0
+    for start in starts:
+        if remaining[start] >= n - 1:
+            left_edges[shorter[start]] += 1
+    row, i = -1, 0
     while i < order.size:
-        if lengths[i] < n:
-            i += 1
-            continue
-        position = order[i]
-        frequency = 1
+        if lengths[i] >= n - 1 and shared[i] < n - 1:
+            row += 1
+        first = i
         i += 1
+        if lengths[first] < n:
+            right_edges[row] += lengths[first] == n - 1
+            continue
         while i < order.size and shared[i] >= n:
-            frequency += 1
             i += 1
-        prefix, suffix = shorter[position], shorter[position + 1]
-        right_total[prefix] += frequency
-        left_total[suffix] += frequency
-        if frequency > 1:  # 1 log 1 is 0; most n-grams occur once, and `left` is far away in memory
-            right[prefix] += n_log_n[frequency]
-            left[suffix] += n_log_n[frequency]
+        frequency = i - first
+        if frequency > 1:
+            right[row] += n_log_n[frequency]
+            left[shorter[order[first] + 1]] += n_log_n[frequency]
     for row in range(count.size):
-        left[row] = _entropy(left[row], left_total[row], count[row], n_log_n, edge)
-        right[row] = _entropy(right[row], right_total[row], count[row], n_log_n, edge)
+        left[row] = _entropy(left[row], count[row], left_edges[row], n_log_n, edge)
+        right[row] = _entropy(right[row], count[row], right_edges[row], n_log_n, edge)
 
 
 @njit(cache=True, nogil=True)
-def _entropy(weighted, total, count, n_log_n, edge):
+def _entropy(weighted, count, edges, n_log_n, edge):
+    total = count if edge else count - edges
     if edge:
-        weighted += n_log_n[count - total]
-        total = count
+        weighted += n_log_n[edges]
     return max(n_log_n[total] - weighted, 0.0) / max(total, 1)
 
 

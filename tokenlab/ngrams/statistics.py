@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,8 @@ from tokenlab.ngrams.kernels import (
     branching_entropies,
     common_prefixes,
     count_distinct,
-    link_to_prefix,
+    fill_pair_pmi,
     number_ngrams,
-    pair_pmi,
-    smallest_pmi,
     sort_positions,
 )
 from tokenlab.ngrams.trie import Trie, build_trie, suffix_rows
@@ -125,10 +123,18 @@ def ngram_statistics(
     codes = np.concatenate((codes, np.zeros(depth, np.int32)))
     order = sort_positions(codes, remaining, depth, len(alphabet))
     lengths, shared = common_prefixes(codes, remaining, order)
-    del remaining
     statistics = _allocate(count_distinct(lengths, shared, depth), lengths, options)
-    _fill(statistics, codes, alphabet, order, lengths, shared)
+    _fill(statistics, codes, alphabet, _Order(order, lengths, shared, remaining))
     return _keep_frequent(statistics) if options.min_frequency > 1 else statistics
+
+
+class _Order(NamedTuple):
+    """The sorted positions, as the kernels give them."""
+
+    positions: NDArray[np.int32]  # [characters]
+    lengths: NDArray[np.uint8]  # [characters] characters up to the separator, at most n_max + 1
+    shared: NDArray[np.uint8]  # [characters] characters shared with the position before
+    remaining: NDArray[np.uint8]  # [length] as `lengths`, in the order of the text
 
 
 def _allocate(distinct: NDArray[np.int64], lengths: NDArray[np.uint8], options: StatisticsOptions) -> NgramStatistics:
@@ -149,40 +155,30 @@ def _allocate(distinct: NDArray[np.int64], lengths: NDArray[np.uint8], options: 
     )
 
 
-def _fill(
-    statistics: NgramStatistics,
-    codes: NDArray[np.int32],
-    alphabet: NDArray[np.uint32],
-    order: NDArray[np.int32],
-    lengths: NDArray[np.uint8],
-    shared: NDArray[np.uint8],
-) -> None:
-    """Fill the rows length by length; `ids` holds which n-gram begins at each position, `shorter` which (n-1)-gram."""
+def _fill(statistics: NgramStatistics, codes: NDArray[np.int32], alphabet: NDArray[np.uint32], order: _Order) -> None:
+    """Fill the rows length by length."""
     last, parent, count, pmi = statistics.last, statistics.parent, statistics.count, statistics.min_pmi
     left, right = statistics.left_entropy, statistics.right_entropy
     options, pairs = statistics.options, statistics.rows(min(2, statistics.options.n_max))
-    ids, shorter, pair_ids = (np.zeros(len(codes), np.int32) for _ in range(3))
-    n_log_n = _n_log_n(int(np.bincount(codes, minlength=2)[1:].max()))
-    for n in range(1, options.n_max + 2):
-        if n > 1:
-            below = statistics.rows(n - 1)
-            branching = (count[below], n_log_n, options.edge == "symbol", left[below], right[below])
-            branching_entropies(order, lengths, shared, n, shorter, *branching)
+    starts = np.flatnonzero((codes > 0) & (np.append(0, codes[:-1]) == 0))
+    below = statistics.rows(1)
+    last[below], parent[below], pmi[below] = np.arange(len(alphabet)), -1, np.nan
+    count[below] = np.bincount(codes, minlength=len(alphabet) + 1)[1:]
+    n_log_n = _n_log_n(int(count[below].max()))
+    ids, shorter, pair_ids = np.empty_like(codes), codes - 1, codes
+    for n in range(2, options.n_max + 2):
+        known = (count[below], n_log_n, options.edge == "symbol", left[below], right[below])
+        branching_entropies(*order[:3], n, shorter, starts, order.remaining, *known)
         if n > options.n_max:
             break
         rows = statistics.rows(n)
-        first = np.empty(rows.stop - rows.start, np.int32)
-        number_ngrams(order, lengths, shared, n, ids, first, count[rows])
-        if n == 1:
-            last[rows], parent[rows], pmi[rows] = alphabet, -1, np.nan
-        else:
-            link_to_prefix(first, n, codes, alphabet, shorter, below.start, last[rows], parent[rows])
+        filled = (last[rows], parent[rows], count[rows], pmi[rows])
+        number_ngrams(*order[:3], n, codes, pair_ids, ids, below.start, *filled, pmi[below], pmi[pairs])
         if n == 2:
-            pair_pmi(first, count[rows], shorter, count[below], statistics.tokens, pmi[rows])
-            pair_ids[:] = ids
-        elif n > 2:
-            smallest_pmi(first, n, shorter, pmi[below], pair_ids, pmi[pairs], pmi[rows])
-        ids, shorter = shorter, ids
+            fill_pair_pmi(last[rows], parent[rows], count[rows], count[below], statistics.tokens, pmi[rows])
+            pair_ids = ids.copy()
+        ids, shorter, below = shorter, ids, rows
+    last[:] = alphabet[last]
     if options.log_base == "2":
         for column in (pmi, left, right):
             column /= math.log(2.0)
