@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import polars as pl
 from tokenizers import Tokenizer
 
+from tasks.bpe import BASELINES, Bpe
 from tasks.figures import draw_boundaries
-from tasks.segmentation import BASELINES, Bpe, Method, methods, parts, scopes
+from tasks.parts import parts
+from tasks.readings import Method, methods, scopes
 from tasks.stage import Stage, read_json, run, write_json
 from tokenlab.files import atomic_file
 from tokenlab.metrics import SegmentationScore, score_segmentation
@@ -34,15 +36,15 @@ def evaluate(stage: Stage) -> None:
     corpus = parts(stage)
     scores: list[dict[str, Any]] = []
     folder = stage.reports("segmentation", stage.variant)
-    known_to_rest = _gold_words(corpus.select(corpus.rest))
     for scope, readings in scopes(stage).items():
         rows = methods(readings, chosen[scope])
         for seed, split in corpus.splits.items():
             test = corpus.select(split.test)
-            known = known_to_rest if scope == "rest" else _gold_words(corpus.select(split.train))
+            training = corpus.select(corpus.rest if scope == "rest" else split.train)
+            known, size = _gold_words(training), _size_of(training)
             predictions = list(_predictions(stage, scope, seed, rows, test))
             for prediction in predictions:
-                key = {"corpus": stage.variant, "scope": scope, "seed": seed}
+                key = {"corpus": stage.variant, "scope": scope, "seed": seed} | size
                 scores.append(key | _facts(prediction) | _figures(test, prediction.words, known))
             if scope == "draw" and seed == next(iter(corpus.splits)):
                 _write_example(test, predictions, folder)
@@ -71,14 +73,10 @@ def _predictions(
         tokenizer = _load(tokenizers / row.name)
         for source in inference:
             given = texts if source == "raw" else [" ".join(pieces) for pieces in cut]
-            yield Prediction(
-                row.name, row, source, tokenizer.get_vocab_size(with_added_tokens=False), _tokens(tokenizer, given)
-            )
+            yield Prediction(row.name, row, source, _size(tokenizer), _tokens(tokenizer, given))
     for name in BASELINES:
         tokenizer = _load(tokenizers / name)
-        yield Prediction(
-            name, None, "raw", tokenizer.get_vocab_size(with_added_tokens=False), _tokens(tokenizer, texts)
-        )
+        yield Prediction(name, None, "raw", _size(tokenizer), _tokens(tokenizer, texts))
 
 
 def _load(folder: Path) -> Tokenizer:
@@ -98,6 +96,11 @@ def _tokens(tokenizer: Tokenizer, texts: list[str]) -> list[list[str]]:
 def _gold_words(documents: Iterable[Document]) -> set[str]:
     """The words of a training text, for the recall of words that it does not hold."""
     return {word for document in documents for word in words(document.text, document.boundaries or ())}
+
+
+def _size_of(training: Sequence[Document]) -> dict[str, int]:
+    characters = sum(not character.isspace() for document in training for character in document.text)
+    return {"training_sentences": len(training), "training_characters": characters}
 
 
 def _facts(prediction: Prediction) -> dict[str, Any]:

@@ -25,7 +25,9 @@ def report(stage: Stage) -> None:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
-    page = environment.get_template("report.html.j2").render(preset=stage.preset, corpora=corpora)
+    page = environment.get_template("report.html.j2").render(
+        preset=stage.preset, corpora=corpora, readings=stage.sections["segmentation"]["readings"]
+    )
     write_text(stage.reports("index.html"), page)
 
 

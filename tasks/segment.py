@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.figures import draw_curves
-from tasks.segmentation import Method, Parts, Reading, methods, options_of, parts, scopes
+from tasks.parts import Parts, parts
+from tasks.readings import Method, Reading, methods, options_of, scopes
 from tasks.stage import Stage, run, write_json
 from tokenlab.files import atomic_file, atomic_folder
 from tokenlab.metrics import score_segmentation
@@ -63,12 +64,12 @@ def segments_of(segmenter: Segmenter, documents: Iterable[Document]) -> Iterator
 def _curves(
     scope: str, readings: dict[str, Reading], corpus: Parts, statistics: dict[int, NgramStatistics]
 ) -> Iterator[_Point]:
-    """Word F1 on the validation sentences of each seed, for every lambda that a reading may choose."""
-    for seed, split in corpus.splits.items():
-        validation = corpus.select(split.validation)
-        if not validation or validation[0].boundaries is None:
-            continue
-        gold = [words(document.text, document.boundaries or ()) for document in validation]
+    """Word F1 on the validation sentences with the statistics of each seed, for every lambda that may be chosen."""
+    validation = corpus.select(corpus.validation)
+    if not validation or validation[0].boundaries is None:
+        return
+    gold = [words(document.text, document.boundaries or ()) for document in validation]
+    for seed in corpus.splits:
         for name, reading in readings.items():
             for weight in reading.candidates:
                 cut = segments_of(Segmenter(statistics[seed], options_of(reading, weight)), validation)

@@ -1,15 +1,31 @@
 """Stage `statistics`: n-gram statistics of every training part, and the distributions of PMI and entropy (figure 2)."""
 
+from typing import Literal
+
 import numpy as np
 import polars as pl
 
 from tasks.figures import draw_distributions
-from tasks.segmentation import Statistics, parts
-from tasks.stage import Stage, run
+from tasks.parts import parts
+from tasks.stage import Parameters, Stage, run
 from tokenlab.files import atomic_file, atomic_folder
-from tokenlab.ngrams import NgramStatistics, ngram_statistics, write_statistics
+from tokenlab.ngrams import NgramStatistics, StatisticsOptions, ngram_statistics, write_statistics
 
 _BINS = 60
+
+
+class Statistics(Parameters):
+    """As tokenlab.ngrams.StatisticsOptions."""
+
+    n_max: int
+    count_tokens: Literal["ngram", "unigram", "bigram"]
+    edge: Literal["skip", "symbol"]
+    min_frequency: int
+    log_base: Literal["e", "2"]
+
+    def options(self) -> StatisticsOptions:
+        """The options as the library takes them, checked."""
+        return StatisticsOptions(**self.model_dump())
 
 
 def count(stage: Stage) -> None:

@@ -12,7 +12,8 @@ import polars as pl
 import yaml
 
 _PAPERS = Path(__file__).with_name("papers.yaml")
-_HEADER = ["method", "λ", "paper P / R / F1", "P", "R", "F1", "BPE P", "BPE R", "BPE F1", "BPE F1, pre-cut", "|V|"]
+_PAPER = "paper P / R / F1"
+_HEADER = ["method", "λ", _PAPER, "P", "R", "F1", "BPE P", "BPE R", "BPE F1", "BPE F1, pre-cut", "|V|"]
 _HEADER_WITHOUT_GOLD = ["method", "λ", "characters per segment", "characters per BPE token", "|V|"]
 
 
@@ -54,24 +55,35 @@ def _aligned(row: list[str], widths: list[int]) -> str:
 
 def segmentation_tables(scores: pl.DataFrame, facts: dict[str, Any]) -> list[Table]:
     """Table 1 of the entropy paper for one corpus, and the same with statistics from all the rest of it."""
-    corpus, notes = facts["corpus"], facts["notes"]
-    seeds = scores["seed"].n_unique()
-    about = f"{facts['sentences']:,} sentences, {facts['characters']:,} characters; mean ± sd of {seeds} draws"
-    if facts["gold_words"] is None:
+    notes, gold = facts["notes"], facts["gold_words"] is not None
+    if not gold:
         notes = [*notes, "no gold words are marked in this corpus: precision, recall and F1 are left out"]
-    titles = {
-        "draw": ("", f"{corpus}: statistics and BPE from the drawn training sentences ({about})"),
-        "rest": ("-rest", f"{corpus}: statistics and BPE from all sentences held out by no draw ({about})"),
-    }
+    drawn, rest = (scores.filter(pl.col("scope") == scope) for scope in ("draw", "rest"))
+    name = f"segmentation-{facts['corpus']}"
     return [
-        _segmentation_table(f"segmentation-{corpus}{suffix}", title, part, facts["gold_words"] is not None, notes)
-        for scope, (suffix, title) in titles.items()
-        if len(part := scores.filter(pl.col("scope") == scope))
+        _segmentation_table(name, _title(drawn, "drawn sentences"), drawn, _paper_rows(), gold, notes),
+        # The paper has no such table: its baseline, too, was trained on the drawn sentences.
+        _segmentation_table(f"{name}-rest", _title(rest, "sentences, all but those held out"), rest, {}, gold, notes),
     ]
 
 
-def _segmentation_table(name: str, title: str, scores: pl.DataFrame, gold: bool, notes: list[str]) -> Table:
-    paper = yaml.safe_load(_PAPERS.read_text(encoding="utf-8"))["entropy_pretokenization"]
+def _title(scores: pl.DataFrame, what: str) -> str:
+    first = scores.row(0, named=True)
+    return (
+        f"{first['corpus']}: statistics and BPE from {first['training_sentences']:,} {what} "
+        f"({first['training_characters']:,} characters in the first draw); "
+        f"mean ± sd of {scores['seed'].n_unique()} draws"
+    )
+
+
+def _paper_rows() -> dict[str, dict[str, float]]:
+    """Table 1 of the paper, by the names that its rows have here."""
+    return yaml.safe_load(_PAPERS.read_text(encoding="utf-8"))["entropy_pretokenization"]
+
+
+def _segmentation_table(
+    name: str, title: str, scores: pl.DataFrame, paper: dict[str, dict[str, float]], gold: bool, notes: list[str]
+) -> Table:
     rows = []
     for (method,), of_method in scores.group_by("method", maintain_order=True):
         first = of_method.row(0, named=True)
@@ -82,15 +94,15 @@ def _segmentation_table(name: str, title: str, scores: pl.DataFrame, gold: bool,
         if gold:
             printed = paper.get(_paper_row(str(method), first["reading"]))
             beside = " / ".join(f"{printed[k]:.2f}" for k in ("precision", "recall", "f1")) if printed else ""
-            rows.append(
-                [*label, beside, *_prf(cells["none"]), *_prf(cells["raw"]), _f1(cells["pretokenized"]), vocabulary]
-            )
+            ours = [*_prf(cells["none"]), *_prf(cells["raw"]), _f1(cells["pretokenized"]), vocabulary]
+            rows.append([*label, *([beside] if paper else []), *ours])
         else:
             lengths = [_mean(cells[bpe], "characters_per_segment", 3) for bpe in ("none", "raw")]
             rows.append([*label, *lengths, vocabulary])
-    # Baselines first, as in the paper.
-    rows.sort(key=lambda row: not row[0].startswith("BPE"))
-    return Table(name, title, _HEADER if gold else _HEADER_WITHOUT_GOLD, rows, notes)
+    rows.sort(key=lambda row: not row[0].startswith("BPE"))  # baselines first, as in the paper
+    if not gold:
+        return Table(name, title, _HEADER_WITHOUT_GOLD, rows, notes)
+    return Table(name, title, [cell for cell in _HEADER if paper or cell != _PAPER], rows, notes)
 
 
 def _label(method: str, reading: str | None) -> str:
@@ -99,11 +111,9 @@ def _label(method: str, reading: str | None) -> str:
     return f"{reading}, entropy only" if method.endswith("-entropy") else reading
 
 
-def _paper_row(method: str, reading: str | None) -> str | None:
-    """The row of the paper's Table 1 that a method stands for."""
-    if reading is None:
-        return method
-    return method.removeprefix(f"{reading}-") if method != reading else None
+def _paper_row(method: str, reading: str | None) -> str:
+    """The row of the paper's Table 1 that a method stands for; the paper has none of the name of a reading."""
+    return method if reading is None else method.removeprefix(f"{reading}-")
 
 
 def _prf(rows: pl.DataFrame) -> list[str]:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import polars as pl
 
-from tasks.segmentation import BASELINES, Bpe, Rest, parts
+from tasks.bpe import BASELINES, Bpe, Rest
+from tasks.parts import parts
 from tasks.stage import Stage, run
 from tokenlab.errors import ParameterError
 from tokenlab.files import atomic_folder

@@ -24,8 +24,9 @@ EXIT_STATUS = 2
 def one_line(error: BaseException) -> str:
     """The one line that commands and stages print for an error."""
     if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}; nothing was written"
+        if error.filename:
+            return f"{error.filename}: {error.strerror}; check the path, its permissions and the space left"
+        return f"writing failed: {error.strerror}; what was written is not whole, so make room and run again"
     if isinstance(error, MemoryError):
         return "out of memory; use a smaller text or shorter n-grams"
     return " ".join(str(error).split())

@@ -7,14 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tokenlab.errors import InputError
+
 
 @contextmanager
 def atomic_file(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it becomes `path`, on any exception it goes.
 
-    The file is flushed to disk before it is renamed, so a power cut leaves the old file or the new one.
+    The file is flushed to disk before it is renamed, so a power cut leaves the old file or the new one. A symbolic link
+    is followed. Raises InputError where something other than a file stands at `path`: renaming would do away with it.
     """
-    path = Path(path)
+    path = Path(path).resolve()
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: not a regular file; name another place to write to")
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     os.close(handle)

@@ -1,6 +1,7 @@
 """The `tokenlab` command as a user runs it: a process, files, standard streams."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -118,9 +119,15 @@ def test_bad_input_is_one_line_and_status_2(tmp_path):
         (["segment", tmp_path / "short", "--statistics-from", tmp_path / "nowhere"], "nowhere"),
         (["segment", tmp_path / "short", "--lambda", "-1"], "lambda"),
         (["segment", tmp_path / "short", "--lambda", "1", "--entropy-only"], "entropy-only"),
-        (["segment", tmp_path / "short", "--single-character", "paper"], "single_character"),
+        (["segment", tmp_path / "short", "--single-character", "paper"], "--single-character"),
+        (["segment", tmp_path / "short", "--lambda", "1e308"], "--lambda is 1e+308"),
+        (["segment", tmp_path / "short", "--count-tokens", "bigram", "--single-character", "self"], "T is 0"),
         (["segment", tmp_path / "short", "--single-character", "fallback"], "greedy"),
-        (["segment", tmp_path / "short", "--n-max", "0"], "n_max"),
+        (["segment", tmp_path / "short", "--n-max", "0"], "--n-max is 0"),
+        (["statistics", tmp_path / "short", "-o", "-"], "--output"),
+        (["statistics", tmp_path / "short", "-o", ""], "--output"),
+        (["statistics", tmp_path / "short", "-o", tmp_path / "new" / "s.parquet"], "no folder"),
+        (["statistics", tmp_path / "short", "-o", tmp_path], "no regular file"),
         (["statistics", tmp_path / "short", "--top", "-1"], "--top"),
         (["statistics", tmp_path / "short", "--edge", "both"], "--edge"),
         (["score", tmp_path / "short", tmp_path / "invalid"], "not UTF-8"),
@@ -133,3 +140,32 @@ def test_bad_input_is_one_line_and_status_2(tmp_path):
     for arguments, message in cases:
         assert message in tokenlab(*arguments, status=2), arguments
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_pipe_is_read_once(tmp_path):
+    source = tmp_path / "source.txt"
+    source.write_text("新世纪的世纪\n美好的世纪\n" * 20_000, encoding="utf-8")
+    program = "import sys; from tokenlab.cli import main; sys.exit(main())"
+    command = f"{sys.executable} -c '{program}' segment {source} --statistics-from"
+    piped, named = (
+        subprocess.run(["bash", "-c", f"{command} {given}"], capture_output=True, check=True).stdout
+        for given in (f"<(cat {source})", source)
+    )
+    assert piped == named
+
+
+def test_links_are_followed_and_devices_stay(tmp_path):
+    target, link = tmp_path / "target.parquet", tmp_path / "link.parquet"
+    link.symlink_to(target)
+    tokenlab("statistics", "-", "-o", link, stdin="ab")
+    assert link.is_symlink() and pq.read_table(target).num_rows == 3
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    assert "regular file" in tokenlab("statistics", "-", "-o", fifo, stdin="ab", status=2)
+    assert fifo.is_fifo()
+
+
+def test_closed_output_is_said():
+    command = f"{sys.executable} -c 'import sys; from tokenlab.cli import main; sys.exit(main())' segment - >&-"
+    done = subprocess.run(["bash", "-c", command], input=b"ab", capture_output=True)
+    assert done.returncode == 2 and b"standard output is closed" in done.stderr

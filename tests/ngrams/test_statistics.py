@@ -134,3 +134,8 @@ def test_lone_surrogate_is_an_error():
 def test_options_are_checked(values):
     with pytest.raises(ParameterError, match=next(iter(values))):
         StatisticsOptions(**values)
+
+
+def test_one_string_is_no_list_of_sentences():
+    with pytest.raises(TypeError, match="not one"):
+        ngram_statistics("abc")

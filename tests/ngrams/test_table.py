@@ -58,6 +58,9 @@ def test_foreign_files_are_refused(tmp_path):
         ("other", pa.table({"x": [1]})),
         ("no-metadata", table.replace_schema_metadata(None)),
         ("shuffled", shuffled),
+        ("a count of 0", table.set_column(2, "count", pa.array([0] * len(table)))),
+        ("a row less", table.slice(0, len(table) - 1)),
+        ("empty", table.slice(0, 0)),
         ("no-parents", table.filter(pa.array([ngram != "ab" for ngram in table["ngram"].to_pylist()]))),
     ):
         pq.write_table(content, tmp_path / name)
@@ -66,3 +69,21 @@ def test_foreign_files_are_refused(tmp_path):
     (tmp_path / "cut").write_bytes(good.read_bytes()[:-20])
     with pytest.raises(InputError, match="no whole Parquet"):
         read_statistics(tmp_path / "cut")
+
+
+def test_no_damage_goes_unnoticed(tmp_path):
+    """A flipped bit anywhere is an error, or changes nothing."""
+    statistics = ngram_statistics(["天地玄黄宇宙洪荒", "天地人"], StatisticsOptions(n_max=3))
+    write_statistics(statistics, tmp_path / "good")
+    data = (tmp_path / "good").read_bytes()
+    for position in range(0, len(data), 7):
+        damaged = bytearray(data)
+        damaged[position] ^= 1 << (position % 8)
+        (tmp_path / "damaged").write_bytes(damaged)
+        try:
+            restored = read_statistics(tmp_path / "damaged")
+        except InputError as error:
+            assert "\n" not in str(error) and "damaged" in str(error)
+            continue
+        for name in ("last", "parent", "count", "min_pmi", "left_entropy", "right_entropy"):
+            np.testing.assert_array_equal(getattr(restored, name), getattr(statistics, name))

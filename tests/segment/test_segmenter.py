@@ -122,6 +122,7 @@ def test_lone_surrogate_is_an_error():
     [
         ({"weight": -1.0}, "lambda"),
         ({"weight": math.nan}, "lambda"),
+        ({"weight": 1e7}, "lambda"),
         ({"decoder": "beam"}, "decoder"),
         ({"isolate": "han"}, "isolate"),
         ({"tie": "first"}, "tie"),

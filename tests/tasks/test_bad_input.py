@@ -73,8 +73,18 @@ def test_unknown_variant_missing_file_and_broken_yaml(folder):
         ("statistics", "statistics", SMALL["statistics"] | {"edge": "wrap"}, "segmentation.statistics.edge"),
         ("statistics", "draw", {"sentences": 150, "train": 1.5, "validation": 0}, "segmentation.draw.train"),
         ("statistics", "seeds", [], "segmentation.seeds"),
+        ("statistics", "seeds", [-1], "segmentation.seeds"),
+        ("statistics", "seeds", [1, 1], "segmentation.seeds"),
+        ("statistics", "draw", {"sentences": 10, "train": 0.7, "validation": 10**6}, "for training"),
         ("segment", "readings", {"default": {"decoder": "viterbi"}}, "segmentation.readings.default"),
         ("segment", "rest", {"readings": ["other"], "vocabulary_size": 1000}, "other"),
+        (
+            "segment",
+            "readings",
+            {"default": SMALL["readings"]["default"] | {"entropy_only": True}},
+            "candidates give one row",
+        ),
+        ("tokenizer", "bpe", {"vocabulary_size": 10**12, "inference": ["raw"]}, "vocabulary_size"),
         ("tokenizer", "bpe", {"vocabulary_size": 5, "inference": ["raw"]}, "vocabulary_size"),
     ],
 )

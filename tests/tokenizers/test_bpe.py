@@ -55,7 +55,7 @@ def test_spans_cover_unknown_characters_and_skip_whitespace():
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.text(st.sampled_from("我们在北京爱天。， \n\t\u3000")))
+@given(st.text(st.sampled_from("我们在北京爱天。， \n\t\u3000\u2028\x85\x0b\u00a0\u2003")))
 def test_transformers_loads_it_and_round_trips(loaded, text):
     for tokenizer in loaded:
         assert tokenizer.decode(tokenizer(text)["input_ids"]) == text

@@ -28,6 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in (segment, score, statistics):
         command.add_parser(commands)
     options = parser.parse_args(arguments)
+    if sys.stdout is None:
+        print("tokenlab: standard output is closed; send it somewhere", file=sys.stderr)
+        return EXIT_STATUS
     try:
         options.run(options)
         sys.stdout.flush()

@@ -1,10 +1,14 @@
 """Options that several commands share, and the progress bar."""
 
 import argparse
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tqdm import tqdm
+
+from tokenlab.errors import ParameterError
 
 if TYPE_CHECKING:
     from tokenlab.ngrams import StatisticsOptions
@@ -42,13 +46,23 @@ def statistics_options(options: argparse.Namespace) -> "StatisticsOptions":
     """The options as the library takes them."""
     from tokenlab.ngrams import StatisticsOptions
 
-    return StatisticsOptions(
-        n_max=options.n_max,
-        count_tokens=options.count_tokens,
-        edge=options.edge,
-        min_frequency=options.min_frequency,
-        log_base=options.log_base,
-    )
+    with named_as_options():
+        return StatisticsOptions(
+            n_max=options.n_max,
+            count_tokens=options.count_tokens,
+            edge=options.edge,
+            min_frequency=options.min_frequency,
+            log_base=options.log_base,
+        )
+
+
+@contextmanager
+def named_as_options() -> Iterator[None]:
+    """Make errors about a parameter of the library name the option of the command: `n_max is 0` is `--n-max is 0`."""
+    try:
+        yield
+    except ParameterError as error:
+        raise ParameterError(re.sub(r"^\w+", lambda name: "--" + name[0].replace("_", "-"), str(error))) from None
 
 
 def with_progress(lines: Iterable[str], what: str) -> Iterator[str]:

@@ -32,10 +32,7 @@ def _run(options: argparse.Namespace) -> None:
         raise InputError("standard input can be only one of GOLD, PREDICTED and LIST; name files for the others")
     known = None if options.words is None else {line.strip() for line in read_lines(options.words)}
     gold, predicted = (map(str.split, read_lines(name)) for name in (options.gold, options.predicted))
-    try:
-        score = score_segmentation(gold, predicted, known)
-    except InputError as error:
-        raise InputError(f"{options.gold} against {options.predicted}: {error}") from None
+    score = score_segmentation(gold, predicted, known, (options.gold, options.predicted))
     if not score.words.gold:
         raise InputError(f"{options.gold}: no word in it; nothing can be scored")
     figures = score.as_dict()

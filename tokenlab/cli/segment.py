@@ -5,7 +5,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.options import add_statistical_options, statistics_options, with_progress
+from tokenlab.cli.options import add_statistical_options, named_as_options, statistics_options, with_progress
 from tokenlab.cli.statistics import count_text
 from tokenlab.errors import InputError
 
@@ -85,19 +85,22 @@ def _run(options: argparse.Namespace) -> None:
     from tokenlab.text.lines import checked_stream
 
     counted = statistics_options(options)
-    chosen = SegmentOptions(
-        weight=options.weight,
-        entropy_only=options.entropy_only,
-        single_character=options.single_character,
-        decoder=options.decoder,
-        isolate=options.isolate,
-        tie=options.tie,
-        variation=options.variation,
-    )
+    with named_as_options():
+        chosen = SegmentOptions(
+            weight=options.weight,
+            entropy_only=options.entropy_only,
+            single_character=options.single_character,
+            decoder=options.decoder,
+            isolate=options.isolate,
+            tie=options.tie,
+            variation=options.variation,
+        )
     if options.statistics_from == "-":
         raise InputError("--statistics-from: standard input cannot be read here; name a file")
     with checked_stream(options.input) as text:
-        segmenter = Segmenter(_statistics(options.statistics_from, text, counted), chosen)
+        statistics = _statistics(options.statistics_from, text, counted)
+        with named_as_options():
+            segmenter = Segmenter(statistics, chosen)
         sentences = with_progress(text.lines(), "segmenting")
         for batch in segmenter.segment(sentences):
             if options.format == "text":

@@ -85,9 +85,12 @@ class SegmentationScore:
 
 
 def score_segmentation(
-    gold: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]], known_words: Container[str] | None = None
+    gold: Iterable[Sequence[str]],
+    predicted: Iterable[Sequence[str]],
+    known_words: Container[str] | None = None,
+    names: tuple[str, str] = ("gold", "prediction"),
 ) -> SegmentationScore:
-    """Score predicted words against gold words, sentence by sentence.
+    """Score predicted words against gold words, sentence by sentence; `names` are what errors call the two.
 
     Raises InputError, with the number of the sentence, where the two do not hold the same characters, and where one
     has more sentences than the other.
@@ -96,11 +99,9 @@ def score_segmentation(
     words = boundaries = found_unknown = _NOTHING
     for sentences, (right, ours) in enumerate(zip_longest(gold, predicted), start=1):
         if right is None or ours is None:
-            shorter = "gold" if right is None else "prediction"
-            raise InputError(
-                f"the {shorter} ends before sentence {sentences} of the other; both must cut the same text"
-            )
-        _check_same_text(right, ours, sentences)
+            shorter = names[0 if right is None else 1]
+            raise InputError(f"{shorter} ends before sentence {sentences} of the other; both must cut the same text")
+        _check_same_text(right, ours, sentences, names)
         right_spans, our_spans = _spans(right), set(_spans(ours))
         found = [span in our_spans for span in right_spans]
         words = _add(words, Counts(len(right), len(ours), sum(found)))
@@ -129,13 +130,13 @@ def _spans(words: Sequence[str]) -> list[tuple[int, int]]:
     return list(zip([0, *ends], ends, strict=False))
 
 
-def _check_same_text(gold: Sequence[str], predicted: Sequence[str], number: int) -> None:
+def _check_same_text(gold: Sequence[str], predicted: Sequence[str], number: int, names: tuple[str, str]) -> None:
     right, ours = "".join(gold), "".join(predicted)
     if right != ours:
         place = next(
             (i for i, (a, b) in enumerate(zip(right, ours, strict=False)) if a != b), min(len(right), len(ours))
         )
         raise InputError(
-            f"sentence {number}: gold and prediction differ from character {place + 1} on "
+            f"sentence {number}: {names[0]} and {names[1]} differ from character {place + 1} on "
             f"({right[place : place + 8]!r} against {ours[place : place + 8]!r}); both must cut the same text"
         )

@@ -26,12 +26,14 @@ from tokenlab.ngrams.kernels import (
     sort_positions,
 )
 from tokenlab.ngrams.trie import Trie, build_trie, suffix_rows
+from tokenlab.text.points import code_points
 
 CountTokens = Literal["ngram", "unigram", "bigram"]
 Edge = Literal["skip", "symbol"]
 LogBase = Literal["e", "2"]
 
 LARGEST_N_MAX = 64
+_LARGEST = 2**31 - 2 * LARGEST_N_MAX  # positions and rows are int32
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,11 @@ def ngram_statistics(
     n-grams stay inside a sentence, and whitespace (`str.isspace`) inside one separates just as its end does.
     PMI(a, b) = log(f(ab) T / (f(a) f(b))); H = -sum P log P over the neighbours that occur, 0 where there are none.
 
-    Raises InputError where there is no character at all, or a lone surrogate.
+    Raises InputError where there is no character at all, a lone surrogate, or more text than int32 can count;
+    TypeError where `sentences` is one string.
     """
+    if isinstance(sentences, str):
+        raise TypeError("sentences must be several strings, not one; put it into a list")
     codes, alphabet = _encode(sentences)
     depth = options.n_max + 1
     remaining = _characters_to_separator(codes, depth)
@@ -141,6 +146,8 @@ def _allocate(distinct: NDArray[np.int64], lengths: NDArray[np.uint8], options: 
     """Unfilled rows for `distinct[n]` n-grams of each length n."""
     level = np.cumsum(distinct[: options.n_max + 1])
     rows = int(level[-1])
+    if rows > _LARGEST:
+        raise InputError(f"the text has {rows:,} different n-grams, more than {_LARGEST:,}; choose a smaller n_max")
     return NgramStatistics(
         options=options,
         tokens=_count_tokens(lengths, options),
@@ -186,12 +193,9 @@ def _fill(statistics: NgramStatistics, codes: NDArray[np.int32], alphabet: NDArr
 
 def _encode(sentences: Iterable[str]) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
     """The text as ranks 1.. into its sorted alphabet, 0 for whitespace, and that alphabet (code points)."""
-    try:
-        points = np.frombuffer("\n".join(sentences).encode("utf-32-le"), np.uint32)
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"the text holds a lone surrogate (U+{ord(error.object[error.start]):04X}); remove it"
-        ) from None
+    points = code_points("\n".join(sentences))
+    if len(points) > _LARGEST:
+        raise InputError(f"the text has {len(points):,} characters, more than {_LARGEST:,}; count it in parts")
     rank = np.zeros(0x110000, np.int32)
     rank[points] = 1
     distinct = np.flatnonzero(rank)

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +19,11 @@ from tokenlab.errors import InputError, ParameterError
 from tokenlab.files import atomic_file
 from tokenlab.ngrams.kernels import link_parents
 from tokenlab.ngrams.statistics import NgramStatistics, StatisticsOptions
+from tokenlab.text.points import code_points
 
 _METADATA = b"tokenlab.ngrams"
 _ROWS_PER_BATCH = 1 << 19
+_LARGEST_COUNT = 2**31 - 1
 _FIELDS = [
     pa.field("ngram", pa.string(), nullable=False),
     pa.field("n", pa.int32(), nullable=False),
@@ -35,12 +36,15 @@ _FIELDS = [
 
 def write_statistics(statistics: NgramStatistics, path: str | Path) -> None:
     """Write the table, atomically; equal statistics give equal bytes."""
-    facts = {"options": asdict(statistics.options), "tokens": statistics.tokens, "characters": statistics.characters}
+    facts = {
+        "options": asdict(statistics.options),
+        "tokens": statistics.tokens,
+        "characters": statistics.characters,
+        "level": statistics.level.tolist(),
+    }
     schema = pa.schema(_FIELDS, metadata={_METADATA: json.dumps(facts, sort_keys=True).encode()})
-    with (
-        atomic_file(path) as temporary,
-        pq.ParquetWriter(temporary, schema, compression="zstd", use_dictionary=["n"]) as writer,
-    ):
+    written = {"compression": "zstd", "use_dictionary": ["n"], "write_page_checksum": True}
+    with atomic_file(path) as temporary, pq.ParquetWriter(temporary, schema, **written) as writer:
         for batch in statistics_batches(statistics):
             writer.write_batch(batch)
 
@@ -65,29 +69,28 @@ def statistics_batches(statistics: NgramStatistics) -> Iterator[pa.RecordBatch]:
 def read_statistics(path: str | Path) -> NgramStatistics:
     """Read a table that `write_statistics` wrote.
 
-    Raises InputError where the file is no Parquet, was not written by it, or was changed since.
+    Raises InputError where the file is no Parquet, was not written by it, or is damaged.
     """
     path = Path(path)
-    with _open(path) as file:
-        facts = _facts(file, path)
-        options = _options(facts, path)
-        try:
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            facts, options, level = _facts(file, path)
             columns = file.read(columns=[field.name for field in _FIELDS])
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{path}: damaged Parquet ({_first_line(error)}); make it again") from None
-    sizes = np.bincount(columns["n"].to_numpy(), minlength=options.n_max + 1)
-    if len(sizes) != options.n_max + 1 or (np.diff(columns["n"].to_numpy()) < 0).any():
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: no whole Parquet file ({_first_line(error)}); make it again") from None
+    lengths = np.repeat(np.arange(1, options.n_max + 1), np.diff(level))
+    count = columns["count"].to_numpy()
+    if not np.array_equal(columns["n"].to_numpy(), lengths) or count.min() < 1 or count.max() > _LARGEST_COUNT:
         raise _foreign(path)
-    level = np.cumsum(sizes)
     last, parent = _trie(columns["ngram"], level, path)
     return NgramStatistics(
         options=options,
-        tokens=int(facts["tokens"]),
-        characters=int(facts["characters"]),
+        tokens=facts["tokens"],
+        characters=facts["characters"],
         level=level,
         last=last,
         parent=parent,
-        count=columns["count"].to_numpy().astype(np.int32),
+        count=count.astype(np.int32),
         min_pmi=columns["min_pmi"].to_numpy(),
         left_entropy=columns["left_entropy"].to_numpy(),
         right_entropy=columns["right_entropy"].to_numpy(),
@@ -95,30 +98,29 @@ def read_statistics(path: str | Path) -> NgramStatistics:
 
 
 def is_parquet(path: str | Path) -> bool:
-    """Whether the file begins with Parquet's magic bytes."""
+    """Whether a regular file begins with Parquet's magic bytes. A pipe is never read: it can be read only once."""
+    if not Path(path).is_file():
+        return False
     with Path(path).open("rb") as file:
         return file.read(4) == b"PAR1"
 
 
-def _open(path: Path) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(path)
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{path}: no whole Parquet file ({_first_line(error)}); make it again") from None
-
-
-def _facts(file: pq.ParquetFile, path: Path) -> dict[str, Any]:
+def _facts(file: pq.ParquetFile, path: Path) -> tuple[dict[str, int], StatisticsOptions, NDArray[np.int64]]:
+    """What the metadata says: T and characters, the options, and where the rows of each length begin."""
     metadata = file.schema_arrow.metadata or {}
     if _METADATA not in metadata or file.schema_arrow.remove_metadata() != pa.schema(_FIELDS):
         raise _foreign(path)
-    return json.loads(metadata[_METADATA])
-
-
-def _options(facts: dict[str, Any], path: Path) -> StatisticsOptions:
     try:
-        return StatisticsOptions(**facts["options"])
-    except (TypeError, KeyError, ParameterError):
+        facts = json.loads(metadata[_METADATA])
+        options = StatisticsOptions(**facts["options"])
+        level = np.array(facts["level"], np.int64)
+        sizes = {name: int(facts[name]) for name in ("tokens", "characters")}
+    except (ValueError, TypeError, LookupError, ParameterError):
         raise _foreign(path) from None
+    rising = level.shape == (options.n_max + 1,) and level[0] == 0 and level[1] > 0 and (np.diff(level) >= 0).all()
+    if not rising or level[-1] != file.metadata.num_rows:
+        raise _foreign(path)
+    return sizes, options, level
 
 
 def _trie(
@@ -146,8 +148,11 @@ def _code_points(ngrams: pa.ChunkedArray, n: int, path: Path) -> NDArray[np.uint
     parts = []
     for chunk in ngrams.chunks:
         offsets = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
-        data = chunk.buffers()[2][int(offsets[0]) : int(offsets[-1])] if len(chunk) else b""
-        parts.append(np.frombuffer(bytes(data).decode("utf-8").encode("utf-32-le"), np.uint32))
+        data = bytes(chunk.buffers()[2][int(offsets[0]) : int(offsets[-1])]) if len(chunk) else b""
+        try:
+            parts.append(code_points(data.decode("utf-8")))
+        except UnicodeDecodeError:
+            raise _foreign(path) from None
     points = np.concatenate(parts) if parts else np.empty(0, np.uint32)
     if len(points) != n * len(ngrams):
         raise _foreign(path)

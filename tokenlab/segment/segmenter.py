@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.errors import InputError
 from tokenlab.ngrams import NgramStatistics
 from tokenlab.segment.isolation import SPACE, CharacterClasses
 from tokenlab.segment.kernels import look_up_spans, mark_segments
 from tokenlab.segment.utility import SegmentOptions, utilities
+from tokenlab.text.points import code_points
 
 DEFAULT = SegmentOptions()
 _CHARACTERS_PER_BATCH = 1 << 18
@@ -86,11 +86,7 @@ class Segmenter:
         return self._segment_batch([sentence]).spans()[0]
 
     def _segment_batch(self, sentences: list[str]) -> Segmentation:
-        text = "\n".join(sentences) + "\n"
-        try:
-            points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-        except UnicodeEncodeError as error:
-            raise InputError(f"the text holds a lone surrogate (U+{ord(text[error.start]):04X}); remove it") from None
+        points = code_points("\n".join(sentences) + "\n")
         classes = self._classes(points)
         begins = np.zeros(len(points), bool)
         unit, last, first_child = self._trie

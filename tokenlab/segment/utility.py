@@ -21,6 +21,9 @@ Isolate = Literal["script", "punctuation", "none"]
 Tie = Literal["short", "long"]
 SingleCharacter = Literal["literal", "self", "fallback"]
 
+LARGEST_WEIGHT = 1e6
+"""Above it the tolerance of ties is lost in the rounding of sums."""
+
 
 @dataclass(frozen=True)
 class SegmentOptions:
@@ -53,10 +56,9 @@ class SegmentOptions:
     variation: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.weight) and self.weight >= 0):
-            raise ParameterError(f"lambda is {self.weight}; it must be a finite number of at least 0")
-        if not (math.isfinite(self.variation) and self.variation >= 0):
-            raise ParameterError(f"variation is {self.variation}; it must be a finite number of at least 0")
+        for name, value in (("lambda", self.weight), ("variation", self.variation)):
+            if not 0 <= value <= LARGEST_WEIGHT:
+                raise ParameterError(f"{name} is {value}; it must be from 0 to {LARGEST_WEIGHT:g}")
         for name, allowed in (("decoder", Decoder), ("isolate", Isolate), ("tie", Tie)):
             if getattr(self, name) not in get_args(allowed):
                 raise ParameterError(f"{name} is {getattr(self, name)!r}; use one of {', '.join(get_args(allowed))}")
@@ -66,8 +68,8 @@ class SegmentOptions:
                 raise ParameterError(
                     f"single_character is {single!r}; use one of {', '.join(get_args(SingleCharacter))} or a number"
                 )
-        elif not math.isfinite(single):
-            raise ParameterError(f"single_character is {single}; a number must be finite")
+        elif not abs(single) <= LARGEST_WEIGHT:
+            raise ParameterError(f"single_character is {single}; a number must be within ±{LARGEST_WEIGHT:g}")
         if single == "fallback" and self.decoder == "viterbi":
             raise ParameterError(
                 "single_character `fallback` has no utility that a sum could hold; use decoder `greedy` with it"
@@ -89,6 +91,8 @@ def utilities(statistics: NgramStatistics, options: SegmentOptions) -> NDArray[n
     elif options.entropy_only:
         utility[singles] = 0.0
     elif options.single_character == "self":
+        if not statistics.tokens:
+            raise ParameterError("single_character is 'self', but T is 0: the text has no pair of characters to count")
         information = np.log(statistics.tokens / statistics.count[singles])
         utility[singles] = information / (1.0 if statistics.options.log_base == "e" else math.log(2.0))
     else:

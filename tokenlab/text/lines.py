@@ -110,8 +110,10 @@ def checked_stream(source: Source, name: str | None = None) -> Iterator[TextInpu
     """
     name = name or _name(source)
     with ExitStack() as stack:
-        if isinstance(source, str | Path) and source != "-" and Path(source).is_file():
-            path = Path(source)
+        with _input_errors(name):
+            is_file = isinstance(source, str | Path) and source != "-" and Path(source).is_file()
+        if is_file:
+            path = Path(cast(str, source))
             checked = TextInput(name, lambda: path)
         else:
             spool = stack.enter_context(tempfile.TemporaryFile())

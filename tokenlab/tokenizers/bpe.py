@@ -18,21 +18,25 @@ PreTokenizer = Literal["whitespace", "punctuation"]
 """`whitespace` splits at whitespace alone; `punctuation` splits punctuation off too."""
 
 UNKNOWN = "[UNK]"
-_WHITESPACE = " \t\n\r\u00a0\u3000"
+_WHITESPACE = [chr(point) for point in range(0x3001) if chr(point).isspace()]
+_LARGEST_VOCABULARY = 10_000_000
 
 
 def train_bpe(texts: Iterable[str], vocabulary_size: int, pre_tokenizer: PreTokenizer = "whitespace") -> Tokenizer:
     """Train BPE on texts in which spaces, if any, are the boundaries that no merge may cross.
 
-    vocabulary_size: entries, alphabet and [UNK] included; fewer come out where nothing is left to merge. Common
-    whitespace characters are added behind them as tokens of their own, so that decoding gives back all of a text whose
+    vocabulary_size: entries, alphabet and [UNK] included; fewer come out where nothing is left to merge.
+    Whitespace characters are added behind them as tokens of their own, so that decoding gives back all of a text whose
     characters are known.
 
-    Raises ParameterError where the vocabulary is smaller than the alphabet, InputError where there is no text.
+    Raises ParameterError where the vocabulary is smaller than the alphabet or larger than ten million, InputError where
+    there is no text.
     """
     splitters = {"whitespace": pre_tokenizers.WhitespaceSplit, "punctuation": pre_tokenizers.Whitespace}
     if pre_tokenizer not in splitters:
         raise ParameterError(f"pre_tokenizer is {pre_tokenizer!r}; use one of {', '.join(get_args(PreTokenizer))}")
+    if not 2 <= vocabulary_size <= _LARGEST_VOCABULARY:
+        raise ParameterError(f"vocabulary_size is {vocabulary_size}; it must be from 2 to {_LARGEST_VOCABULARY:,}")
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = splitters[pre_tokenizer]()
     tokenizer.decoder = decoders.Fuse()
