@@ -55,15 +55,20 @@ def _sentences(documents: Iterator[Document], corpus: CorpusParameters, name: st
 def _origin(path: Path) -> dict[str, Any]:
     """Where the text comes from: `generated`, `official`, `substitute` or `own`, and what tables must say of it."""
     if path.is_relative_to("data/raw/builtin"):
-        return {"origin": "generated", "notes": ["generated text: no figure here says anything about a real language"]}
+        return {
+            "source": "builtin",
+            "origin": "generated",
+            "notes": ["generated text: no figure here says anything about a real language"],
+        }
     folder = path if path.is_dir() else path.parent
     if not (folder / "SOURCE.json").exists():
-        return {"origin": "own", "notes": []}
+        return {"source": None, "origin": "own", "notes": []}
     record = json.loads((folder / "SOURCE.json").read_text(encoding="utf-8"))
     notes = substitutes(folder)
     if record["research_only"]:
         notes.append(f"{record['title']}: {record['licence']}")
-    return {"origin": "substitute" if substitutes(folder) else "official", "notes": notes}
+    origin = "substitute" if substitutes(folder) else "official"
+    return {"source": record["source"], "origin": origin, "notes": notes}
 
 
 if __name__ == "__main__":

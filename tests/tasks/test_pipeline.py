@@ -10,6 +10,7 @@ import yaml
 from transformers import AutoTokenizer
 from workspace import SMALL, make_workspace, run, set_parameters
 
+from tasks.tables import segmentation_tables
 from tokenlab.text.builtin import generate
 
 OWN = "\n".join(document.text for document in generate("zh", sentences=300, seed=9))
@@ -62,8 +63,20 @@ def test_table_cells_are_the_means_of_the_scores(built):
     expected = scores.filter(pl.col("scope") == "draw", pl.col("method") == "literal-4", pl.col("bpe") == "raw")
     with (built / "reports/sample/tables/segmentation-zh.csv").open(encoding="utf-8") as file:
         (row,) = [row for row in csv.DictReader(file) if (row["method"], row["λ"]) == ("literal", "4")]
-    assert row["paper P / R / F1"] == "54.21 / 64.06 / 58.73"
+    assert "paper P / R / F1" not in row  # the paper has no figure for this text
     assert row["BPE F1"] == f"{100 * expected['f1'].mean():.1f} ± {100 * expected['f1'].std():.1f}"
+
+
+def test_the_papers_figures_stand_beside_its_own_text(built):
+    scores = pl.read_parquet(built / "reports/sample/segmentation/zh/scores.parquet")
+    facts = {"corpus": "zh", "source": "pku", "gold_words": 1, "notes": []}
+    drawn, rest = segmentation_tables(scores, facts)
+    beside = {(row[0], row[1]): row[2] for row in drawn.rows}
+    assert beside["literal", "4"] == "54.21 / 64.06 / 58.73"
+    assert beside["BPE alone", ""] == "46.89 / 51.96 / 49.30" and {
+        beside[key] for key in beside if key[0] == "default"
+    } == {""}
+    assert all("paper" not in cell for cell in rest.header)
 
 
 def test_lambda_is_the_best_on_validation(built):
