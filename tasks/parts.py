@@ -14,8 +14,8 @@ from tokenlab.text.store import read_corpus
 
 
 class Draw(Parameters):
-    """How many sentences a seed draws for training and test together, the share of training, and how many are drawn
-    once, for all seeds, for validation."""
+    """How many sentences a seed draws for training and test together, the share of training, and how many more are
+    drawn for validation, once for all seeds."""
 
     sentences: int = Field(ge=2, le=10**9)
     train: float = Field(gt=0, lt=1)

@@ -9,22 +9,26 @@ PAPER = {"sentences": 2255, "train": 0.7, "validation": 677}
 
 def test_sizes_of_the_paper_and_disjoint_parts():
     splits = draw_splits(45_000, [0, 1, 7], **PAPER)
-    assert len(np.unique(splits.validation)) == 677
+    drawn = np.concatenate([part for split in splits.of_seed.values() for part in split])
+    assert len(np.unique(splits.validation)) == 677 and not np.isin(splits.validation, drawn).any()
     for split in splits.of_seed.values():
         assert (len(split.train), len(split.test)) == (1578, 677)
-        assert len(np.unique(np.concatenate((*split, splits.validation)))) == 2255 + 677
+        assert len(np.unique(np.concatenate(split))) == 2255
 
 
 def test_seeds_draw_differently_and_do_not_depend_on_each_other():
     alone, together = draw_splits(9000, [1], **PAPER), draw_splits(9000, [0, 1], **PAPER)
     assert np.array_equal(alone.of_seed[1].train, together.of_seed[1].train)
-    assert np.array_equal(alone.validation, together.validation)
     assert not np.array_equal(together.of_seed[0].test, together.of_seed[1].test)
 
 
-def test_small_corpora_keep_the_proportion():
-    splits = draw_splits(60, [0], sentences=1000, train=0.7, validation=200)
-    assert [len(part) for part in (*splits.of_seed[0], splits.validation)] == [35, 15, 10]
+@pytest.mark.parametrize("seeds", [[0], [0, 1, 2, 3]])
+def test_small_corpora_keep_the_proportion_and_never_validate_on_test(seeds):
+    splits = draw_splits(60, seeds, sentences=1000, train=0.7, validation=200)
+    for split in splits.of_seed.values():
+        assert (len(split.train), len(split.test)) == (35, 15)
+        assert not np.isin(splits.validation, split.test).any()
+    assert 0 < len(splits.validation) <= 10
 
 
 @pytest.mark.parametrize(
