@@ -15,7 +15,7 @@ def main() -> None:
     """Rewrite the sections; nothing else of the pages changes."""
     try:
         for page, pattern in _PAGES.items():
-            _fill(page, sorted(_TABLES.glob(pattern)))
+            _fill(page, sorted(_TABLES.glob(pattern), key=lambda path: path.stem))
     except (TokenlabError, OSError) as error:
         print(f"readme: {one_line(error)}", file=sys.stderr)
         sys.exit(EXIT_STATUS)
