@@ -2,6 +2,7 @@
 
 PRESET ?= sample
 ONLY ?=
+QUESTION ?= segmentation
 RUN := .venv/bin/python
 STAMP := .venv/installed
 
@@ -21,7 +22,7 @@ ifdef TOKENLAB_MIRROR
 export TOKENLAB_MIRROR := $(abspath $(TOKENLAB_MIRROR))
 endif
 
-.PHONY: help repro test test-slow bench lint readme
+.PHONY: help repro track compare ui test test-slow bench lint readme
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -31,6 +32,16 @@ help: ## list these targets
 
 repro: $(STAMP) ## run what is out of date in the pipeline, then show the results
 	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.repro --preset '$(PRESET)' $(if $(ONLY),--only '$(ONLY)')
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.tracking --preset '$(PRESET)'
+
+track: $(STAMP) ## bring MLflow up to date with what the pipeline has made
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.tracking --preset '$(PRESET)'
+
+compare: track ## open the comparison of a QUESTION in MLflow and print its address
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.ui --compare '$(QUESTION)'
+
+ui: track ## serve Prefect, MLflow and the reports on this machine
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.ui
 
 test: export HF_HUB_OFFLINE := 1
 test: $(STAMP) ## run the quick tests
