@@ -1,8 +1,9 @@
-"""DVC as the child of a runner: `dvc --wait-for-lock repro TARGETS`, and a line of JSON for whatever a stage does.
+"""DVC as the child of a runner: `dvc --wait-for-lock COMMAND`, and a line of JSON for whatever a stage does.
 
-`python -m flows.dvc_child FD TARGET ...` writes {"stage": ..., "event": ...} to the file descriptor FD. Events are
-`unchanged`, `restored` (from the run cache), `running`, and `failed`, which has the `status` of the command where there
-is one. They come from DVC's log, so what DVC itself prints stays as it is, with colours and progress on a terminal.
+`python -m flows.dvc_child FD repro TARGET ...` writes {"stage": ..., "event": ...} to the file descriptor FD. Events
+are `unchanged`, `restored` (from the run cache), `running`, and `failed`, which has the `status` of the command where
+there is one. They come from DVC's log, so what DVC itself prints stays as it is, with colours and progress on a
+terminal.
 """
 
 import json
@@ -50,7 +51,7 @@ def main() -> int:
     from dvc.cli import main as dvc
 
     logging.getLogger("dvc").addHandler(_Reporter(int(sys.argv[1])))
-    return dvc(["--wait-for-lock", "repro", *sys.argv[2:]])
+    return dvc(["--wait-for-lock", *sys.argv[2:]])
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     again += f" ONLY={options.only}" if options.only else ""
     try:
         targets = find_targets(root, options.preset, options.only)
-        with _signals_raise(), pipeline(root) as workspace:
+        with signals_raise(), pipeline(root) as workspace:
             outcome = reproduce(root, targets)
             if outcome.status == 0:
                 workspace.succeeded()
@@ -111,12 +111,12 @@ def _tags(path: Path) -> dict[str, list[str]]:
 def reproduce(root: Path, targets: list[str]) -> Outcome:
     """Run `dvc repro` on `targets` in a workspace that the caller holds, and wait for it."""
     reading, writing = os.pipe()
-    command = [sys.executable, "-m", "flows.dvc_child", str(writing), *targets]
+    command = [sys.executable, "-m", "flows.dvc_child", str(writing), "repro", *targets]
     outcome = Outcome()
     with os.fdopen(reading, encoding="utf-8") as events:
         try:
             child = subprocess.Popen(
-                command, cwd=root, env=_environment(root), stdin=subprocess.DEVNULL, pass_fds=[writing]
+                command, cwd=root, env=environment(root), stdin=subprocess.DEVNULL, pass_fds=[writing]
             )
         finally:
             os.close(writing)
@@ -129,7 +129,8 @@ def reproduce(root: Path, targets: list[str]) -> Outcome:
     return outcome
 
 
-def _environment(root: Path) -> dict[str, str]:
+def environment(root: Path) -> dict[str, str]:
+    """The environment of every process of a run in the workspace `root`."""
     return {
         **os.environ,
         PARENT: str(os.getpid()),
@@ -141,7 +142,7 @@ def _environment(root: Path) -> dict[str, str]:
 
 
 @contextmanager
-def _signals_raise() -> Iterator[None]:
+def signals_raise() -> Iterator[None]:
     """Within the block, requests to end raise Interrupted, once; those that nohup ignores stay ignored."""
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
     before = {number: signal.getsignal(number) for number in numbers}

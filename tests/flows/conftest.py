@@ -1,12 +1,13 @@
-"""The toy pipeline, run once without disturbance."""
+"""The toy pipeline, run once without disturbance, and a Prefect server."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import killing
 import pytest
 import toy_pipeline
+from prefect_server import Server, prefect_server
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +41,10 @@ def assert_complete(finished: Path) -> Callable[[Path], None]:
         assert not list(folder.rglob(".*.tmp"))
 
     return check
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A Prefect server for all tests of this process."""
+    with prefect_server(tmp_path_factory.mktemp("prefect") / "home") as running:
+        yield running

@@ -1,0 +1,217 @@
+"""`python -m flows run|status|clean`: the pipeline run by Prefect, what it did last, and the cache.
+
+What is out of date is known before Prefect is imported: where nothing is, `run` ends at once.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+from flows.history import History
+from flows.plan import Dag, Plan, Selection, make_plan
+from flows.repro import DEFAULT_PRESET, Interrupted, find_targets, signals_raise
+from flows.workspace import pipeline
+from tasks.lifeline import die_with_parent
+from tokenlab.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
+
+_REASONS_SHOWN = 2
+_SECONDS_TO_ANSWER = 10.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit status: 0, 1 for a failed stage, 2 for what the user can mend."""
+    options = _parser().parse_args(arguments)
+    os.environ.setdefault("DO_NOT_TRACK", "1")
+    die_with_parent()
+    root = Path.cwd().resolve()
+    try:
+        with signals_raise():
+            return options.command(root, options)
+    except (TokenlabError, OSError) as error:
+        print(f"flows: {one_line(error)}", file=sys.stderr)
+        return EXIT_STATUS
+    except Interrupted as interruption:
+        print(f"flows: ended by {interruption}; `{_selection(options).command()}` goes on from here", file=sys.stderr)
+        return 128 + interruption.number
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m flows", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="run what is out of date, stages side by side")
+    run.add_argument("--only", metavar="TAG", help="only the stages with this tag in dvc.yaml, and what they need")
+    run.add_argument("--from", dest="start", metavar="STAGE", help="only this stage and those after it")
+    run.add_argument("--to", dest="end", metavar="STAGE", help="only this stage and those before it")
+    run.add_argument("--dry-run", action="store_true", help="only list what would run, why, and how long it took last")
+    run.add_argument("--workers", type=_count, metavar="N", help="stages side by side (default: one per core)")
+    run.set_defaults(command=_run)
+    status = commands.add_parser("status", help="the last run: state, time and size of each stage")
+    status.set_defaults(command=_status)
+    for command in (run, status):
+        command.add_argument("--preset", default=DEFAULT_PRESET, help="sample (default), or a folder of presets/")
+    clean = commands.add_parser("clean", help="remove from the cache what no dvc.lock names any more")
+    clean.add_argument("--yes", action="store_true", help="do not ask")
+    clean.set_defaults(command=_clean)
+    return parser
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
+    return int(text)
+
+
+def _selection(options: argparse.Namespace) -> Selection:
+    given = {name: getattr(options, name) for name in Selection._fields if hasattr(options, name)}
+    return Selection(**given)
+
+
+def _run(root: Path, options: argparse.Namespace) -> int:
+    selection = _selection(options)
+    with pipeline(root) as workspace:
+        plan = make_plan(root, selection)
+        if not plan.steps:
+            workspace.succeeded()
+    if options.dry_run:
+        print(describe(plan, History.read(root, selection.preset).durations))
+        return 0
+    if not plan.steps:
+        print(f"nothing to do: all {plan.considered} stages are up to date", flush=True)
+        return _track(root, selection.preset) if plan.tracked else 0
+
+    _require_server()
+    from flows.flow import PipelineFailed, run_pipeline
+
+    state = run_pipeline(
+        selection.preset, selection.only, selection.start, selection.end, options.workers, return_state=True
+    )
+    if state.is_completed():
+        print(f"flows: {state.message}")
+        return 0
+    if state.is_cancelled():
+        print(f"flows: {state.message}", file=sys.stderr)
+        return 1
+    error = state.result(raise_on_failure=False)
+    if not isinstance(error, PipelineFailed):
+        raise error if isinstance(error, BaseException) else TokenlabError(f"the flow ended {state.name}")
+    print(f"flows: {error}", file=sys.stderr)
+    return error.status
+
+
+def _require_server() -> None:
+    """Without an address Prefect starts a server of its own for the run."""
+    if url := os.environ.get("PREFECT_API_URL"):
+        try:
+            urllib.request.urlopen(f"{url}/health", timeout=_SECONDS_TO_ANSWER).close()
+        except (OSError, ValueError):
+            raise InputError(f"PREFECT_API_URL: no server answers at {url}; start it, or unset the variable") from None
+
+
+def _track(root: Path, preset: str) -> int:
+    return subprocess.run([sys.executable, "-m", "flows.tracking", "--preset", preset], cwd=root).returncode
+
+
+def describe(plan: Plan, durations: dict[str, float]) -> str:
+    """What a run would do: each stage with the seconds that it took last, and why."""
+    if not plan.steps:
+        return f"nothing to do: all {plan.considered} stages are up to date"
+    width = max(len(step.address) for step in plan.steps)
+    lines = [f"would run {len(plan.steps)} of {plan.considered} stages:"]
+    for step in plan.steps:
+        seconds = f"{durations[step.address]:.1f} s" if step.address in durations else "?"
+        more = len(step.reasons) - _REASONS_SHOWN
+        reasons = ", ".join(step.reasons[:_REASONS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        lines.append(f"  {step.address:<{width}}  {seconds:>9}  {reasons}")
+    known = [durations[step.address] for step in plan.steps if step.address in durations]
+    unknown = len(plan.steps) - len(known)
+    lines.append(f"they took {sum(known):.1f} s when they last ran" + (f"; {unknown} not timed yet" if unknown else ""))
+    return "\n".join(lines)
+
+
+def _status(root: Path, options: argparse.Namespace) -> int:
+    from dvc.repo import Repo
+
+    history = History.read(root, options.preset)
+    target = find_targets(root, options.preset, None)[0]
+    with Repo(str(root)) as repo:
+        dag = Dag(repo)
+        own = [address for address, stage in dag.stages.items() if stage.path_in_repo == target]
+        sizes = {address: sum(out.meta.size or 0 for out in dag.stages[address].outs) for address in dag.before(own)}
+    run = history.run
+    ended = run.get("ended")
+    took = f" after {ended - run['started']:.1f} s" if ended else ""
+    when = time.strftime(" %Y-%m-%d %H:%M", time.localtime(run["started"])) if run else ""
+    print(f"last run of {options.preset}: {history.state()}{took}{when and f', started{when}'}")
+    width = max(map(len, sizes))
+    for address in dag.stages:
+        if address in sizes:
+            stage = history.stages.get(address, {})
+            seconds = history.durations.get(address)
+            print(
+                f"  {address:<{width}}  {stage.get('state', '-'):<9}  "
+                f"{f'{seconds:.1f} s' if seconds is not None else '-':>9}  {_size(sizes[address]):>9}"
+            )
+    print(
+        f"  {'':<{width}}  {'':<9}  {sum(history.durations.get(address, 0) for address in sizes):>7.1f} s  "
+        f"{_size(sum(sizes.values())):>9}"
+    )
+    return 0
+
+
+def _size(size: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.{0 if unit == 'B' else 1}f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"
+
+
+def _clean(root: Path, options: argparse.Namespace) -> int:
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+
+    with pipeline(root) as workspace:
+        try:
+            with Repo(str(root), _wait_for_lock=True) as repo:
+                cache = Path(repo.cache.local.path)
+                before = _folder_size(cache)
+                unused = before - _used_size(repo, cache)
+                print(f"cache: {_size(before)}; named by no dvc.lock here: {_size(unused)}", flush=True)
+                if unused <= 0:
+                    workspace.succeeded()
+                    return 0
+                if not options.yes and not _agreed():
+                    return 0
+                repo.gc(workspace=True)
+        except DvcException as error:
+            raise InputError(f"dvc cannot clean: {one_line(error)}; `dvc gc -w` says more") from error
+        workspace.succeeded()
+        print(f"freed {_size(before - _folder_size(cache))}")
+    return 0
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        raise ParameterError("nobody to ask; say --yes to remove it")
+    return input("Remove it? Results of other commits must then be made again. [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _folder_size(folder: Path) -> int:
+    """Of the objects in a cache, in bytes."""
+    return sum(path.stat().st_size for path in folder.glob("??/*"))
+
+
+def _used_size(repo: object, cache: Path) -> int:
+    used = set()
+    for objects in repo.used_objs(force=True).values():  # type: ignore[attr-defined]
+        used |= {str(found.value) for found in objects}
+    files = [cache / name[:2] / name[2:] for name in used]
+    return sum(path.stat().st_size for path in files if path.exists())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""A grid of parameters as a Prefect flow: each point is an experiment of DVC, in a folder of its own.
+
+`dvc exp run --temp` leaves the workspace as it is, and what points share comes from DVC's cache. Afterwards
+`dvc exp show` lists the points, and `dvc exp apply NAME` takes one over.
+"""
+
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+from prefect import flow, task
+from prefect.artifacts import create_table_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
+from prefect.states import Completed, Failed, State
+
+from flows.children import Children, children_of
+from flows.notify import notify
+from flows.reconcile import recorded
+from flows.repro import DEFAULT_PRESET, find_targets
+from flows.workspace import pipeline
+from tokenlab.errors import ParameterError, TokenlabError
+
+POINTS_AT_MOST = 200
+"""A larger grid is a slip."""
+
+_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
+
+
+class Point(NamedTuple):
+    """One choice of a value for each parameter, and the name of its experiment."""
+
+    name: str
+    values: dict[str, Any]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={json.dumps(value)}" for name, value in self.values.items())
+
+
+def points_of(grid: dict[str, list[Any]], parameters: dict[str, Any], prefix: str) -> list[Point]:
+    """Every combination of the values. `parameters` are those of the preset.
+
+    Raises ParameterError for a parameter that is not there, a value that is no number, text, boolean, null or list of
+    such, and for no point or too many.
+    """
+    for name, values in grid.items():
+        _require_parameter(name, parameters)
+        if not isinstance(values, list) or not values:
+            raise ParameterError(f"grid: {name} must have a list of values")
+        for value in values:
+            if any(isinstance(item, dict | list) for item in (value if isinstance(value, list) else [value])):
+                raise ParameterError(
+                    f"grid: {name}: {value!r} must be a number, text, true, false, null or a list of such"
+                )
+    choices = list(itertools.product(*grid.values()))
+    if not grid or len(choices) > POINTS_AT_MOST:
+        raise ParameterError(f"grid: {len(choices) if grid else 0} points; there must be 1 to {POINTS_AT_MOST}")
+    return [
+        Point(f"{prefix}-{number}", dict(zip(grid, choice, strict=True))) for number, choice in enumerate(choices, 1)
+    ]
+
+
+def _require_parameter(name: str, parameters: dict[str, Any]) -> None:
+    found: Any = parameters
+    for part in name.split("."):
+        if not _NAME.fullmatch(name) or not isinstance(found, dict) or part not in found:
+            raise ParameterError(f"grid: no parameter {name!r} in the preset")
+        found = found[part]
+
+
+@task(name="point", task_run_name="{point}", cache_policy=NO_CACHE, persist_result=False)
+def run_point(point: Point, params_file: str, targets: list[str], children: Children) -> State:
+    """Run one experiment; its lines go to the log of this task run."""
+    settings = [
+        word for name, value in point.values.items() for word in ("-S", f"{params_file}:{name}={json.dumps(value)}")
+    ]
+    command = ["exp", "run", "--temp", "--name", point.name, *settings, *targets]
+    ended = children.dvc(command, get_run_logger().info)
+    if ended.status != 0:
+        return Failed(message=f"{point.name} failed ({ended.describe()})")
+    return Completed()
+
+
+@flow(name="sweep", flow_run_name="sweep of {preset}", on_failure=[notify], on_crashed=[notify])
+def sweep(grid: dict[str, list[Any]], preset: str = DEFAULT_PRESET, only: str | None = None) -> State:
+    """Run the pipeline at every point of a grid, and list the metrics that differ.
+
+    Args:
+        grid: the values of each parameter, such as {"segmentation.bpe.vocabulary_size": [8000, 12000]}.
+        preset: `sample`, or a folder of presets/.
+        only: only the stages with this tag, and what they need.
+    """
+    root = Path.cwd().resolve()
+    with recorded(root):
+        try:
+            target = find_targets(root, preset, None)[0]
+            params_file = str(Path(target).with_name("params.yaml"))
+            parameters = yaml.safe_load((root / params_file).read_bytes())
+            points = points_of(grid, parameters, f"sweep-{str(flow_run.id)[-8:]}")
+            with pipeline(root) as workspace, children_of(root) as children:
+                failed = _run_points(points, params_file, find_targets(root, preset, only), children)
+                table = results(root, [point for point in points if point not in failed])
+                workspace.succeeded()
+        except TokenlabError as error:
+            get_run_logger().error("%s", error)
+            return Failed(message=str(error), data=error)
+    create_table_artifact(table, key="sweep", description=f"{preset}: what differs between the points")
+    get_run_logger().info("\n".join(["results:", *map(json.dumps, table)]))
+    if failed:
+        return Failed(message=f"{len(failed)} of {len(points)} points failed: " + "; ".join(map(str, failed)))
+    return Completed(message=f"{len(points)} points; `dvc exp show` lists them")
+
+
+def _run_points(points: list[Point], params_file: str, targets: list[str], children: Children) -> list[Point]:
+    states = [run_point(point, params_file, targets, children, return_state=True) for point in points]
+    return [point for point, state in zip(points, states, strict=True) if not state.is_completed()]
+
+
+def results(root: Path, points: list[Point]) -> list[dict[str, Any]]:
+    """A row for each point: its experiment, its parameters, and the metrics that are not the same at all points."""
+    from dvc.repo import Repo
+
+    with Repo(str(root)) as repo:
+        shown = repo.metrics.show(revs=[point.name for point in points], hide_workspace=True) if points else {}
+    metrics = {}
+    for point in points:
+        files = shown.get(point.name, {}).get("data", {})
+        metrics[point.name] = {
+            f"{path}:{name}": value
+            for path, content in files.items()
+            for name, value in _flatten(content.get("data", {})).items()
+        }
+    names = sorted({name for row in metrics.values() for name in row})
+    differing = [name for name in names if len({json.dumps(row.get(name)) for row in metrics.values()}) > 1]
+    return [
+        {"experiment": point.name, **point.values, **{name: metrics[point.name].get(name) for name in differing}}
+        for point in points
+    ]
+
+
+def _flatten(content: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(content, dict):
+        return {prefix: content}
+    return {
+        name: value
+        for key, part in content.items()
+        for name, value in _flatten(part, f"{prefix}.{key}" if prefix else str(key)).items()
+    }
