@@ -118,7 +118,9 @@ def rows_of(pipeline: Pipeline, entry: Entry, declaration: Declaration, preset: 
     facts = [*declaration.key, *declaration.facts]
     if missing := [name for name in [*facts, *declaration.columns] if name not in table.columns]:
         raise ParameterError(f"{entry.address}: {declaration.rows} has no column {', '.join(missing)}; mend dvc.yaml")
-    metrics = [name for name, kind in table.schema.items() if kind.is_numeric() and name not in facts]
+    # MLflow's pages begin with the first.
+    numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and name not in facts]
+    metrics = [*(name for name in declaration.columns if name in numbers), *numbers]
     family = [entry, *pipeline.ancestors(entry)]
     parameters = _parameters(family)
     digest = [pipeline.digest(entry), declaration.model_dump(mode="json")]
@@ -139,7 +141,7 @@ def rows_of(pipeline: Pipeline, entry: Entry, declaration: Declaration, preset: 
         of_table = Row(
             key=_hash([digest, [row[name] for name in declaration.key]]),
             name=_name(declaration, row),
-            params=own | _applying(parameters, declaration, row),
+            params={"preset": preset, **own, **_applying(parameters, declaration, row)},
             metrics={name: float(row[name]) for name in metrics if _is_number(row[name])},
             tags={name: text for name, text in tags.items() if text},
             datasets=datasets,

@@ -19,7 +19,7 @@ _WIDTHS = {"name": 420, "metric": 110, "fact": 120}
 def view_tags(declarations: list[Declaration]) -> dict[str, str]:
     """Tags of an experiment that hold its views; the declarations are those of all stages that answer its question."""
     metrics = list(dict.fromkeys(name for declaration in declarations for name in declaration.columns))
-    facts = list(dict.fromkeys(name for d in declarations for name in [*d.key, *d.facts]))
+    facts = list(dict.fromkeys(["preset", *(name for d in declarations for name in [*d.key, *d.facts])]))
     repeats = {name for declaration in declarations for name in declaration.repeats}
     return {
         "mlflow.experimentKind": "custom_model_development",

@@ -91,13 +91,13 @@ def artefacts(run: Any) -> list[Path]:
 def test_a_row_has_the_parameters_that_apply_to_it(built: Path) -> None:
     bpe = named(built, "zh wide λ=2.5 BPE seed 1")
     assert bpe.params == {
-        **{"corpus": "zh", "method": "wide", "seed": "1", "bpe": "raw", "weight": "2.5"},
+        **{"preset": "sample", "corpus": "zh", "method": "wide", "seed": "1", "bpe": "raw", "weight": "2.5"},
         **{"corpus.format": "text", "method.merge": "false", "method.wideness": "7"},
         **{"bpe.vocabulary": "100", "scores.digits": "3"},
     }
     plain = named(built, "zh plain seed 0")
     assert plain.params == {
-        **{"corpus": "zh", "method": "plain", "seed": "0", "bpe": "none"},
+        **{"preset": "sample", "corpus": "zh", "method": "plain", "seed": "0", "bpe": "none"},
         **{"corpus.format": "text", "method.merge": "true", "scores.digits": "3"},
     }
 

@@ -140,7 +140,7 @@ def test_comparison_as_a_reader_sees_it(serve: Callable[..., killing.Run], tmp_p
         assert {name.partition(" ")[2] for name in names(browser)[:4]} == {"wide λ=2.5", "wide λ=2.5 BPE"}
         browser.picture(tmp_path / "variants.png")
         browser.read(pages["All runs"], until="16 matching runs")
-        killing.wait_until(lambda: columns(browser)[:4] == ["f1", "recall", "size", "corpus"], 10)
+        killing.wait_until(lambda: columns(browser)[:4] == ["f1", "recall", "size", "preset"], 10)
         assert len(names(browser)) == 16 and {name[-6:] for name in names(browser)[:8]} == {"seed 1"}
         browser.picture(tmp_path / "runs.png")
         browser.read(pages["Charts"], until="Add section")
