@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,14 @@ def commit(folder: Path) -> None:
     subprocess.run([*GIT, "commit", "--quiet", "--message", "all"], cwd=folder, check=True)
 
 
-def deploy(server: Server, folder: Path, interval: float | None = None, **parameters: Any) -> None:
-    """Deploy all of prefect.yaml; where `interval` is given, with `parameters` and every so many seconds."""
+def deploy(server: Server, folder: Path, fires_in: float | None = None) -> None:
+    """Deploy all of prefect.yaml; its schedules give way to one that fires once in so many seconds."""
     content = yaml.safe_load((PROJECT / "prefect.yaml").read_text())
     for deployment in content["deployments"]:
         deployment.pop("schedules", None)
-        if interval is not None and deployment["name"] == "on-demand":
-            deployment |= {"schedules": [{"interval": interval}], "parameters": parameters}
+        if fires_in is not None and deployment["name"] == "on-demand":
+            first = datetime.now(UTC) + timedelta(seconds=fires_in)
+            deployment["schedules"] = [{"interval": 86400, "anchor_date": first.isoformat()}]
     (folder / "deploy.yaml").write_text(yaml.safe_dump(content))
     server.run([*PREFECT, "work-pool", "create", "local", "--type", "process"], folder)
     status, output = server.run([*PREFECT, "deploy", "--all", "--prefect-file", "deploy.yaml"], folder)
@@ -120,8 +122,12 @@ def finished_run(client: SyncPrefectClient, started: Run) -> FlowRun:
 
 
 def stop_schedules(client: SyncPrefectClient) -> None:
+    """And what waits to be run, so that the next worker finds nothing."""
     for deployment in client.read_deployments():
         client.delete_deployment(deployment.id)
+    for run in client.read_flow_runs(limit=200):
+        if run.state is None or not run.state.is_final():
+            client.delete_flow_run(run.id)
 
 
 @pytest.mark.slow
@@ -148,7 +154,7 @@ def test_schedule_fires(server: Server, client: SyncPrefectClient, tmp_path: Pat
         segmentation=workspace.SMALL,
     )
     with worker(server, folder) as started:
-        deploy(server, folder, interval=10)
+        deploy(server, folder, fires_in=20)
         run = wait_for_run(
             client, started, lambda run: run.auto_scheduled and run.state_name in ("Completed", "Failed")
         )
