@@ -1,5 +1,6 @@
 """prefect.yaml, deployed to a real server, fired by its scheduler and run by a real worker."""
 
+import contextlib
 import shutil
 import signal
 import sqlite3
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import killing
+import psutil
 import pytest
 import toy_pipeline
 import workspace
@@ -180,6 +182,29 @@ def test_cancelled_run_of_a_worker(project: Path, server: Server, client: SyncPr
         assert finished_run(client, started).state_name == "Completed", started.output()
         stop_schedules(client)
     assert killing.run([*FLOW, "--dry-run"], project)[1] == "nothing to do: all 5 stages are up to date\n"
+
+
+@pytest.mark.slow
+def test_killed_with_its_worker(project: Path, server: Server, client: SyncPrefectClient) -> None:
+    """Nobody is left to tell of it: the next run marks it Crashed, and so frees its place in the deployment."""
+    deploy(server, project)
+    with worker(server, project) as started:
+        ask(server, project, "tokenlab/on-demand")
+        killing.wait_until(lambda: stages_at_work(project), _SECONDS_TO_COMPLETE)
+        killed = newest(client)
+        for process in [started.process, *started.process.children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        killing.wait_until(lambda: not list(killing.living(project)), 5)
+    assert client.read_flow_run(killed.id).state_name == "Running"
+    status, output = server.run(FLOW, project)
+    assert status == 0, output
+    assert client.read_flow_run(killed.id).state_name == "Crashed"
+    with worker(server, project) as started:
+        ask(server, project, "tokenlab/on-demand")
+        run = finished_run(client, started)
+        assert (run.state_name, run.state.message) == ("Cached", "all 5 stages are up to date"), started.output()
+        stop_schedules(client)
 
 
 def stages_at_work(folder: Path) -> bool:
