@@ -57,9 +57,19 @@ def start(command: list[str], folder: Path) -> Run:
     """Start `command` in the workspace `folder`."""
     number = len(list(folder.parent.glob(f"{folder.name}-*.log")))
     log = folder.parent / f"{folder.name}-{number}.log"
-    with log.open("wb") as output:
+    with log.open("wb") as output, _hangup_heard():
         process = psutil.Popen(command, cwd=folder, env=environment(folder), stdout=output, stderr=subprocess.STDOUT)
     return Run(process, folder, log)
+
+
+@contextlib.contextmanager
+def _hangup_heard() -> Iterator[None]:
+    """Processes that begin in here end on SIGHUP even where the tests run under `nohup`, which children inherit."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def run(command: list[str], folder: Path) -> tuple[int, str]:
