@@ -87,12 +87,17 @@ _FILES = {
 }
 
 
-def make(folder: Path) -> Path:
-    """Write the pipeline into the new folder `folder`; return it."""
-    for name, content in _FILES.items():
+def write_files(folder: Path, files: dict[str, str]) -> None:
+    """Write files, by their paths below `folder`."""
+    for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
+
+
+def make(folder: Path) -> Path:
+    """Write the pipeline into the new folder `folder`; return it."""
+    write_files(folder, _FILES)
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     return folder.resolve()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import killing
 import yaml
+from toy_pipeline import write_files
 
 _STAGE = """
 import json
@@ -102,10 +103,7 @@ _FILES = {
 
 def make(folder: Path) -> Path:
     """Write the pipeline into the new folder `folder`; return it."""
-    for name, content in _FILES.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
+    write_files(folder, _FILES)
     set_params(folder)
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
