@@ -1,0 +1,1 @@
+"""Character codes behind one interface: text to atoms and back (Latom and its baselines)."""

@@ -1,0 +1,184 @@
+"""Codes of fixed length: every character is a block of N atoms, one of K at each digit (Latom, sections 3.1 and 3.4).
+
+The learned codes (`latom`), the random ones and the characters themselves (N = 1) are codebooks; they differ only in how
+their characters were assigned.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tokenlab.codes.code import Unknown, Violation, atom, check_unknown, described, shown
+from tokenlab.errors import InputError, ParameterError
+
+_DIGITS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """An injective mapping from characters to codes of N atoms, K at each digit; atom k of digit n has number n K + k."""
+
+    kind: str
+    N: int
+    K: int
+    characters: str
+    """Distinct characters, ascending by code point."""
+    assigned: np.ndarray = field(compare=False)
+    """int64[|C|]: the code of each character, as the place of (a_1, ..., a_N) in lexicographic order."""
+    unknown: Unknown = "error"
+    facts: dict[str, Any] = field(default_factory=dict, compare=False)
+    """How it was learned: corpus, seed, iterations, objective; plain JSON values."""
+
+    reversible = True
+
+    def __post_init__(self) -> None:
+        check_unknown(self.unknown)
+        check_capacity(len(self.characters), self.N, self.K)
+        if list(self.characters) != sorted(set(self.characters)):
+            raise ParameterError("a codebook's characters must be distinct and ascend by code point")
+        if len(self.assigned) != len(self.characters) or len(set(self.assigned.tolist())) < len(self.assigned):
+            raise ParameterError("a codebook needs a code of its own for every character")
+        if len(self.assigned) and not 0 <= self.assigned.min() <= self.assigned.max() < self.K**self.N:
+            raise ParameterError(f"a codebook's codes must be below K^N = {self.K**self.N:,}")
+
+    @cached_property
+    def digits(self) -> np.ndarray:
+        """int32[|C|, N]: the atom of each character at each digit, from 0 to K - 1."""
+        return np.stack(np.unravel_index(self.assigned, (self.K,) * self.N), axis=1).astype(np.int32)
+
+    @cached_property
+    def alphabet(self) -> Sequence[str]:
+        """`a0`..`a(K-1)`, `b0`..; the characters themselves where a code is one atom of the character code."""
+        if self.kind == "character":
+            return [shown(character) for character in self.characters]
+        return [f"{_DIGITS[n]}{k}" for n in range(self.N) for k in range(self.K)]
+
+    def encode(self, text: str) -> str:
+        """The atoms of a text, N for each character."""
+        return text.translate(self._blocks)
+
+    def decode(self, atoms: str) -> str:
+        """The text of a string of atoms. Raises InputError at the first violation."""
+        N = self.N
+        try:
+            return "".join([self._characters[atoms[start : start + N]] for start in range(0, len(atoms), N)])
+        except KeyError:  # Byte escapes, or a violation.
+            pieces, violation = self._read(atoms)
+        if violation:
+            raise InputError(violation.message)
+        return "".join(pieces)
+
+    def check(self, atoms: str) -> Violation | None:
+        """The first violation: the two checks of section 3.4, a block that stands for no character, and foreign atoms."""
+        return self._read(atoms)[1]
+
+    @cached_property
+    def _blocks(self) -> "_Blocks":
+        blocks = ["".join(atom(n * self.K + int(k)) for n, k in enumerate(code)) for code in self.digits]
+        return _Blocks(self, dict(zip(map(ord, self.characters), blocks, strict=True)))
+
+    @cached_property
+    def _characters(self) -> dict[str, str]:
+        return {block: chr(point) for point, block in self._blocks.items()}
+
+    @cached_property
+    def _digit_of(self) -> dict[str, int]:
+        return {atom(number): number // self.K for number in range(self.N * self.K)}
+
+    def _read(self, atoms: str) -> tuple[list[str], Violation | None]:
+        """Characters block by block, up to the first violation."""
+        pieces: list[str] = []
+        position = 0
+        while position < len(atoms):
+            escaped = self._escaped(atoms, position)
+            if escaped:
+                try:
+                    pieces.append(escaped.decode())
+                except UnicodeDecodeError as error:
+                    return pieces, _violation("bytes", position + error.start, "escaped bytes that are not UTF-8")
+                position += len(escaped)
+                continue
+            block = atoms[position : position + self.N]
+            if block not in self._characters:
+                return pieces, self._violation(block, position)
+            pieces.append(self._characters[block])
+            position += self.N
+        return pieces, None
+
+    def _escaped(self, atoms: str, position: int) -> bytes:
+        """The bytes of the run of escape atoms that begins here."""
+        found = bytearray()
+        while position < len(atoms) and atoms[position] in self._escapes:
+            found.append(self._escapes[atoms[position]])
+            position += 1
+        return bytes(found)
+
+    @cached_property
+    def _escapes(self) -> dict[str, int]:
+        return {character: byte for byte, character in enumerate(escape_atoms(len(self.alphabet)))}
+
+    def _violation(self, block: str, position: int) -> Violation:
+        for n, character in enumerate(block):
+            if character in self._escapes:
+                return _violation("truncated", position + n, f"a byte escape inside a block of {self.N} atoms")
+            if character not in self._digit_of:
+                return _violation("foreign", position + n, f"{described(character)} is no atom of this code")
+            digit = self._digit_of[character]
+            if digit != n:
+                name = self.alphabet[digit * self.K]
+                what = f"an atom of digit {digit + 1} (as {name}) where one of digit {n + 1} must stand"
+                return _violation("digit", position + n, what)
+        if len(block) < self.N:
+            return _violation("truncated", position + len(block), f"the last block has {len(block)} of {self.N} atoms")
+        return _violation("unassigned", position, "a code that stands for no character")
+
+
+class _Blocks(dict[int, str]):
+    """The table of `str.translate`; unknown characters go by the policy."""
+
+    def __init__(self, code: Codebook, blocks: dict[int, str]) -> None:
+        super().__init__(blocks)
+        self._unknown = code.unknown
+        self._escapes = escape_atoms(len(code.alphabet))
+
+    def __missing__(self, point: int) -> str:
+        return replace_unknown(chr(point), self._unknown, self._escapes)
+
+
+def replace_unknown(character: str, unknown: Unknown, escapes: str) -> str:
+    """What stands for a character that the code does not know. Raises InputError where that is the policy."""
+    if unknown == "skip":
+        return ""
+    if unknown == "byte" and not "\ud800" <= character <= "\udfff":
+        return "".join(escapes[byte] for byte in character.encode())
+    raise InputError(f"the code has no {described(character)}; learn it from text that does, or choose `byte` or `skip`")
+
+
+def escape_atoms(size: int) -> str:
+    """The 256 atoms of byte escapes behind an alphabet of `size` atoms."""
+    return "".join(atom(size + byte) for byte in range(256))
+
+
+def _violation(kind: Any, position: int, what: str) -> Violation:
+    return Violation(kind, position, f"atom {position + 1}: {what}")
+
+
+def smallest_K(characters: int, N: int) -> int:
+    """The smallest K with K^N >= |C| (section 4.1.2)."""
+    K = max(1, round(characters ** (1 / N)) - 1)
+    while K**N < characters:
+        K += 1
+    return K
+
+
+def check_capacity(characters: int, N: int, K: int) -> None:
+    """Raises ParameterError where there are fewer codes than characters, or N and K are no numbers of atoms."""
+    if not 1 <= N <= len(_DIGITS) or K < 1:
+        raise ParameterError(f"N = {N}, K = {K}; use N from 1 to {len(_DIGITS)} and K of at least 1")
+    if characters > K**N:
+        raise ParameterError(
+            f"{characters:,} characters need as many codes, and K^N = {K}^{N} = {K**N:,}; use a larger K or N"
+        )
