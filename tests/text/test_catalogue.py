@@ -44,7 +44,7 @@ def test_upstream_addresses_and_compressed_copies_are_the_same_text(mirror: Path
                 data = gzip.decompress((mirror / (copy.mirror or "")).read_bytes())
                 assert (address.sha256, address.size) == (hashlib.sha256(data).hexdigest(), len(data))
                 compared += 1
-    assert compared == 5  # four New Testaments and the word list
+    assert compared == 7  # four New Testaments, the word list, the table of components and a byte map
 
 
 def test_the_sources_of_the_papers_are_there() -> None:
@@ -58,6 +58,18 @@ def test_the_sources_of_the_papers_are_there() -> None:
     assert pku.research_only and "no longer serves" in (CATALOGUE["amazon/en"].note or "")
     # The gold test set comes out of the official archive or not at all.
     assert [each.kind for each in pku.files[1].alternatives] == ["official"]
+
+
+def test_the_tables_of_the_codes_are_there() -> None:
+    files = [(file.name, file.required) for name in ("ids", "myte") for file in CATALOGUE[name].files]
+    assert files == [("ids.txt", True), ("strokes.tsv", True), ("decompose_map.json", True), ("merge_map.json", False)]
+    # The mirror's strokes are another file than upstream's, and nobody there has the merge map.
+    strokes, merge = CATALOGUE["ids"].files[1], CATALOGUE["myte"].files[1]
+    assert [(each.kind, each.mirror is None) for each in strokes.alternatives] == [
+        ("official", True),
+        ("substitute", False),
+    ]
+    assert [each.mirror for each in merge.alternatives] == [None]
 
 
 def test_addresses_are_pinned_or_the_publishers_own() -> None:
