@@ -44,7 +44,7 @@ def _run(options: argparse.Namespace) -> None:
     if top < 0:
         raise ParameterError(f"--top is {top}; it must be at least 0")
     if options.output is not None:
-        _check_output(options.output)
+        check_output(options.output)
     with checked_stream(options.input) as text:
         statistics = count_text(text, statistics_options(options))
     if options.output is not None:
@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> None:
         sys.stdout.buffer.write(_most_frequent(statistics, top, options.format).encode())
 
 
-def _check_output(name: str) -> None:
+def check_output(name: str) -> None:
     """Refuse a place that cannot be written to before any work is done."""
     path = Path(name)
     if name in ("", "-"):
