@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from safetensors.torch import save_file
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from tokenlab.errors import ParameterError
@@ -51,15 +52,26 @@ def build_gpt(shape: GptShape, alphabet: Alphabet, seed: int) -> GPT2LMHeadModel
         attn_pdrop=0.0,
         bos_token_id=START_ID,
         eos_token_id=None,  # The end of a sentence is not predicted.
-        use_cache=False,
+        architectures=[GPT2LMHeadModel.__name__],
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return GPT2LMHeadModel(config)
 
 
+def packed_logits(model: GPT2LMHeadModel, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """Logits [rows, context, vocabulary] of rows (int64[rows, context]) that hold several sequences each, end to end.
+
+    A sequence begins wherever `positions` do not go on by one, and sees itself alone.
+    """
+    # With a cache transformers would not look for sequences in the positions, and let all see each other.
+    return model(input_ids=ids, position_ids=positions, use_cache=False).logits
+
+
 def save_model(model: GPT2LMHeadModel, alphabet: Alphabet, folder: str | Path) -> None:
     """Write model and tokenizer into an existing folder, in the files that `transformers` loads: config.json,
     model.safetensors, tokenizer.json, tokenizer_config.json."""
-    model.save_pretrained(folder)
+    model.config.save_pretrained(folder)
+    # Parameters leave out the output matrix, which is the embedding's.
+    save_file(dict(model.named_parameters()), Path(folder) / "model.safetensors", metadata={"format": "pt"})
     save_alphabet(alphabet, Path(folder))

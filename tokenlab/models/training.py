@@ -25,6 +25,7 @@ from transformers import GPT2LMHeadModel
 from tokenlab.errors import InputError, ParameterError
 from tokenlab.models.alphabet import Alphabet
 from tokenlab.models.checkpoint import Progress, load_checkpoint, save_checkpoint
+from tokenlab.models.gpt import packed_logits
 from tokenlab.models.packing import IGNORED, Batch, Sequences, ordered_batches, shuffled_batches
 
 Dtype = Literal["float32", "bfloat16"]
@@ -210,7 +211,7 @@ class _Run:
         """The loss of a batch, summed over its tokens, in nats."""
         ids, positions, targets = (torch.from_numpy(part).to(self.device) for part in batch)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.options.dtype == "bfloat16"):
-            logits = self.model(input_ids=ids, position_ids=positions).logits
+            logits = packed_logits(self.model, ids, positions)
         return functional.cross_entropy(
             logits.float().flatten(0, 1), targets.flatten(), ignore_index=IGNORED, reduction="sum"
         )
