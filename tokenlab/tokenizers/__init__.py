@@ -1,5 +1,19 @@
 """Tokenizers: training, spans of tokens in the text, export in the format of Hugging Face."""
 
 from tokenlab.tokenizers.bpe import PreTokenizer, save_tokenizer, token_spans, train_bpe
+from tokenlab.tokenizers.bpe_sweep import BpeSweep, SizeRows, apply_merges, bpe_sweep, token_widths, tokenize
+from tokenlab.tokenizers.export import bpe_tokenizer
 
-__all__ = ["PreTokenizer", "save_tokenizer", "token_spans", "train_bpe"]
+__all__ = [
+    "BpeSweep",
+    "PreTokenizer",
+    "SizeRows",
+    "apply_merges",
+    "bpe_sweep",
+    "bpe_tokenizer",
+    "save_tokenizer",
+    "token_spans",
+    "token_widths",
+    "tokenize",
+    "train_bpe",
+]

@@ -1,0 +1,29 @@
+"""BPE over sequences of symbols by its definition, without speed: the twin of the kernels."""
+
+from itertools import pairwise
+
+
+def encode(sequence, alphabet, merges):
+    """Again and again the merge of lowest rank at its leftmost place; merges: [(left, right)]."""
+    tokens = list(sequence)
+    ranks = {tuple(pair): rank for rank, pair in enumerate(merges)}
+    while True:
+        found = [(ranks[pair], i) for i, pair in enumerate(pairwise(tokens)) if pair in ranks]
+        if not found:
+            return tokens
+        rank, i = min(found)
+        tokens[i : i + 2] = [alphabet + rank]
+
+
+def train(sequences, alphabet, size):
+    """Merges until the vocabulary has `size` entries or nothing is left; each time the text is encoded anew."""
+    merges = []
+    while alphabet + len(merges) < size:
+        counts = {}
+        for sequence in sequences:
+            for pair in pairwise(encode(sequence, alphabet, merges)):
+                counts[pair] = counts.get(pair, 0) + 1
+        if not counts:
+            break
+        merges.append(min(counts, key=lambda pair: (-counts[pair], pair)))
+    return merges

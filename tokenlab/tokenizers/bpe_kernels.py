@@ -1,0 +1,243 @@
+"""Kernels of BPE over sequences: the text as cells, and one merge after the other at the places where it applies.
+
+A token that covers the cells p to q has its id in cells p and q and -1 between; -1 also stands between sequences. So
+the token after p begins at p plus its width, the token before p ends at p - 1, and no links are needed. A position of
+a list that is out of date is known by its cell: there no longer is the left token of the pair.
+
+1. `lay_out`, `_index_pairs`: the cells, and the positions of every pair, ascending, by one counting sort.
+2. `merge_all`: pair after pair, chosen from a heap, or from merges that were learned before.
+3. `_merge`: a merge changes counts by neighbour, not by occurrence, so the table of pairs is asked a few hundred times
+   however many occurrences there are; the positions of new pairs are laid down grouped by neighbour.
+
+All occurrences of a token arise by its own merge at its rank: what a token spells has one derivation, that of encoding
+it alone, wherever it stands. So no pair's count rises after the merge that made it, and no two tokens spell the same.
+"""
+
+import numpy as np
+from numba import njit
+
+from tokenlab.metrics.kernels import sum_n_log_n
+from tokenlab.tokenizers.pairs_kernels import (
+    add_list,
+    find,
+    find_or_add,
+    heap_with_room,
+    no_heap,
+    no_pairs,
+    pair_key,
+    pop_best,
+    push,
+    with_room,
+)
+
+_ROOM = 1 << 10
+
+
+@njit(cache=True, nogil=True)
+def lay_out(symbols, offsets):
+    """The text as cells (int32[total + sequences + 1]; empty sequences left out) and each sequence's first cell."""
+    sequences = 0
+    for i in range(offsets.size - 1):
+        sequences += offsets[i + 1] > offsets[i]
+    cells = np.empty(symbols.size + sequences + 1, np.int32)
+    starts = np.empty(sequences, np.int32)
+    cells[0] = -1
+    size, sequences = 1, 0
+    for i in range(offsets.size - 1):
+        if offsets[i + 1] > offsets[i]:
+            starts[sequences] = size
+            sequences += 1
+            for position in range(offsets[i], offsets[i + 1]):
+                cells[size] = symbols[position]
+                size += 1
+            cells[size] = -1
+            size += 1
+    return cells, starts
+
+
+@njit(cache=True, nogil=True)
+def merge_all(cells, starts, alphabet, sizes, merges, learn):
+    """Merge pair after pair; `cells`, as from `lay_out`, gets the tokens.
+
+    merges: int32[most merges, 2], to be applied in their order. With `learn` they are filled: it is the most frequent
+    pair each time, until there are as many merges as `merges` has room for, or no pair is left.
+
+    Returns the number of merges, and for each of the sizes that was reached (ascending, int64) the tokens (int64) and
+    the bigram bits (float64).
+    """
+    largest = alphabet + merges.shape[0]
+    widths = np.ones(largest, np.int64)
+    before, after = np.zeros(largest + 1, np.int64), np.zeros(largest + 1, np.int64)
+    tokens, bits = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.float64)
+    pairs, pool, used = _index_pairs(cells)
+    kept = np.empty(used, np.int32)
+    heap = heap_with_room(no_heap(), pairs.size[0])
+    if learn:
+        for row in range(pairs.size[0]):
+            push(heap, pairs.counts[row], pairs.keys[row])
+    vocabulary, reached, total = alphabet, 0, cells.size - starts.size - 1
+    while True:
+        if reached < sizes.size and vocabulary == sizes[reached]:
+            tokens[reached], bits[reached] = total, _bigram_bits(cells, starts, pairs, vocabulary)
+            reached += 1
+        if vocabulary == largest:
+            break
+        rank = vocabulary - alphabet
+        if learn:
+            row = pop_best(heap, pairs)
+            if row < 0:
+                break
+            merges[rank, 0], merges[rank, 1] = pairs.keys[row] >> 32, pairs.keys[row] & 0xFFFFFFFF
+        else:
+            row = find(pairs, pair_key(merges[rank, 0], merges[rank, 1]))
+        widths[vocabulary] = widths[merges[rank, 0]] + widths[merges[rank, 1]]
+        if row >= 0:
+            first = pairs.size[0]
+            pairs, used, gone = _merge(cells, widths, pairs, pool, used, row, vocabulary, before, after, kept)
+            total -= gone
+            if learn:
+                heap = heap_with_room(heap, pairs.size[0] - first)
+                for new in range(first, pairs.size[0]):
+                    push(heap, pairs.counts[new], pairs.keys[new])
+        vocabulary += 1
+    return vocabulary - alphabet, tokens[:reached], bits[:reached]
+
+
+@njit(cache=True, nogil=True)
+def collect_tokens(cells, widths, offsets):
+    """Ids of the tokens (int32) and where each sequence begins among them (int64[sequences + 1])."""
+    ids = np.empty(cells.size, np.int32)
+    begins = np.zeros(offsets.size, np.int64)
+    p, size = 1, 0
+    for i in range(offsets.size - 1):
+        if offsets[i + 1] > offsets[i]:
+            while cells[p] >= 0:
+                ids[size] = cells[p]
+                size += 1
+                p += widths[cells[p]]
+            p += 1
+        begins[i + 1] = size
+    return ids[:size].copy(), begins
+
+
+@njit(cache=True, nogil=True)
+def _index_pairs(cells):
+    """All pairs of adjacent symbols, each with its positions.
+
+    Returns the table, the pool of positions (int32, with the room that all merges need at most: two positions for each
+    token that goes), and how much of it is used.
+    """
+    rows = np.full(cells.size, -1, np.int32)
+    pairs, p = no_pairs(), 0
+    while p < cells.size - 1:
+        pairs = with_room(pairs, _ROOM)
+        p = _number_pairs(cells, pairs, rows, p)
+    used = 0
+    for row in range(pairs.size[0]):
+        pairs.starts[row] = used
+        used += pairs.counts[row]
+    pool = np.empty(3 * used, np.int32)
+    for p in range(cells.size - 1):
+        row = rows[p]
+        if row >= 0:
+            pool[pairs.starts[row] + pairs.lengths[row]] = p
+            pairs.lengths[row] += 1
+    return pairs, pool, used
+
+
+@njit(cache=True, nogil=True)
+def _number_pairs(cells, pairs, rows, p):
+    """Note the row of the pair at each position from p on until the table is full; returns where that was."""
+    room = pairs.keys.size
+    while p < cells.size - 1 and pairs.size[0] < room:
+        if cells[p] >= 0 and cells[p + 1] >= 0:
+            row = find_or_add(pairs, pair_key(cells[p], cells[p + 1]))
+            rows[p] = row
+            pairs.counts[row] += 1
+        p += 1
+    return p
+
+
+@njit(cache=True, nogil=True)
+def _merge(cells, widths, pairs, pool, used, row, token, before, after, kept):
+    """Merge the pair of `row` to a new token, whose width stands in `widths`.
+
+    before, after: int64[at least token + 2] of zeros, and so again in the end; kept: int32[occurrences], scratch.
+    Returns the table with the new pairs behind the others, how much of the pool is used, and the replacements.
+    """
+    left, right = pairs.keys[row] >> 32, pairs.keys[row] & 0xFFFFFFFF
+    positions = pool[pairs.starts[row] : pairs.starts[row] + pairs.lengths[row]]
+    replaced = _replace(cells, widths, positions, left, right, token, before, after, kept)
+    pairs = with_room(pairs, 2 * (token + 1))
+    for x in range(token):
+        count = before[x + 1]
+        if count > 0:
+            pairs.counts[find(pairs, pair_key(x, left))] -= count
+            before[x + 1] = used
+            used = add_list(pairs, pair_key(x, token), used, count)
+    for y in range(token + 1):
+        count = after[y + 1]
+        if count > 0:
+            pairs.counts[find(pairs, pair_key(right, y if y < token else left))] -= count
+            after[y + 1] = used
+            used = add_list(pairs, pair_key(token, y), used, count)
+    end_before = -1
+    for i in range(replaced):
+        p = kept[i]
+        end = p + widths[token]
+        x, y = cells[p - 1], cells[end]
+        if x >= 0 and p != end_before:
+            pool[before[x + 1]] = p - widths[x]
+            before[x + 1] += 1
+        if y >= 0:
+            pool[after[y + 1]] = p
+            after[y + 1] += 1
+        end_before = end
+    pairs.counts[row] = 0
+    before[: token + 2] = 0
+    after[: token + 2] = 0
+    return pairs, used, replaced
+
+
+@njit(cache=True, nogil=True)
+def _replace(cells, widths, positions, left, right, token, before, after, kept):
+    """Replace the pair by the token at each of the positions where it is, from left to right.
+
+    Counts in before[x + 1] and after[y + 1] the neighbours x and y of the new tokens as they are in the end (-1: none),
+    adjacent new tokens as neighbours on the right alone, and puts the places into `kept`. Returns how many there are.
+    """
+    size, end_before = 0, -1
+    for i in range(positions.size):
+        p = positions[i]
+        second = p + widths[left]
+        if cells[p] != left or cells[second] != right:
+            continue
+        end = second + widths[right]
+        cells[second - 1] = -1
+        cells[second] = -1
+        cells[p] = token
+        cells[end - 1] = token
+        if p == end_before:
+            after[left + 1] -= 1
+            after[token + 1] += 1
+        else:
+            before[cells[p - 1] + 1] += 1
+        after[cells[end] + 1] += 1
+        kept[size] = p
+        size += 1
+        end_before = end
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _bigram_bits(cells, starts, pairs, vocabulary):
+    """Bits of the tokens under their own bigram model (`tokenlab.metrics.bigram_bits`), from the counts of pairs."""
+    size = pairs.size[0]
+    counts, contexts = np.zeros(size + vocabulary, np.int64), np.zeros(vocabulary + 1, np.int64)
+    for row in range(size):
+        counts[row] = pairs.counts[row]
+        contexts[(pairs.keys[row] >> 32) + 1] += pairs.counts[row]
+    contexts[0] = starts.size
+    for start in starts:
+        counts[size + cells[start]] += 1
+    return max(sum_n_log_n(contexts) - sum_n_log_n(counts), 0.0)

@@ -1,0 +1,51 @@
+"""Tokenizers over atoms as Hugging Face tokenizers. An atom is one character there: its own, or a private-use one.
+
+Ids are those of this package; [UNK] comes behind them. Text goes in as it is: nothing is normalised or split.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from tokenizers import Tokenizer, decoders, models
+
+from tokenlab.errors import ParameterError
+from tokenlab.tokenizers.bpe import UNKNOWN
+from tokenlab.tokenizers.bpe_sweep import check_merges
+
+
+def bpe_tokenizer(merges: np.ndarray, alphabet_characters: Sequence[str]) -> Tokenizer:
+    """The BPE tokenizer whose encoding of a string is `tokenize` of its atoms.
+
+    Args:
+        merges: int32[merges, 2] of `bpe_sweep`, or the first ones.
+        alphabet_characters: the character of each symbol.
+
+    Raises ParameterError where merges are not over this alphabet, where an entry is not one character or appears twice,
+    or where a token spells [UNK].
+    """
+    spelled = _alphabet(alphabet_characters)
+    pairs = []
+    for left, right in check_merges(merges, len(spelled)).tolist():
+        pairs.append((spelled[left], spelled[right]))
+        spelled.append(spelled[left] + spelled[right])
+    vocabulary = {token: i for i, token in enumerate(_with_unknown(spelled))}
+    tokenizer = Tokenizer(models.BPE(vocabulary, pairs, unk_token=UNKNOWN))
+    tokenizer.decoder = decoders.Fuse()
+    return tokenizer
+
+
+def _alphabet(characters: Sequence[str]) -> list[str]:
+    wrong = [character for character in characters if len(character) != 1]
+    if wrong:
+        raise ParameterError(f"alphabet_characters: {wrong[0]!r} is not one character; name one for each symbol")
+    if len(set(characters)) < len(characters):
+        raise ParameterError("alphabet_characters: a character stands for two symbols; name a different one for each")
+    return list(characters)
+
+
+def _with_unknown(tokens: list[str]) -> list[str]:
+    if len(set(tokens)) < len(tokens):
+        raise ParameterError("two tokens spell the same; these are no merges of `bpe_sweep`")
+    if UNKNOWN in tokens:
+        raise ParameterError(f"a token spells {UNKNOWN}, the name of the unknown token; use other characters for it")
+    return [*tokens, UNKNOWN]
