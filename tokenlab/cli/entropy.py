@@ -79,15 +79,12 @@ def scored_lines(text: "TextInput", options: argparse.Namespace) -> Iterator["Li
             raise ParameterError(f"threads is {options.threads}; it must be at least 1")
         try:
             import torch
-            import transformers
 
             from tokenlab.entropy.scorer import ScoringOptions, load_scorer
         except ImportError as error:
             raise ParameterError(
                 f"model needs {error.name}, which is not installed; pip install tokenlab[models]"
             ) from None
-        transformers.logging.set_verbosity_error()
-        transformers.logging.disable_progress_bar()
         if options.threads is not None:
             torch.set_num_threads(options.threads)
         chosen = ScoringOptions(context=options.context, stride=options.stride, batch_tokens=options.batch_tokens)

@@ -16,7 +16,6 @@ import torch
 import transformers
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-from safetensors import SafetensorError
 from tokenizers import Tokenizer
 from torch import nn
 from transformers.activations import GELUTanh, NewGELUActivation
@@ -26,6 +25,7 @@ from tokenlab.errors import InputError, SourceError
 
 _SAFETENSORS = ("model.safetensors", "model.safetensors.index.json")
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+_VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
 _TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "spiece.model")
 _FETCHED = ["config.json", "model*.safetensors", "model.safetensors.index.json", *_TOKENIZER]
 _CAUSAL_TOLERANCE = 1e-3  # Rounding differs by 1e-5 at most; what a model sees ahead of it changes by more.
@@ -79,10 +79,10 @@ def load_model(name: str | Path) -> LoadedModel:
 
 
 def _folder(name: str | Path) -> Path:
-    folder = Path(name).expanduser()
+    folder = Path(name)
     if folder.is_dir():
         return folder
-    if isinstance(name, Path) or folder.exists() or name.startswith((".", "/", "~")) or name.count("/") > 1:
+    if isinstance(name, Path) or folder.exists() or name.startswith((".", "/")) or name.count("/") > 1:
         raise InputError(f"{name}: no such folder; name one that holds a model, or a model on the Hugging Face hub")
     try:
         return Path(snapshot_download(name, allow_patterns=_FETCHED))
@@ -112,7 +112,7 @@ def _check_weights(folder: Path) -> None:
 
 def _model(folder: Path) -> transformers.PreTrainedModel:
     loaded: Any
-    with _model_errors(folder):
+    with _quietly(folder):
         loaded = transformers.AutoModelForCausalLM.from_pretrained(
             folder,
             dtype=torch.float32,
@@ -141,11 +141,13 @@ def _fuse_gelu(model: nn.Module) -> None:
 
 def _tokenizer(folder: Path) -> tuple[Tokenizer, int | None]:
     """The tokenizer, and the token with which it says that texts begin."""
+    if not any((folder / file).is_file() for file in _VOCABULARIES):  # transformers would make an empty one up.
+        raise InputError(f"{folder}: no tokenizer ({', '.join(_VOCABULARIES)}); put the model's own beside it")
     bare = folder / "tokenizer.json"
     if bare.is_file() and not (folder / "tokenizer_config.json").is_file():
-        with _model_errors(folder):
+        with _quietly(folder):
             return Tokenizer.from_str(bare.read_text(encoding="utf-8")), None
-    with _model_errors(folder):
+    with _quietly(folder):
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     if not getattr(tokenizer, "is_fast", False):
         raise InputError(
@@ -191,20 +193,21 @@ def _probe(model: transformers.PreTrainedModel, vocabulary: int, limit: int | No
 
 
 @contextmanager
-def _model_errors(folder: Path) -> Iterator[None]:
-    """Say in one line what `transformers`, `tokenizers` and `safetensors` say in many."""
-    level = transformers.logging.get_verbosity()
+def _quietly(folder: Path) -> Iterator[None]:
+    """Say in one line what `transformers`, `tokenizers` and `safetensors` say in many, and show none of their bars."""
+    level, has_bars = transformers.logging.get_verbosity(), transformers.logging.is_progress_bar_enabled()
     transformers.logging.set_verbosity(logging.ERROR)
+    transformers.logging.disable_progress_bar()
     try:
         yield
-    except (OSError, ValueError, RuntimeError, LookupError, TypeError, AttributeError, ImportError) as error:
-        raise _unloadable(folder, error) from error
-    except SafetensorError as error:
-        raise _unloadable(folder, error) from error
+    except MemoryError:
+        raise
+    except Exception as error:  # Bad files make these libraries raise almost anything; `tokenizers` just Exception.
+        reason = (str(error).strip() or type(error).__name__).partition("\n")[0]
+        raise InputError(
+            f"{folder}: holds no causal language model that can be loaded ({reason}); fetch or save it again"
+        ) from error
     finally:
         transformers.logging.set_verbosity(level)
-
-
-def _unloadable(folder: Path, error: Exception) -> InputError:
-    reason = (str(error).strip() or type(error).__name__).partition("\n")[0]
-    return InputError(f"{folder}: holds no causal language model that can be loaded ({reason}); fetch or save it again")
+        if has_bars:
+            transformers.logging.enable_progress_bar()

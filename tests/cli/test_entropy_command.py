@@ -1,0 +1,172 @@
+"""`tokenlab entropy`, and `tokenlab segment` by its values, as a user runs them."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import pickle_weights, save_bert, save_characters
+
+from tokenlab.cli import main
+from tokenlab.entropy import BoundaryOptions, segment_by_entropy
+from tokenlab.entropy.scorer import ScoringOptions, load_scorer
+
+TEXT = "共同创造美好的新世纪，共同 努力\n\n二○二五年 hello 世界abc\n"
+LINES = TEXT.split("\n")[:-1]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    save_bert(folder)
+    return folder
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def tokenlab(capfdbinary):
+    """Runs the command in this process; returns what it printed, or its one line of complaint."""
+    threads = torch.get_num_threads()
+
+    def run(*arguments, status=0):
+        capfdbinary.readouterr()
+        try:
+            ended = main([*map(str, arguments)])
+        except SystemExit as error:
+            ended = error.code
+        out, err = (stream.decode() for stream in capfdbinary.readouterr())
+        assert ended == status, err
+        if status:
+            assert out == "" and err.count("\n") == 1
+            return err
+        assert err == ""
+        return out
+
+    yield run
+    torch.set_num_threads(threads)
+
+
+def scores(model, **options):
+    return load_scorer(model, "cpu").score(LINES, ScoringOptions(**options))
+
+
+def test_a_value_for_each_character(tokenlab, model, text):
+    expected = scores(model)
+    records = [
+        json.loads(line) for line in tokenlab("entropy", text, "--model", model, "--format", "json").splitlines()
+    ]
+    assert [record["text"] for record in records] == LINES
+    for record, values in zip(records, expected, strict=True):
+        read = np.array([np.nan if v is None else v for v in record["entropy"]], np.float32)
+        np.testing.assert_allclose(read, values, atol=1e-5)
+    shown = tokenlab("entropy", text, "--model", model, "--threads", 1)
+    sentences = [[row.split("\t") for row in block.split("\n") if row] for block in shown[:-1].split("\n\n")]
+    assert shown.count("\n\n") == 2  # The blank line of the text has no rows: three line feeds in a row.
+    flat = [cell for sentence in sentences for cell in sentence]
+    assert "".join(character for character, _ in flat) == "".join(LINES)
+    for (_, cell), value in zip(flat, np.concatenate(expected), strict=True):
+        assert cell == "" if np.isnan(value) else float(cell) == pytest.approx(value, abs=1e-5)
+
+
+def test_windows_are_those_that_were_asked_for(tokenlab, model, text):
+    options = ["--context", 6, "--stride", 2, "--batch-tokens", 8, "--dtype", "float32", "--device", "cpu"]
+    records = tokenlab("entropy", text, "--model", model, "--format", "json", *options).splitlines()
+    expected = scores(model, context=6, stride=2)
+    read = np.array([np.nan if v is None else v for v in json.loads(records[0])["entropy"]], np.float32)
+    np.testing.assert_allclose(read, expected[0], atol=1e-5)
+    assert not np.allclose(expected[0], scores(model)[0], atol=1e-3, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "rule", [(), ("prominence", 0.2), ("threshold", 1.5), ("rise", 0.1)], ids=lambda rule: rule[0] if rule else "maxima"
+)
+def test_segment_by_model_by_json_and_by_parquet(tokenlab, model, text, tmp_path, rule):
+    (tmp_path / "e.json").write_text(tokenlab("entropy", text, "--model", model, "--format", "json"), encoding="utf-8")
+    assert tokenlab("entropy", text, "--model", model, "-o", tmp_path / "e.parquet") == ""
+    options = ["--boundaries", rule[0], "--threshold", rule[1]] if rule else []
+    for isolate in ("script", "none"):
+        expected = segment_by_entropy(LINES, scores(model), BoundaryOptions(*rule), isolate).text()
+        for signal in (
+            ["--model", model],
+            ["--entropies", tmp_path / "e.json"],
+            ["--entropies", tmp_path / "e.parquet"],
+        ):
+            assert tokenlab("segment", text, *signal, *options, "--isolate", isolate) == expected
+    records = map(json.loads, tokenlab("segment", text, "--model", model, "--format", "json").splitlines())
+    for record, line in zip(records, tokenlab("segment", text, "--model", model).splitlines(), strict=True):
+        assert [record["text"][a:b] for a, b in record["offsets"]] == line.split()
+
+
+def test_bad_input_is_one_line_and_status_2(tokenlab, model, text, tmp_path):
+    (tmp_path / "invalid").write_bytes(b"\xff\n")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other.txt").write_text(TEXT.replace("努力", "努"), encoding="utf-8")
+    (tmp_path / "longer.txt").write_text(TEXT + "好\n", encoding="utf-8")
+    (tmp_path / "shorter.txt").write_text(LINES[0] + "\n", encoding="utf-8")
+    save_characters(tmp_path / "pickled")
+    pickle_weights(tmp_path / "pickled")
+    tokenlab("entropy", text, "--model", model, "-o", tmp_path / "e.parquet")
+    scored = ["--entropies", tmp_path / "e.parquet"]
+    cases = [
+        (["entropy", text], "--model"),
+        (["entropy", tmp_path / "invalid", "--model", model], "invalid:1: not UTF-8"),
+        (["entropy", text, "--model", tmp_path / "nowhere"], "no such folder"),
+        (["entropy", text, "--model", tmp_path / "empty"], "no config.json"),
+        (["entropy", text, "--model", tmp_path / "pickled"], "pickled"),
+        (["entropy", text, "--model", model, "--context", 65], "--context is 65, but the model has 64 positions"),
+        (["entropy", text, "--model", model, "--context", 1], "--context is 1"),
+        (["entropy", text, "--model", model, "--context", 8, "--stride", 8], "--stride is 8"),
+        (["entropy", text, "--model", model, "--batch-tokens", 0], "--batch-tokens is 0"),
+        (["entropy", text, "--model", model, "--threads", 0], "--threads is 0"),
+        (["entropy", text, "--model", model, "--device", "tpu"], "--device is 'tpu'"),
+        (["entropy", text, "--model", model, "-o", tmp_path / "empty"], "no regular file"),
+        (["entropy", text, "--model", model, "-o", tmp_path / "new" / "e.parquet"], "no folder"),
+        (["segment", text, "--model", tmp_path / "empty"], "no config.json"),
+        (["segment", text, "--model", model, *scored], "not allowed with"),
+        (["segment", text, "--model", model, "--statistics-from", text], "not allowed with"),
+        (["segment", text, "--model", model, "--lambda", 2], "--lambda has no meaning with --model"),
+        (["segment", text, "--model", model, "--n-max", 3], "--n-max has no meaning with --model"),
+        (["segment", text, "--model", model, "--boundaries", "rise"], "--threshold is None"),
+        (["segment", text, "--model", model, "--threshold", 1], "--threshold has no meaning with boundaries `maxima`"),
+        (["segment", text, *scored, "--context", 9], "--context has no meaning with --entropies"),
+        (["segment", text, "--boundaries", "rise"], "--boundaries has no meaning with statistics"),
+        (["segment", text, "--device", "cpu"], "--device has no meaning with statistics"),
+        (["segment", text, "--entropies", "-"], "standard input"),
+        (["segment", text, "--entropies", tmp_path / "nowhere"], "nowhere: no such file"),
+        (["segment", text, "--entropies", text], "text.txt:1: no text with an entropy"),
+        (["segment", tmp_path / "other.txt", *scored], "line 1 of"),
+        (["segment", tmp_path / "longer.txt", *scored], "line 4 of"),
+        (["segment", tmp_path / "shorter.txt", *scored], "goes on behind line 1"),
+    ]
+    if not torch.cuda.is_available():
+        cases.append((["entropy", text, "--model", model, "--device", "cuda"], "shows 0 GPUs"))
+    before = sorted(tmp_path.rglob("*"))
+    for arguments, message in cases:
+        assert message in tokenlab(*arguments, status=2), arguments
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_other_commands_import_no_torch(text):
+    program = (
+        "import sys; from tokenlab.cli import main; main(['segment', sys.argv[1]]);"
+        "assert not {'torch', 'transformers'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", program, text], check=True, capture_output=True)
+
+
+def test_a_process_says_nothing_but_the_values(model, text):
+    program = "import sys; from tokenlab.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "entropy", "-", "--model", model, "--threads", "1"]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, input=text.read_bytes(), capture_output=True, env=environment)
+    assert done.returncode == 0 and done.stderr == b""
+    assert done.stdout.decode().count("\n") == sum(len(line) + 1 for line in LINES)

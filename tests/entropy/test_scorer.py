@@ -1,0 +1,335 @@
+"""Entropies against one plain float32 pass per prefix, whatever the batch, the window and the kind of tokenizer."""
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import (
+    TEXT,
+    byte_level,
+    edit_json,
+    pickle_weights,
+    plain_entropies,
+    save_bert,
+    save_bytes,
+    save_characters,
+    save_model,
+)
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import BertConfig, BertLMHeadModel, CohereConfig, CohereForCausalLM, Gemma2Config, Gemma2ForCausalLM
+
+from tokenlab.entropy import scorer as scorer_module
+from tokenlab.entropy.scorer import ScoringOptions, load_scorer
+from tokenlab.errors import InputError, ParameterError, SourceError
+
+TEXTS = [TEXT, "", "的", "  ", "美好的", TEXT * 4, "新世纪，" * 9, "共同", "世纪" * 30]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def characters(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("characters")
+    save_characters(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bert")
+    save_bert(folder, positions=128)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole_bytes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bytes")
+    save_bytes(folder, positions=256)
+    return folder
+
+
+def character_ids(text):
+    known = {c: i for i, c in enumerate(["<unk>", *sorted(set(TEXT))])}
+    return [known.get(c, 0) for c in text]
+
+
+WINDOWS = [(None, None), (16, None), (16, 1), (16, 16), (7, 3), (2, 1), (64, 5)]
+
+
+@pytest.mark.parametrize(("context", "stride"), WINDOWS)
+@pytest.mark.parametrize("batch_tokens", [1, 40, None])
+def test_equals_one_pass_per_prefix(characters, context, stride, batch_tokens):
+    scores = load_scorer(characters, "cpu").score(TEXTS, ScoringOptions(context, stride, batch_tokens))
+    for text, score in zip(TEXTS, scores, strict=True):
+        expected = plain_entropies(characters, character_ids(text), (), context, stride)
+        assert score.dtype == np.float32 and score.shape == (len(text),)
+        np.testing.assert_allclose(score, expected, atol=1e-5, rtol=0)
+    assert np.nanstd(np.concatenate(scores)) > 0.03  # A model that says the same everywhere would show nothing.
+
+
+@pytest.mark.parametrize("padding_side", ["left", "right"])
+@pytest.mark.parametrize(("context", "stride"), [(None, None), (9, 4), (9, 8)])
+def test_character_vocabulary_of_bert(tmp_path, padding_side, context, stride):
+    save_bert(tmp_path, padding_side, positions=40)
+    vocabulary = {token: id for id, token in enumerate((tmp_path / "vocab.txt").read_text(encoding="utf-8").split())}
+    text = "共 同Hello2025年é\u3000😀[SEP]a" + "的新" * 12
+    # "hello2025" is one word that the vocabulary cannot spell: one [UNK] at its first character.
+    pieces = ["共", "同", "[UNK]", "年", *["[UNK]"] * 5, "a", *"的新" * 12]
+    starts = [0, 2, 3, 12, 13, 15, 16, 17, 20, 21, *range(22, 46)]
+    assert [text[s] for s in starts[:10]] == list("共同H年é😀[S]a")
+    (score,) = load_scorer(tmp_path, "cpu").score([text], ScoringOptions(context, stride))
+    expected = plain_entropies(tmp_path, [vocabulary[p] for p in pieces], (vocabulary["[CLS]"],), context, stride)
+    np.testing.assert_allclose(score[starts], expected, atol=1e-5, rtol=0)
+    assert np.isnan(np.delete(score, starts)).all()
+
+
+def test_a_number_is_one_token_and_its_other_digits_have_no_value(bert):
+    (score,) = load_scorer(bert, "cpu").score(["年2025，hello"])
+    assert np.isnan(score).tolist() == [False, False, True, True, True, False, False, True, False, True, True]
+
+
+def test_every_byte_of_a_byte_level_model(whole_bytes):
+    scorer = load_scorer(whole_bytes, "cpu")
+    tokenizer = Tokenizer.from_file(str(whole_bytes / "tokenizer.json"))
+    text = "共 é😀x<|endoftext|>"
+    in_bytes, in_characters = (scorer.score([text], ScoringOptions(unit=unit))[0] for unit in ("bytes", "characters"))
+    alphabet = dict(zip(range(256), _gpt2_alphabet(), strict=True))
+    ids = [tokenizer.token_to_id(alphabet[byte]) for byte in text.encode()]
+    expected = plain_entropies(whole_bytes, ids, (tokenizer.token_to_id("<|endoftext|>"),))
+    np.testing.assert_allclose(in_bytes, expected, atol=1e-5, rtol=0)
+    starts = [len(text[:i].encode()) for i in range(len(text))]
+    assert np.array_equal(in_characters, in_bytes[starts])
+
+
+def _gpt2_alphabet():
+    """The character that GPT-2 writes for each byte, after its published encoder."""
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = iter(range(256, 512))
+    return [chr(byte) if byte in shown else chr(next(hidden)) for byte in range(256)]
+
+
+def test_tokens_of_bpe_stand_where_their_bytes_begin(tmp_path):
+    save_bytes(tmp_path, size=300, positions=128)
+    tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    text = "共同创造 hello😀 world 界美好"
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    assert any(len(token) > 1 for token in encoding.tokens)
+    starts = np.cumsum([0, *map(len, encoding.tokens)])  # a character of the token is a byte
+    assert starts[-1] == len(text.encode())
+    expected = np.full(len(text.encode()), np.nan)
+    bos = tokenizer.token_to_id("<|endoftext|>")
+    expected[starts[:-1]] = plain_entropies(tmp_path, encoding.ids, (bos,))
+    scorer = load_scorer(tmp_path, "cpu")
+    np.testing.assert_allclose(scorer.score([text], ScoringOptions(unit="bytes"))[0], expected, atol=1e-5, rtol=0)
+    of_character = expected[[len(text[:i].encode()) for i in range(len(text))]]
+    np.testing.assert_allclose(scorer.score([text])[0], of_character, atol=1e-5, rtol=0)
+
+
+def test_without_bos_the_first_position_has_no_value(tmp_path):
+    save_bytes(tmp_path, with_bos=False)
+    scores = load_scorer(tmp_path, "cpu").score(["ab", "a", ""])
+    assert [np.isnan(score).tolist() for score in scores] == [[True, False], [True], []]
+
+
+def test_several_devices_give_the_same(characters):
+    options = ScoringOptions(16, 5, 40)
+    one, three = (load_scorer(characters, devices).score(TEXTS, options) for devices in ("cpu", ["cpu"] * 3))
+    for ours, theirs in zip(one, three, strict=True):
+        assert np.array_equal(ours, theirs, equal_nan=True)
+
+
+def test_chunks_of_positions_change_nothing(characters, monkeypatch):
+    whole = load_scorer(characters, "cpu").score(TEXTS)
+    monkeypatch.setitem(scorer_module._LOGITS, "cpu", 1)
+    for ours, theirs in zip(load_scorer(characters, "cpu").score(TEXTS), whole, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5, rtol=0)
+
+
+def test_stream_is_the_same_as_at_once(characters):
+    scorer, options = load_scorer(characters, "cpu"), ScoringOptions(batch_tokens=2)
+    streamed = list(scorer.score_stream(iter(TEXTS * 3), options))
+    assert [text for text, _ in streamed] == TEXTS * 3
+    for (_, ours), theirs in zip(streamed, scorer.score(TEXTS * 3, options), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5, rtol=0)
+
+
+def test_bfloat16_is_near(characters):
+    exact, near = (load_scorer(characters, "cpu", dtype).score([TEXT])[0] for dtype in ("float32", "bfloat16"))
+    assert not np.array_equal(exact, near, equal_nan=True)
+    np.testing.assert_allclose(near, exact, atol=0.3)
+
+
+def test_entropy_of_known_distributions():
+    logits = torch.tensor([[0.0] * 8, [1e4] + [0.0] * 7, [5.0, 5.0] + [-torch.inf] * 6, [300.0, 299.0] + [0.0] * 6])
+    p = 1 / (1 + np.exp(-1))
+    expected = [np.log(8), 0.0, np.log(2), -p * np.log(p) - (1 - p) * np.log(1 - p)]
+    np.testing.assert_allclose(scorer_module._entropy(logits).numpy(), expected, atol=1e-6)
+
+
+SMALL = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "change"),
+    [
+        (Gemma2ForCausalLM, Gemma2Config, {"head_dim": 8, "num_key_value_heads": 2, "final_logit_softcapping": 2.0}),
+        (CohereForCausalLM, CohereConfig, {"num_key_value_heads": 2, "logit_scale": 3.0}),
+    ],
+)
+def test_heads_that_do_more_than_multiply(tmp_path, characters, kind, config, change):
+    tokenizer = Tokenizer.from_file(str(characters / "tokenizer.json"))
+    torch.manual_seed(0)
+    special = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    model = kind(config(**SMALL, **change, **special, vocab_size=tokenizer.get_vocab_size()))
+    torch.nn.init.normal_(model.get_input_embeddings().weight)
+    model.save_pretrained(tmp_path)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    scorer = load_scorer(tmp_path, "cpu")
+    assert not scorer.loaded.has_plain_head and load_scorer(characters, "cpu").loaded.has_plain_head
+    for text, score in zip(TEXTS, scorer.score(TEXTS, ScoringOptions(context=32)), strict=True):
+        np.testing.assert_allclose(score, plain_entropies(tmp_path, character_ids(text), (), 32), atol=1e-5, rtol=0)
+
+
+def changed(characters, tmp_path):
+    """A copy of a model to spoil."""
+    for path in characters.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    return tmp_path
+
+
+def test_folders_that_hold_no_model(tmp_path):
+    for name in (tmp_path / "nowhere", str(tmp_path / "nowhere"), "./nowhere", "a/b/c"):
+        with pytest.raises(InputError, match="no such folder"):
+            load_scorer(name, "cpu")
+    with pytest.raises(InputError, match=r"no config\.json"):
+        load_scorer(tmp_path, "cpu")
+
+
+def test_a_name_that_the_hub_does_not_give(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(SourceError, match="nobody/no-such-model: no such folder, and the Hugging Face hub"):
+        load_scorer("nobody/no-such-model", "cpu")
+    with pytest.raises(InputError, match="no name that a model can have"):
+        load_scorer("two words", "cpu")
+
+
+def test_pickled_weights_are_refused_unread(characters, tmp_path):
+    folder = changed(characters, tmp_path)
+    pickle_weights(folder)
+    with pytest.raises(InputError, match=r"pickled \(pytorch_model\.bin\)"):
+        load_scorer(folder, "cpu")
+    assert not (folder / "unpickled").exists()
+    (folder / "pytorch_model.bin").unlink()
+    with pytest.raises(InputError, match="no weights"):
+        load_scorer(folder, "cpu")
+
+
+def test_tokenizer_larger_than_the_model_names_both(characters, tmp_path):
+    folder = changed(characters, tmp_path)
+    byte_level(300).save(str(folder / "tokenizer.json"))
+    with pytest.raises(InputError, match=r"tokenizer has 300 tokens but the model embeds 24"):
+        load_scorer(folder, "cpu")
+
+
+def test_weights_that_do_not_fit(characters, tmp_path):
+    folder = changed(characters, tmp_path)
+    edit_json(folder / "config.json", n_layer=3)
+    with pytest.raises(InputError, match=r"weights lack transformer\.h\.2"):
+        load_scorer(folder, "cpu")
+    edit_json(folder / "config.json", n_layer=2, n_embd=32)
+    with pytest.raises(InputError, match="no causal language model"):
+        load_scorer(folder, "cpu")
+    edit_json(folder / "config.json", n_embd=16, model_type="no-such-type")
+    with pytest.raises(InputError, match="no causal language model"):
+        load_scorer(folder, "cpu")
+    (folder / "config.json").write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match="no causal language model"):
+        load_scorer(folder, "cpu")
+
+
+def test_damaged_weights_and_tokenizer(characters, tmp_path):
+    folder = changed(characters, tmp_path)
+    (folder / "tokenizer.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="no causal language model"):
+        load_scorer(folder, "cpu")
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(InputError, match="no tokenizer"):
+        load_scorer(folder, "cpu")
+    (folder / "model.safetensors").write_bytes(b"\x08" + bytes(20))
+    with pytest.raises(InputError, match="no causal language model"):
+        load_scorer(folder, "cpu")
+
+
+def test_a_model_that_looks_ahead_is_refused(characters, tmp_path):
+    tokenizer = Tokenizer.from_file(str(characters / "tokenizer.json"))
+    torch.manual_seed(0)
+    model = BertLMHeadModel(BertConfig(**SMALL, vocab_size=tokenizer.get_vocab_size(), initializer_range=0.5))
+    model.save_pretrained(tmp_path)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(InputError, match="sees what follows"):
+        load_scorer(tmp_path, "cpu")
+
+
+def test_windows_that_the_model_cannot_have(characters, bert):
+    scorer = load_scorer(characters, "cpu")
+    for options, message in [
+        (ScoringOptions(context=65), "context is 65, but the model has 64 positions"),
+        (ScoringOptions(context=8, stride=9), "stride is 9; it must be from 1 to 8"),
+    ]:
+        with pytest.raises(ParameterError, match=message):
+            scorer.score([TEXT], options)
+    with pytest.raises(ParameterError, match="context is 1; it must be at least 2"):
+        load_scorer(bert, "cpu").score([TEXT], ScoringOptions(context=1))
+    for name in ("context", "stride", "batch_tokens"):
+        with pytest.raises(ParameterError, match=f"{name} is 0"):
+            ScoringOptions(**{name: 0})
+    with pytest.raises(ParameterError, match="unit is 'words'"):
+        ScoringOptions(unit="words")
+
+
+@pytest.mark.parametrize("device", ["tpu", "cpu:0", "cuda:x", []])
+def test_devices_that_mean_nothing(characters, device):
+    with pytest.raises(ParameterError, match="device is"):
+        load_scorer(characters, device)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:0"])
+def test_a_gpu_where_there_is_none(characters, device, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(ParameterError, match=f"device is '{device}', but this machine shows 0 GPUs"):
+        load_scorer(characters, device)
+
+
+def test_dtype_that_means_nothing(characters):
+    with pytest.raises(ParameterError, match="dtype is 'int8'"):
+        load_scorer(characters, "cpu", "int8")
+
+
+def test_texts_that_cannot_be_encoded(characters, tmp_path):
+    with pytest.raises(InputError, match="surrogate"):
+        load_scorer(characters, "cpu").score(["a\ud800"])
+    folder = changed(characters, tmp_path)
+    tokenizer = Tokenizer(models.WordLevel({"a": 0}, "<none>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    tokenizer.save(str(folder / "tokenizer.json"))
+    with pytest.raises(InputError, match="cannot encode"):
+        load_scorer(folder, "cpu").score(["ab"])
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU on this machine")
+def test_gpu_agrees_with_cpu(characters):
+    on_cpu = load_scorer(characters, "cpu").score(TEXTS)
+    for ours, theirs in zip(load_scorer(characters, "cuda", "float32").score(TEXTS), on_cpu, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-4, rtol=0)
+
+
+def test_save_model_is_imported_where_shapes_differ(tmp_path, characters):
+    folder = changed(characters, tmp_path)
+    save_model(folder, 40, seed=1)  # More embeddings than tokens is usual and fine.
+    (score,) = load_scorer(folder, "cpu").score([TEXT])
+    np.testing.assert_allclose(score, plain_entropies(folder, character_ids(TEXT)), atol=1e-5, rtol=0)
