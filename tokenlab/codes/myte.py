@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tokenlab.codes.byte import ByteCode, utf8_violation
 from tokenlab.codes.code import Violation, atom, atoms, described, shown
@@ -34,7 +34,8 @@ from tokenlab.errors import InputError, ParameterError
 
 _ATOMS = atoms(256)
 _BYTES = {atom(byte): byte for byte in range(256)}
-_SEPARATOR = b"\xff".decode(errors="surrogateescape")
+_SEPARATOR_BYTE = 0xFF
+_SEPARATOR = bytes([_SEPARATOR_BYTE]).decode(errors="surrogateescape")
 _NOT_UTF8 = re.compile("[\udc80-\udcfe]")  # How bytes that are not UTF-8 are decoded, but for the separator.
 _CACHED = 1 << 14
 _HEX = re.compile("[0-9a-f]{2}( [0-9a-f]{2})*")
@@ -111,24 +112,23 @@ class MyteCode:
         if damage:
             text = text[: damage.start()]
         encoded = self._encoded(text)
-        if encoded != data:
-            place = _shared(encoded, data)
-            if not self._breaks_off(data[place:]):
-                what = "bytes that are not UTF-8" if damage else "bytes that no text is encoded as"
-                kind: Literal["bytes", "unassigned"] = "bytes" if damage else "unassigned"
-                return text, Violation(kind, place, f"atom {place + 1}: {what}")
-            if foreign == len(atoms):
-                what = f"the last character or morpheme lacks bytes after atom {len(data)}"
-                return text, Violation("truncated", len(data), what)
+        if encoded != data and (violation := self._violation(data, _shared(encoded, data), foreign == len(atoms))):
+            return text, violation
         if foreign < len(atoms):
             what = f"atom {foreign + 1}: {described(atoms[foreign])} is no atom of this code"
             return text, Violation("foreign", foreign, what)
         return text, None
 
-    def _breaks_off(self, rest: bytes) -> bool:
-        """Whether bytes are the beginning of a code or of a character, or nothing."""
-        violation = utf8_violation(rest)
-        return self._unmerging.begins(rest) or (violation is not None and violation.kind == "truncated")
+    def _violation(self, data: bytes, place: int, ends: bool) -> Violation | None:
+        """What is wrong with bytes from `place` on; None where they only break off, but the stream does not end."""
+        rest = data[place:]
+        not_utf8 = utf8_violation(rest)
+        if self._unmerging.begins(rest) or (not_utf8 and not_utf8.kind == "truncated"):
+            what = f"the last character or morpheme lacks bytes after atom {len(data)}"
+            return Violation("truncated", len(data), what) if ends else None
+        if not_utf8 and not_utf8.position == 0 and rest[0] != _SEPARATOR_BYTE:
+            return Violation("bytes", place, f"atom {place + 1}: bytes that are not UTF-8")
+        return Violation("unassigned", place, f"atom {place + 1}: bytes that no text is encoded as")
 
 
 class _Decomposition:
@@ -166,7 +166,7 @@ class _Decomposition:
         """The bytes that may occur in a decomposed text."""
         ascii_bytes = {byte for byte in range(0x80) if byte not in self._strings}
         inside = {byte for string in self.composed for byte in string.encode()}
-        return frozenset(ascii_bytes | inside | set(range(0x80, 0xC0)) | set(range(0xC2, 0xF5)) | {0xFF})
+        return frozenset(ascii_bytes | inside | set(range(0x80, 0xC0)) | set(range(0xC2, 0xF5)) | {_SEPARATOR_BYTE})
 
     def _separated(self, found: re.Match[str]) -> str:
         """A character that some string has further on, behind a separator where it would continue the one before."""
@@ -219,12 +219,12 @@ class _Rewriting:
 
         The key before `piece` in order shares with it whatever any matching key shares, so a mismatch shortens `piece`.
         """
-        while piece:
-            key = self._keys[bisect_right(self._keys, piece) - 1]
+        while place := bisect_right(self._keys, piece):
+            key = self._keys[place - 1]
             if piece.startswith(key):
                 return key
             piece = piece[: _shared(piece, key)]
-        return piece
+        return b""
 
 
 def learn_myte(folder: str | Path) -> MyteCode:
