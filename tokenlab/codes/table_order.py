@@ -11,12 +11,10 @@ from typing import TypedDict
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.sparse import csr_array, hstack
 from scipy.spatial.distance import pdist
 
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.refine import character_bigrams
 from tokenlab.errors import InputError
 
 LARGEST_CLUSTERED = 256
@@ -46,9 +44,9 @@ def table_order(codebook: Codebook, corpus: CharacterCorpus) -> TableOrder:
     names = [codebook.alphabet[n * K : (n + 1) * K] for n in range(N)]
     if N == 1:
         return {"rows": [""], "columns": list(names[0])}
-    preceding, following = _contexts(corpus)
-    orders = [_digit_order(codebook.digits[:, n], K, preceding) for n in range(N - 1)]
-    columns = _digit_order(codebook.digits[:, -1], K, following)
+    preceding, following = _neighbours(corpus)
+    orders = [_digit_order(codebook.digits[:, n], K, corpus, preceding) for n in range(N - 1)]
+    columns = _digit_order(codebook.digits[:, -1], K, corpus, following)
     places = [np.argsort(order).tolist() for order in orders]
     prefixes = {(k,) for k in range(K)} if N == 2 else set(map(tuple, codebook.digits[:, :-1].tolist()))
     rows = sorted(prefixes, key=lambda prefix: [place[k] for place, k in zip(places, prefix, strict=True)])
@@ -58,28 +56,28 @@ def table_order(codebook: Codebook, corpus: CharacterCorpus) -> TableOrder:
     }
 
 
-def _contexts(corpus: CharacterCorpus) -> tuple[csr_array, csr_array]:
-    """int64[|C|, |C| + 1] each: how often a character precedes or follows that of a row; last, a sequence's edge."""
-    size = len(corpus.characters)
-    bigrams = character_bigrams(corpus)
-    first, last = corpus.symbols[corpus.offsets[:-1]], corpus.symbols[corpus.offsets[1:] - 1]
-    starts, ends = (csr_array(np.bincount(edge, minlength=size)[:, None]) for edge in (first, last))
-    return hstack([bigrams.T, starts], format="csr"), hstack([bigrams, ends], format="csr")
+def _neighbours(corpus: CharacterCorpus) -> tuple[np.ndarray, np.ndarray]:
+    """int32[characters of the corpus] each: what precedes and what follows; |C| at the edge of a sequence."""
+    edge = len(corpus.characters)
+    preceding, following = np.roll(corpus.symbols, 1), np.roll(corpus.symbols, -1)
+    preceding[corpus.offsets[:-1]] = edge
+    following[corpus.offsets[1:] - 1] = edge
+    return preceding, following
 
 
-def _digit_order(atoms: np.ndarray, K: int, contexts: csr_array) -> list[int]:
+def _digit_order(atoms: np.ndarray, K: int, corpus: CharacterCorpus, neighbours: np.ndarray) -> list[int]:
     """All K atoms of a digit, similar ones beside each other; atoms: int[|C|], of each character."""
-    used, first = np.unique(atoms, return_index=True)
-    used = used[np.argsort(first)]  # By their first characters: that settles ties and the direction.
+    used, first, number = np.unique(atoms, return_index=True, return_inverse=True)
+    by_character = np.argsort(first)  # Of their first characters: that settles ties and the direction.
     unused = sorted(set(range(K)) - set(used.tolist()))
     if len(used) > LARGEST_CLUSTERED:
-        return sorted(used.tolist()) + unused
+        return used.tolist() + unused
     if len(used) > 2:
-        number = np.zeros(K, np.int64)
-        number[used] = np.arange(len(used))
-        members = csr_array((np.ones(len(atoms), np.int64), (number[atoms], np.arange(len(atoms)))))
-        used = used[_leaves((members @ contexts).toarray().astype(float))]
-    return used.tolist() + unused
+        width = len(corpus.characters) + 1
+        places = (number * width)[corpus.symbols] + neighbours
+        counts = np.bincount(places, minlength=len(used) * width).reshape(len(used), width)
+        by_character = by_character[_leaves(counts[by_character].astype(float))]
+    return used[by_character].tolist() + unused
 
 
 def _leaves(counts: np.ndarray) -> np.ndarray:
