@@ -174,7 +174,7 @@ def _digest(stage: Stage, parameters: EntropyModel) -> str:
     folders = [stage.data("corpora", name) for name in {*parameters.corpora, *parameters.held_out}]
     modules = [module for name, module in sys.modules.items() if name.split(".")[0] in ("tasks", "tokenlab")]
     code = [Path(module.__file__) for module in modules if module.__file__]
-    for path in sorted({*code, *(path for folder in folders for path in folder.iterdir())}):
+    for path in sorted({Path(__file__), *code, *(path for folder in folders for path in folder.iterdir())}):
         with path.open("rb") as file:
             used[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
     return hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()[:16]
