@@ -8,7 +8,9 @@ bytes (`<0xE8>`); the 256 atoms of those stand behind the code's own.
 
 import unicodedata
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args
+
+import numpy as np
 
 from tokenlab.errors import InputError, ParameterError
 
@@ -45,6 +47,10 @@ class Code(Protocol):
     def alphabet(self) -> Sequence[str]:
         """The names of the atoms; atom i is the character `atom(i)`."""
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """From which corpus it was learned (`corpus`: SHA-256), and how; plain JSON values."""
+
     def encode(self, text: str) -> str:
         """The atoms of a text. Raises InputError for a character that the code does not know, if that is the policy."""
 
@@ -67,6 +73,17 @@ def atom(number: int) -> str:
 def atoms(count: int) -> str:
     """The first `count` atoms."""
     return "".join(map(atom, range(count)))
+
+
+def atom_numbers(encoded: str) -> np.ndarray:
+    """int64[length]: the number of each atom of an encoded text (what is no atom gets a number without meaning)."""
+    points = np.frombuffer(encoded.encode("utf-32-le"), np.uint32).astype(np.int64)
+    numbers, before = np.zeros_like(points), 0
+    for part in _PRIVATE_USE:
+        inside = (points >= part.start) & (points < part.stop)
+        numbers[inside] = points[inside] - part.start + before
+        before += len(part)
+    return numbers
 
 
 BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from tokenlab.codes.code import Unknown, Violation, atom, check_unknown, described, shown
+from tokenlab.codes.code import LARGEST_ALPHABET, Unknown, Violation, atom, check_unknown, described, shown
 from tokenlab.errors import InputError, ParameterError
 
 _DIGITS = "abcdefghijklmnopqrstuvwxyz"
+LARGEST_CODE = 2**63 - 1
+"""Codes are int64, places in lexicographic order."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,9 @@ def replace_unknown(character: str, unknown: Unknown, escapes: str) -> str:
         return ""
     if unknown == "byte" and not "\ud800" <= character <= "\udfff":
         return "".join(escapes[byte] for byte in character.encode())
-    raise InputError(f"the code has no {described(character)}; learn it from text that does, or choose `byte` or `skip`")
+    raise InputError(
+        f"the code has no {described(character)}; learn it from text that does, or choose `byte` or `skip`"
+    )
 
 
 def escape_atoms(size: int) -> str:
@@ -175,9 +179,13 @@ def smallest_K(characters: int, N: int) -> int:
 
 
 def check_capacity(characters: int, N: int, K: int) -> None:
-    """Raises ParameterError where there are fewer codes than characters, or N and K are no numbers of atoms."""
+    """Raises ParameterError where there are fewer codes than characters, or no such N and K can be."""
     if not 1 <= N <= len(_DIGITS) or K < 1:
         raise ParameterError(f"N = {N}, K = {K}; use N from 1 to {len(_DIGITS)} and K of at least 1")
+    if N * K > LARGEST_ALPHABET or K**N > LARGEST_CODE:
+        raise ParameterError(
+            f"N = {N}, K = {K}; a code has at most {LARGEST_ALPHABET:,} atoms (N K) and 2^63 - 1 codes (K^N)"
+        )
     if characters > K**N:
         raise ParameterError(
             f"{characters:,} characters need as many codes, and K^N = {K}^{N} = {K**N:,}; use a larger K or N"

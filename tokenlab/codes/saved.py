@@ -57,7 +57,7 @@ def read_code(path: str | Path) -> Code:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; make one with `tokenlab codes learn`") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # Not UTF-8, malformed, a number of thousands of digits, too deep.
         raise InputError(f"{path}: not JSON ({error}); make it again with `tokenlab codes learn`") from None
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise InputError(f"{path}: not a code of this program ({_FORMAT!r}); make it with `tokenlab codes learn`")
@@ -68,6 +68,8 @@ def read_code(path: str | Path) -> Code:
 
 
 def _code(document: dict[str, Any]) -> Code:
+    if not isinstance(document["facts"], dict):
+        raise ValueError("facts is no object")
     match document["kind"]:
         case "latom" | "random" | "character":
             return _codebook(document)
