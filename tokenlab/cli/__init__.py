@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tokenlab.cli import entropy, score, segment, statistics
+from tokenlab.cli import codes, entropy, score, segment, statistics
 from tokenlab.errors import EXIT_STATUS, TokenlabError, one_line
 
 
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `tokenlab ... | head` ends quietly
     parser = _Parser(prog="tokenlab", description="How should this text be cut?", allow_abbrev=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (segment, score, statistics, entropy):
+    for command in (segment, score, statistics, entropy, codes):
         command.add_parser(commands)
     options = parser.parse_args(arguments)
     if sys.stdout is None:

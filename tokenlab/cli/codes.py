@@ -1,0 +1,174 @@
+"""`tokenlab codes`: learn a character code, encode and decode with it, check atoms, look at it (Latom)."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from tokenlab.cli import codes_apply, codes_learn
+from tokenlab.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from tokenlab.codes.code import Code
+    from tokenlab.codes.components import ComponentCode
+    from tokenlab.codes.myte import MyteCode
+
+_COLLAPSE = "Runs of whitespace in a sequence become one space, at its ends none, as in learning."
+_INPUT = "UTF-8 text, a sequence a line, or a Bible in CES XML; plain, gzip or zstd"
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "codes",
+        help="learn a character code; encode and decode with it",
+        description="Codes that write every character as a few atoms: learned (latom), random, or fixed.",
+        allow_abbrev=False,
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    _add_learn(actions)
+    _add_encode(actions)
+    _add_decode(actions)
+    _add_check(actions)
+    _add_show(actions)
+
+
+def _add_learn(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = actions.add_parser(
+        "learn",
+        help="learn a code from a text",
+        description=f"Learn a code from a text and write it as JSON. {_COLLAPSE} {codes_learn.PRINTED}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("input", metavar="INPUT", help=f"{_INPUT}; `-` is standard input")
+    _add_format(parser)
+    codes_learn.add_options(parser)
+    parser.set_defaults(run=codes_learn.learn)
+
+
+def _add_encode(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = actions.add_parser(
+        "encode",
+        help="print the atoms of a text",
+        description=f"Print the atoms of every sequence on a line of its own, a space between them. {_COLLAPSE} "
+        "Atoms are a3, b17, ... of learned and random codes, two hexadecimal digits of bytes and MYTE, and the "
+        "characters or components themselves of the others, whitespace and controls as \\uXXXX. Blank lines stay.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("input", nargs="?", default="-", metavar="INPUT", help=f"{_INPUT}; default: standard input")
+    _add_format(parser)
+    _add_code(parser)
+    parser.add_argument(
+        "--unknown",
+        choices=["error", "byte", "skip"],
+        help="characters that the code does not know: an error (default), their bytes as <0xE8>, or nothing",
+    )
+    parser.set_defaults(run=codes_apply.encode)
+
+
+def _add_decode(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = actions.add_parser(
+        "decode",
+        help="print the text of atoms",
+        description="Print the text of every line of atoms, as `encode` prints them, on a line of its own.",
+        allow_abbrev=False,
+    )
+    _add_atoms(parser)
+    parser.set_defaults(run=codes_apply.decode)
+
+
+def _add_check(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = actions.add_parser(
+        "check",
+        help="find lines of atoms that are no encoded text",
+        description="Print for every line that is no encoded text its number, the first token at fault, the kind of "
+        "violation (foreign, digit, unassigned, truncated, bytes) and what is wrong, with tabs between; exit with 1 if "
+        "there is any. Otherwise print how many lines and atoms there are.",
+        allow_abbrev=False,
+    )
+    _add_atoms(parser)
+    parser.add_argument("--json", action="store_true", help="a JSON object for each violation, or one with the counts")
+    parser.set_defaults(run=codes_apply.check)
+
+
+def _add_show(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = actions.add_parser(
+        "show",
+        help="print a code; a codebook as a table",
+        description="Print what a code is. A codebook is a table: the last digit across, those before it down, similar "
+        "atoms side by side, a space as ␣.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("code", metavar="CODE.json", help="what `tokenlab codes learn` wrote")
+    parser.add_argument("--html", metavar="FILE", help="write the table there as a page of HTML, and print nothing")
+    parser.set_defaults(run=_show)
+
+
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format",
+        choices=["auto", "text", "ces"],
+        default="auto",
+        help="of INPUT; auto (default): CES where the name ends in .xml, .xml.gz or .xml.zst or the text begins as XML",
+    )
+
+
+def _add_code(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--code", required=True, metavar="CODE.json", help="what `tokenlab codes learn` wrote")
+
+
+def _add_atoms(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "input", nargs="?", default="-", metavar="INPUT", help="lines of atoms; default: standard input"
+    )
+    _add_code(parser)
+
+
+def _show(options: argparse.Namespace) -> None:
+    from tokenlab.cli.statistics import check_output
+    from tokenlab.codes.codebook import Codebook
+    from tokenlab.codes.saved import read_code
+    from tokenlab.codes.table import codebook_page
+    from tokenlab.files import write_text
+
+    code = read_code(options.code)
+    try:
+        if options.html is None:
+            sys.stdout.buffer.write(_shown_code(code).encode())
+            return
+        if not isinstance(code, Codebook):
+            raise ParameterError(f"--html: the code `{code.kind}` is no codebook and has no table; leave it out")
+        check_output(options.html)
+        write_text(options.html, codebook_page(code))
+    except InputError as error:
+        raise InputError(f"{options.code}: {error}") from None
+
+
+def _shown_code(code: "Code") -> str:
+    from tokenlab.codes.codebook import Codebook
+    from tokenlab.codes.components import ComponentCode
+    from tokenlab.codes.myte import MyteCode
+    from tokenlab.codes.table import codebook_text
+
+    reversible = "reversible" if code.reversible else "irreversible"
+    head = f"{code.kind} code, {reversible}, {len(code.alphabet):,} atoms"
+    match code:
+        case Codebook():
+            size = f"N = {code.N}, K = {code.K}, {len(code.characters):,} characters, {code.K**code.N:,} codes"
+            return f"{head}, {size}\n{codebook_text(code)}"
+        case ComponentCode():
+            return f"{head}, {len(code.components):,} characters\n{_components(code)}"
+        case MyteCode():
+            return f"{head}: {_rules(code)}\n"
+    return f"{head}: the bytes of UTF-8, {code.alphabet[0]} to {code.alphabet[-1]}\n"
+
+
+def _components(code: "ComponentCode") -> str:
+    from tokenlab.codes.table import visible
+
+    return "".join(f"{visible(character)}\t{' '.join(names)}\n" for character, names in sorted(code.components.items()))
+
+
+def _rules(code: "MyteCode") -> str:
+    merged = f"{len(code.merge):,} morphemes merged" if code.merge else "no merge map"
+    return f"the bytes of UTF-8, {len(code.decompose):,} sequences taken apart, {merged}"
