@@ -155,12 +155,13 @@ class _Run:
     def train(
         self, training: Sequences, held_out: Sequences, progress: Progress, checkpoint: Path | None
     ) -> list[Evaluation]:
-        options, context = self.options, self.model.config.n_positions
+        """The rest of the training, from `progress` on; its evaluations and the earlier ones."""
+        options = self.options
         step, curve = progress.step, [Evaluation(*row) for row in progress.curve]
         nats = torch.tensor(progress.nats, dtype=torch.float64, device=self.device)
         characters = progress.characters
         saved, cost = time.monotonic(), 0.0
-        batches = shuffled_batches(training, context, options.batch, options.seed, skip=step)
+        batches = shuffled_batches(training, self.model.config.n_positions, options.batch, options.seed, skip=step)
         with tqdm(total=options.steps, initial=step, unit="step", file=sys.stderr, disable=None) as bar:
             while step < options.steps:
                 batch = next(batches)
@@ -169,16 +170,14 @@ class _Run:
                 step += 1
                 bar.update()
                 if step % options.evaluate_every == 0 or step == options.steps:
-                    curve.append(
-                        Evaluation(step, _finite(nats.item() / max(1, characters), step), self._evaluate(held_out))
-                    )
-                    bar.set_postfix(training=curve[-1].training, held_out=curve[-1].held_out)
+                    mean = _finite(nats.item() / max(1, characters), step)
+                    curve.append(Evaluation(step, mean, self._evaluate(held_out)))
+                    bar.set_postfix_str(f"{mean:.3f} nats per character, {curve[-1].held_out:.3f} held out")
                     nats, characters = torch.zeros_like(nats), 0
                 if checkpoint is not None and time.monotonic() - saved >= cost / _CHECKPOINT_SHARE:
                     began = time.monotonic()
-                    save_checkpoint(
-                        checkpoint, self.model, self.optimizer, Progress(step, nats.item(), characters, [*curve])
-                    )
+                    now = Progress(step, nats.item(), characters, [*curve])
+                    save_checkpoint(checkpoint, self.model, self.optimizer, now)
                     saved = time.monotonic()
                     cost = saved - began
         return curve
