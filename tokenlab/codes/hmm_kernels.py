@@ -4,7 +4,7 @@ The N copies of a character c are one matrix R_c (from entering c to entering wh
 
     alpha[t + 1] = alpha[t] R_c(t)      beta[t] = R_c(t) beta[t + 1]      beta[last] = the end vector of its character
 
-and S_c, the sum over occurrences of alpha[t] (x) beta[t + 1] / (alpha[t] R_c beta[t + 1]), is all that the E-step needs.
+and S_c, the sum of alpha[t] (x) beta[t + 1] / (alpha[t] R_c beta[t + 1]) where c stands, is all that the E-step needs.
 Every vector is divided by the sum of the one before it, which is known early: a step need not wait for the sum of its
 own. The two passes do not depend on each other and run side by side.
 
