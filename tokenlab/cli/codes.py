@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tokenlab.codes.components import ComponentCode
     from tokenlab.codes.myte import MyteCode
 
-_COLLAPSE = "Runs of whitespace in a sequence become one space, at its ends none, as in learning."
+_COLLAPSE = "Each run of whitespace in a sequence becomes one space, and goes at its ends"
 _INPUT = "UTF-8 text, a sequence a line, or a Bible in CES XML; plain, gzip or zstd"
 
 
@@ -36,7 +36,8 @@ def _add_learn(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     parser = actions.add_parser(
         "learn",
         help="learn a code from a text",
-        description=f"Learn a code from a text and write it as JSON. {_COLLAPSE} {codes_learn.PRINTED}",
+        description=f"Learn a code from a text and write it as JSON.\n{_COLLAPSE}.",
+        epilog=codes_learn.PRINTED,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -50,9 +51,9 @@ def _add_encode(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = actions.add_parser(
         "encode",
         help="print the atoms of a text",
-        description=f"Print the atoms of every sequence on a line of its own, a space between them. {_COLLAPSE} "
-        "Atoms are a3, b17, ... of learned and random codes, two hexadecimal digits of bytes and MYTE, and the "
-        "characters or components themselves of the others, whitespace and controls as \\uXXXX. Blank lines stay.",
+        description=f"Print the atoms of every sequence on a line of its own, a space between them. {_COLLAPSE}, as in "
+        "learning. Blank lines stay. Atoms are a3, b17, ... of learned and random codes, two hexadecimal digits of bytes "
+        "and MYTE, and the characters or components themselves of the others, whitespace and controls as \\uXXXX.",
         allow_abbrev=False,
     )
     parser.add_argument("input", nargs="?", default="-", metavar="INPUT", help=f"{_INPUT}; default: standard input")

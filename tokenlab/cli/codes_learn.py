@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from tokenlab.codes.code import Code
     from tokenlab.codes.corpus import CharacterCorpus
 
-PRINTED = """
-What is printed of latom, a line each, numbers in full precision:
+PRINTED = """\
+lines printed of latom, numbers in full precision:
   iteration I log-likelihood X    before every M-step and after the last, in nats
   objective X                     of the assignment, in nats; no other is better
   random objective X              what a random assignment has on average
   gap X                           the difference
-  restart I tokens X              with --restarts: of the corpus after BPE
-  chosen restart I
+  restart I tokens X              with --restarts: of the corpus, cut by BPE
+  chosen restart I                the one with the fewest; the lines above and below are of it
   entropy before refinement X     with --refine: of adjacent atoms, in bits per pair
   entropy X
-With --restarts, all but the tokens is of the chosen one. Nothing is printed of the other codes."""
+Nothing is printed of the other codes."""
 
 _TABLES = ("radical", "stroke", "myte")
 _FLAGS = {"N": "-N", "K": "-K"} | {
