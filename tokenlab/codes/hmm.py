@@ -8,11 +8,12 @@ with hmmlearn, to check them against.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from tokenlab.codes.hmm_batched import BATCH, batched_sums
 from tokenlab.codes.hmm_folded import folded_bytes, folded_sums
@@ -116,7 +117,7 @@ def expected_counts(
     if engine == "auto":
         engine = _faster_engine(N, K, C, np.diff(offsets))
     emissions, logarithms = scaled_emissions(hmm)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _thread_pools().limit(limits=1, user_api="blas"):
         sums = (folded_sums if engine == "folded" else batched_sums)(hmm, emissions, codes, offsets)
     if sums.failed >= 0:
         raise InputError(
@@ -132,6 +133,12 @@ def expected_counts(
         None if hmm.end is None else sums.end,
         np.ascontiguousarray((sums.atoms / np.maximum(occurrences, 1)[:, None]).transpose(1, 0, 2)),
     )
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """Those of numpy's and scipy's BLAS; finding them takes milliseconds, as long as a small E-step."""
+    return ThreadpoolController()
 
 
 def _faster_engine(N: int, K: int, C: int, lengths: NDArray[np.int64]) -> Literal["folded", "batched"]:

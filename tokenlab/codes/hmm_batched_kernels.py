@@ -10,6 +10,7 @@ and transitions += u_n' v_(n+1) (times T_n, once at the end), atoms += u_n beta_
 """
 
 import numpy as np
+import scipy.linalg.cython_blas  # noqa: F401  Numba's np.dot calls it; loaded here, so that its threads can be limited.
 from numba import njit
 
 
