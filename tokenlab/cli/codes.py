@@ -52,8 +52,8 @@ def _add_encode(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "encode",
         help="print the atoms of a text",
         description=f"Print the atoms of every sequence on a line of its own, a space between them. {_COLLAPSE}, as in "
-        "learning. Blank lines stay. Atoms are a3, b17, ... of learned and random codes, two hexadecimal digits of bytes "
-        "and MYTE, and the characters or components themselves of the others, whitespace and controls as \\uXXXX.",
+        "learning. Blank lines stay. Atoms are a3, b17, ... of learned and random codes, two hexadecimal digits "
+        "of bytes and MYTE, the characters or components themselves of the others, whitespace and controls as \\uXXXX.",
         allow_abbrev=False,
     )
     parser.add_argument("input", nargs="?", default="-", metavar="INPUT", help=f"{_INPUT}; default: standard input")
