@@ -46,7 +46,7 @@ def train(
     K: int,
     *,
     iterations: int = 10,
-    seed: int = 0,
+    seed: int | np.random.Generator = 0,
     end_state: bool = False,
     backend: Backend = "auto",
     progress: Progress | None = None,
@@ -58,7 +58,7 @@ def train(
         offsets: (sequences + 1,) where each sequence begins; empty ones are passed over.
         C: characters there are; N: digits of a code; K: atoms per digit.
         iterations: of EM.
-        seed: of the draw.
+        seed: of the draw, or the generator that it comes from.
         end_state: learn how likely a sequence ends after each state of the last group.
         backend: "folded" and "batched" are the engines, "auto" the faster of them for this size, "hmmlearn" the
             reference; they give the same numbers up to rounding.
