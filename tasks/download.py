@@ -10,11 +10,12 @@ from tokenlab.text.download import fetch
 
 
 def main() -> None:
-    """Fetch the source that the first argument names into data/raw/SOURCE."""
+    """Fetch the source that the first argument names into the folder of the second, or data/raw/SOURCE."""
     die_with_parent()
     source = sys.argv[1]
+    folder = sys.argv[2] if len(sys.argv) > 2 else Path("data", "raw", source)
     try:
-        fetch(source, Path("data", "raw", source), mirror=os.environ.get("TOKENLAB_MIRROR") or None)
+        fetch(source, folder, mirror=os.environ.get("TOKENLAB_MIRROR") or None)
     except (TokenlabError, OSError) as error:
         print(f"download {source}: {one_line(error)}", file=sys.stderr)
         sys.exit(EXIT_STATUS)

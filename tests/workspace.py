@@ -13,7 +13,10 @@ ROOT = Path(__file__).parent.parent
 
 
 def make_workspace(folder: Path, **sections: Any) -> Path:
-    """Copy the files of the project that git knows or does not ignore; `sections` replace those of params.yaml."""
+    """Copy the files of the project that git knows or does not ignore; `sections` replace those of params.yaml.
+
+    Without a section `codes` no codes are made.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -28,7 +31,7 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
             shutil.copy2(source, target, follow_symlinks=False)
     for lock in ("dvc.lock", "data/raw/dvc.lock"):
         (folder / lock).unlink(missing_ok=True)
-    set_parameters(folder, "params.yaml", sections)
+    set_parameters(folder, "params.yaml", {"codes": SMALL_CODES | {"corpora": {}}, "joined": {}} | sections)
     set_parameters(folder, "data/raw/params.yaml", {"builtin": {"sentences": 400, "seed": 0}})
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
@@ -50,6 +53,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 SMALL = {
+    "corpora": ["zh"],
     "seeds": [0, 1],
     "draw": {"sentences": 150, "train": 0.7, "validation": 30},
     "statistics": {"n_max": 4, "count_tokens": "ngram", "edge": "skip", "min_frequency": 1, "log_base": "e"},
@@ -73,3 +77,11 @@ SMALL = {
     "rest": {"readings": ["default"], "vocabulary_size": 1000},
 }
 """A `segmentation` section whose stages take little more than their start."""
+
+SMALL_CODES = {
+    "corpora": {"en": {"lengths": {2: 2}, "tables": "data/raw/no-tables"}},
+    "latom": {"iterations": 3, "end_state": False, "floor": 1e-300, "backend": "auto"},
+    "sizes": {"largest": 300, "step": 50, "shown": [100, 300]},
+    "unseen": {"share": 0.1, "seed": 0, "sizes": [200, 400], "lengths": [2]},
+}
+"""A `codes` section of the same kind."""

@@ -22,7 +22,9 @@ CORPORA = {
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Path:
-    folder = make_workspace(tmp_path_factory.mktemp("small") / "project", corpora=CORPORA, segmentation=SMALL)
+    folder = make_workspace(
+        tmp_path_factory.mktemp("small") / "project", corpora=CORPORA, segmentation=SMALL | {"corpora": list(CORPORA)}
+    )
     (folder / "texts").mkdir()
     (folder / "texts" / "mine.txt").write_text(OWN, encoding="utf-8")
     done = run(folder, "-m", "flows.repro")
@@ -158,7 +160,7 @@ def test_changed_parameter_runs_only_what_uses_it(built):
 
 @pytest.mark.slow
 def test_same_bytes_in_another_folder(built, tmp_path):
-    other = make_workspace(tmp_path / "other", corpora=CORPORA, segmentation=SMALL)
+    other = make_workspace(tmp_path / "other", corpora=CORPORA, segmentation=SMALL | {"corpora": list(CORPORA)})
     (other / "texts").mkdir()
     (other / "texts" / "mine.txt").write_text(OWN, encoding="utf-8")
     assert run(other, "-m", "flows.repro").returncode == 0

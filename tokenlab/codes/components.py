@@ -33,7 +33,7 @@ STROKES: Mapping[str, str] = {"h": "㇐", "s": "㇑", "p": "㇒", "n": "㇔", "z
 """The atom of each class of strokes: a character of its own, lest it be taken for a Latin letter."""
 
 _COMPONENT = re.compile("&[^;]+;|[^\u2ff0-\u2fff\u31ef]")  # CHISE names some components without a code point &CDP-8B5E;
-_REMEDY = "fetch it with `dvc repro data/raw/dvc.yaml:download@ids`, TOKENLAB_MIRROR naming the mirror if there is one"
+_REMEDY = "fetch it with `dvc repro data/raw/dvc.yaml:tables@ids`, TOKENLAB_MIRROR naming the mirror if there is one"
 
 
 @dataclass(frozen=True)

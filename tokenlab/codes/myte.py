@@ -39,7 +39,7 @@ _SEPARATOR = bytes([_SEPARATOR_BYTE]).decode(errors="surrogateescape")
 _NOT_UTF8 = re.compile("[\udc80-\udcfe]")  # How bytes that are not UTF-8 are decoded, but for the separator.
 _CACHED = 1 << 14
 _HEX = re.compile("[0-9a-f]{2}( [0-9a-f]{2})*")
-_REMEDY = "fetch it with `dvc repro data/raw/dvc.yaml:download@myte`, TOKENLAB_MIRROR naming the mirror if there is one"
+_REMEDY = "fetch it with `dvc repro data/raw/dvc.yaml:tables@myte`, TOKENLAB_MIRROR naming the mirror if there is one"
 
 
 @dataclass(frozen=True)
