@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plain_bpe import encode, train
-from plain_sequences import flat, plain_bits, private, unflat
+from plain_sequences import flat, plain_bits, private, texts_as_sequences, unflat
 from tokenizers import Tokenizer, models, trainers
 
 from tokenlab.errors import InputError, ParameterError
@@ -25,20 +25,6 @@ repeats = st.lists(
     min_size=1,
     max_size=4,
 )
-
-
-def sequences_of(texts, atoms=1, seed=0):
-    """Texts as sequences over `atoms` symbols a character by a random code, and the size of its alphabet."""
-    characters = sorted(set("".join(texts)))
-    base = len(characters) if atoms == 1 else int(np.ceil(len(characters) ** (1 / atoms)))
-    codes = np.random.default_rng(seed).permutation(base**atoms)[: len(characters)]
-    if atoms == 1:
-        codes = np.sort(codes)
-    digits = {
-        c: [digit * base + int(code) // base**digit % base for digit in range(atoms)]
-        for c, code in zip(characters, codes, strict=True)
-    }
-    return [[symbol for c in text for symbol in digits[c]] for text in texts], atoms * base
 
 
 def huggingface_merges(sequences, alphabet, size):
@@ -99,7 +85,7 @@ def test_merges_are_those_of_huggingface(sequences, size):
 
 @pytest.mark.parametrize(("language", "atoms"), [("en", 1), ("en", 2), ("de", 3), ("zh", 1), ("zh", 2), ("ja", 3)])
 def test_text_against_huggingface(language, atoms):
-    sequences, alphabet = sequences_of([d.text for d in generate(language, sentences=300, seed=1)], atoms)
+    sequences, alphabet = texts_as_sequences([d.text for d in generate(language, sentences=300, seed=1)], atoms)
     sweep = bpe_sweep(*flat(sequences), alphabet, [alphabet, alphabet + 200, alphabet + 400])
     assert sweep.merges.tolist() == huggingface_merges(sequences, alphabet, alphabet + 400)
     tokenizer = bpe_tokenizer(sweep.merges, [private([symbol]) for symbol in range(alphabet)])
@@ -111,7 +97,7 @@ def test_text_against_huggingface(language, atoms):
 
 def test_bible_against_huggingface(mirror):
     verses = [document.text for document in read_documents(mirror / "bible/English.xml.gz", "ces")][::10]
-    sequences, alphabet = sequences_of(verses, atoms=2)
+    sequences, alphabet = texts_as_sequences(verses, atoms=2)
     assert bpe_sweep(*flat(sequences), alphabet, [1500]).merges.tolist() == huggingface_merges(
         sequences, alphabet, 1500
     )
@@ -135,7 +121,7 @@ def test_nothing_to_merge():
 
 def test_threads_give_the_same():
     texts = [document.text for document in generate("en", sentences=200, seed=5)]
-    inputs = [sequences_of(texts, atoms=2, seed=seed) for seed in range(4)]
+    inputs = [texts_as_sequences(texts, atoms=2, seed=seed) for seed in range(4)]
     with ThreadPoolExecutor(2) as pool:
         together = list(pool.map(lambda one: bpe_sweep(*flat(one[0]), one[1], [100, 200]), inputs))
     for (sequences, alphabet), sweep in zip(inputs, together, strict=True):

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, decoders, models
 from tokenlab.errors import ParameterError
 from tokenlab.tokenizers.bpe import UNKNOWN
 from tokenlab.tokenizers.bpe_sweep import check_merges
+from tokenlab.tokenizers.unigram import UnigramModel
 
 
 def bpe_tokenizer(merges: np.ndarray, alphabet_characters: Sequence[str]) -> Tokenizer:
@@ -34,6 +35,27 @@ def bpe_tokenizer(merges: np.ndarray, alphabet_characters: Sequence[str]) -> Tok
     return tokenizer
 
 
+def unigram_tokenizer(model: UnigramModel, alphabet_characters: Sequence[str]) -> Tokenizer:
+    """The unigram tokenizer whose encoding of a string is `unigram_tokenize` of its atoms.
+
+    Args:
+        model: one of the models of `unigram_sweep`.
+        alphabet_characters: the character of each symbol.
+
+    Raises ParameterError where a piece has a symbol beyond the alphabet, where an entry is not one character or appears
+    twice, or where a piece spells [UNK].
+    """
+    alphabet = _alphabet(alphabet_characters)
+    if model.symbols.max(initial=-1) >= len(alphabet):
+        raise ParameterError(f"alphabet_characters: {len(alphabet)} for pieces with symbol {model.symbols.max()}")
+    spelled = _with_unknown(["".join(alphabet[symbol] for symbol in piece) for piece in model.pieces()])
+    scores = model.log_probabilities.tolist()
+    pieces = list(zip(spelled, [*scores, min(scores)], strict=True))
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=len(scores)))
+    tokenizer.decoder = decoders.Fuse()
+    return tokenizer
+
+
 def _alphabet(characters: Sequence[str]) -> list[str]:
     wrong = [character for character in characters if len(character) != 1]
     if wrong:
@@ -45,7 +67,7 @@ def _alphabet(characters: Sequence[str]) -> list[str]:
 
 def _with_unknown(tokens: list[str]) -> list[str]:
     if len(set(tokens)) < len(tokens):
-        raise ParameterError("two tokens spell the same; these are no merges of `bpe_sweep`")
+        raise ParameterError("two tokens spell the same, which those of a sweep never do; name what a sweep gave")
     if UNKNOWN in tokens:
         raise ParameterError(f"a token spells {UNKNOWN}, the name of the unknown token; use other characters for it")
     return [*tokens, UNKNOWN]

@@ -1,0 +1,253 @@
+"""The unigram model against every segmentation of short sequences, and against Hugging Face `tokenizers`."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.special
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_sequences import flat, plain_bits, private, texts_as_sequences, unflat
+from tokenizers import Tokenizer, models, trainers
+
+from tokenlab.errors import InputError, ParameterError
+from tokenlab.text.builtin import generate
+from tokenlab.text.readers import read_documents
+from tokenlab.tokenizers import (
+    UnigramModel,
+    save_tokenizer,
+    unigram_counts,
+    unigram_sweep,
+    unigram_tokenize,
+    unigram_tokenizer,
+)
+from tokenlab.tokenizers.trie_kernels import build_trie
+from tokenlab.tokenizers.unigram_kernels import digamma, log_probabilities
+
+short = st.lists(st.lists(st.integers(0, 2), max_size=9), min_size=1, max_size=4)
+longer = st.lists(st.lists(st.integers(0, 2), max_size=30), min_size=1, max_size=4)
+
+
+@st.composite
+def models_of_three_symbols(draw):
+    """Models over symbols 0 to 2 whose probabilities range over ten orders of magnitude."""
+    several = draw(st.sets(st.lists(st.integers(0, 2), min_size=2, max_size=6).map(tuple), max_size=12))
+    pieces = sorted({(0,), (1,), (2,)} | several)
+    logs = draw(st.lists(st.floats(-23, 0), min_size=len(pieces), max_size=len(pieces)))
+    return model_of(dict(zip(pieces, logs, strict=True)))
+
+
+def model_of(log_probabilities):
+    """A model from a dictionary of pieces (tuples of symbols)."""
+    symbols, offsets = flat(sorted(log_probabilities))
+    values = np.array([log_probabilities[piece] for piece in sorted(log_probabilities)])
+    return UnigramModel(symbols, offsets, values - scipy.special.logsumexp(values))
+
+
+def segmentations(sequence, pieces):
+    """All ways to cut a sequence into pieces, as lists of pieces."""
+    if not sequence:
+        return [[]]
+    found = []
+    for end in range(1, len(sequence) + 1):
+        if tuple(sequence[:end]) in pieces:
+            found += [[tuple(sequence[:end]), *rest] for rest in segmentations(sequence[end:], pieces)]
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(short, models_of_three_symbols())
+def test_e_step_is_the_sum_over_all_segmentations(sequences, model):
+    pieces = {tuple(piece): i for i, piece in enumerate(model.pieces())}
+    counts, likelihood = np.zeros(len(pieces)), 0.0
+    for sequence in sequences:
+        ways = segmentations(sequence, pieces)
+        weights = [math.exp(sum(model.log_probabilities[pieces[piece]] for piece in way)) for way in ways]
+        for way, weight in zip(ways, weights, strict=True):
+            for piece in way:
+                counts[pieces[piece]] += weight / sum(weights)
+        likelihood += math.log(sum(weights))
+    expected, found = unigram_counts(*flat(sequences), 3, model)
+    assert found == pytest.approx(likelihood, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(expected, counts, rtol=1e-10, atol=1e-300)
+
+
+def test_e_step_of_a_long_sequence_of_rare_symbols():
+    """The probability is about 1e-60000; pieces of one symbol alone give it exactly, overlapping ones in logarithms."""
+    sequence = np.random.default_rng(0).choice(3, 6000, p=[0.98, 0.01, 0.01]).tolist()
+    alone = model_of({(0,): -23.0, (1,): 0.0, (2,): 0.0})
+    expected, likelihood = unigram_counts(*flat([sequence]), 3, alone)
+    assert expected == pytest.approx(np.bincount(sequence))
+    assert likelihood == pytest.approx(expected @ alone.log_probabilities, rel=1e-12)
+    model = model_of(
+        {(0,): -20.0, (1,): 0.0, (2,): -3.0, (0, 0): -30.0, (0, 0, 0): -70.0, (0,) * 16: -300.0, (0, 1): -2}
+    )
+    logs = {tuple(piece): value for piece, value in zip(model.pieces(), model.log_probabilities, strict=True)}
+    forward = [0.0]
+    for end in range(1, len(sequence) + 1):
+        arcs = [
+            forward[end - len(piece)] + value
+            for piece, value in logs.items()
+            if len(piece) <= end and tuple(sequence[end - len(piece) : end]) == piece
+        ]
+        forward.append(float(scipy.special.logsumexp(arcs)))
+    expected, likelihood = unigram_counts(*flat([sequence]), 3, model)
+    assert likelihood == pytest.approx(forward[-1], rel=1e-12)
+    assert expected @ np.diff(model.offsets) == pytest.approx(len(sequence), rel=1e-9)
+
+
+def test_likelihood_never_falls_in_em():
+    """With the plain M-step; what is tested is that the expected counts are those of the likelihood."""
+    sequences, alphabet = texts_as_sequences([d.text for d in generate("en", sentences=100, seed=2)], atoms=2)
+    model = unigram_sweep(*flat(sequences), alphabet, [300]).models[0]
+    model = model._replace(log_probabilities=np.full(300, -math.log(300)))
+    likelihoods = []
+    for _ in range(8):
+        counts, likelihood = unigram_counts(*flat(sequences), alphabet, model)
+        counts = np.maximum(counts, 1e-12)
+        model = model._replace(log_probabilities=np.log(counts / counts.sum()))
+        likelihoods.append(likelihood)
+    assert np.all(np.diff(likelihoods) > 0)
+
+
+@settings(max_examples=150, deadline=None)
+@given(longer, models_of_three_symbols(), st.integers(0, 3))
+def test_segmentation_and_export_are_those_of_huggingface(sequences, model, digits):
+    """With rounded scores there are many ties."""
+    model = model._replace(log_probabilities=np.round(model.log_probabilities, digits))
+    tokenizer = unigram_tokenizer(model, [private([symbol]) for symbol in range(3)])
+    ids, offsets = unigram_tokenize(*flat(sequences), 3, model)
+    encodings = tokenizer.encode_batch([private(sequence) for sequence in sequences])
+    assert unflat(ids, offsets) == [encoding.ids for encoding in encodings]
+
+
+def huggingface_tokens(sequences, size):
+    tokenizer = Tokenizer(models.Unigram())
+    trainer = trainers.UnigramTrainer(
+        vocab_size=size + 1, unk_token="[UNK]", special_tokens=["[UNK]"], show_progress=False
+    )
+    texts = [private(sequence) for sequence in sequences]
+    tokenizer.train_from_iterator(texts, trainer)
+    assert tokenizer.get_vocab_size() == size + 1
+    return sum(len(encoding.ids) for encoding in tokenizer.encode_batch(texts))
+
+
+def assert_as_good(texts, size, within):
+    """Token counts, although ours come from one path of pruning."""
+    sequences, alphabet = texts_as_sequences(texts, atoms=2)
+    sweep = unigram_sweep(*flat(sequences), alphabet, [size, 2 * size])
+    assert sweep.tokens[0] == pytest.approx(huggingface_tokens(sequences, size), rel=within)
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_as_good_as_huggingface(language):
+    assert_as_good([d.text for d in generate(language, sentences=300, seed=1)], 300, within=0.03)
+
+
+def test_as_good_as_huggingface_on_the_bible(mirror):
+    verses = [document.text for document in read_documents(mirror / "bible/English.xml.gz", "ces")][::60]
+    assert_as_good(verses, 400, within=0.03)
+
+
+def test_sweep():
+    sequences, alphabet = texts_as_sequences([d.text for d in generate("de", sentences=200, seed=4)] + [""], atoms=2)
+    sizes = [alphabet, *range(50, 401, 50)]
+    sweep = unigram_sweep(*flat(sequences), alphabet, sizes)
+    assert sweep.sizes.tolist() == sizes
+    assert np.all(np.diff(sweep.tokens) < 0)
+    assert sweep.tokens[0] == sum(map(len, sequences))
+    for i, model in enumerate(sweep.models):
+        pieces = [tuple(piece) for piece in model.pieces()]
+        assert len(pieces) == sizes[i] == len(set(pieces))
+        assert pieces == sorted(pieces)
+        assert max(map(len, pieces)) <= 16
+        assert {(symbol,) for symbol in range(alphabet)} <= set(pieces)
+        if i:
+            assert set(map(tuple, sweep.models[i - 1].pieces())) < set(pieces)
+        ids, offsets = unigram_tokenize(*flat(sequences), alphabet, model)
+        assert [[s for id in ids_ for s in pieces[id]] for ids_ in unflat(ids, offsets)] == sequences
+        assert sweep.tokens[i] == ids.size
+        assert sweep.bits[i] == pytest.approx(plain_bits(unflat(ids, offsets)), rel=1e-9)
+
+
+def test_seed_pieces_are_the_most_valuable_substrings():
+    """Of all that occur twice and are not always followed by the same symbol; counted here one by one."""
+    sequences, alphabet = texts_as_sequences([d.text for d in generate("en", sentences=30, seed=4)])
+    counts, followers = {}, {}
+    for sequence in sequences:
+        for begin in range(len(sequence)):
+            for end in range(begin + 2, min(begin + 16, len(sequence)) + 1):
+                piece = tuple(sequence[begin:end])
+                counts[piece] = counts.get(piece, 0) + 1
+                behind = sequence[end] if end < len(sequence) else ("end", id(sequence))
+                followers.setdefault(piece, set()).add(behind)
+    values = {piece: count * len(piece) for piece, count in counts.items() if len(followers[piece]) > 1}
+    ranked = sorted(values, key=lambda piece: (-values[piece], piece))
+    size = alphabet + 300
+    found = {tuple(p) for p in unigram_sweep(*flat(sequences), alphabet, [size], size).models[0].pieces() if len(p) > 1}
+    assert found == set(ranked[:300])
+    most = unigram_sweep(*flat(sequences), alphabet, [alphabet + len(ranked), alphabet + len(ranked) + 1])
+    assert most.sizes.tolist() == [alphabet + len(ranked)]
+
+
+@pytest.mark.parametrize("alphabet", [3, 300])
+def test_trie_finds_every_piece_and_nothing_else(alphabet):
+    generator = np.random.default_rng(alphabet)
+    drawn = {tuple(generator.integers(0, alphabet, generator.integers(1, 6)).tolist()) for _ in range(3000)}
+    pieces = sorted(drawn | {(symbol,) for symbol in range(alphabet)})
+    trie = build_trie(*flat(pieces), alphabet)
+
+    def find(piece):
+        node = 0
+        for symbol in piece:
+            child = int(trie.base[node]) + symbol + 1
+            if trie.owner[child] != node:
+                return -1
+            node = child
+        return int(trie.piece[node])
+
+    assert [find(piece) for piece in pieces] == list(range(len(pieces)))
+    others = {tuple(generator.integers(0, alphabet, 3).tolist()) for _ in range(3000)} - set(pieces)
+    assert all(find(piece) == -1 for piece in others)
+    assert np.count_nonzero(trie.piece >= 0) == len(pieces)
+
+
+def test_no_symbols_and_unused_ones():
+    for sequences in ([], [[]], [[1], [], [1, 1]]):
+        sweep = unigram_sweep(*flat(sequences), 3, [3, 4])
+        assert (sweep.sizes.tolist(), sweep.tokens.tolist()) == ([3], [sum(map(len, sequences))])
+        assert np.isfinite(sweep.models[0].log_probabilities).all()
+
+
+def test_exported_tokenizer_knows_unknown_characters_and_is_saved(tmp_path):
+    model = model_of({(0,): -3.0, (1,): -3.0, (0, 1): -1.0})
+    save_tokenizer(unigram_tokenizer(model, ["a", " "]), tmp_path / "unigram")
+    loaded = Tokenizer.from_file(str(tmp_path / "unigram/tokenizer.json"))
+    encoding = loaded.encode("aa z")
+    assert encoding.ids == [0, 1, 3]
+    assert loaded.id_to_token(3) == "[UNK]"
+    assert loaded.decode(loaded.encode("a aa").ids) == "a aa"
+
+
+def test_m_step():
+    """digamma(c) - digamma(sum), where c is at least 0.5 and pieces that are not kept are not in the sum."""
+    expected, kept = np.array([3.0, 0.2, 40.0, 0.1, 7.5]), np.array([True, True, True, False, True])
+    logs = scipy.special.digamma([3.0, 0.5, 40.0, np.nan, 7.5]) - scipy.special.digamma(51.0)
+    found = log_probabilities(expected, kept, 0.5)
+    assert found[kept] == pytest.approx(logs[kept], abs=1e-9)
+    assert found[3] == -np.inf
+
+
+@pytest.mark.parametrize("x", [1e-3, 0.5, 1.0, 6.99, 7.0, 123.4, 1e7])
+def test_digamma(x):
+    assert digamma(x) == pytest.approx(scipy.special.digamma(x), rel=1e-9, abs=1e-9)
+
+
+def test_errors():
+    symbols, offsets = flat([[0, 1], [1]])
+    with pytest.raises(ParameterError, match="seed_size is 3; use at least the largest size, 5"):
+        unigram_sweep(symbols, offsets, 2, [5], seed_size=3)
+    with pytest.raises(InputError, match="symbol 1 at 1"):
+        unigram_sweep(symbols, offsets, 1, [5])
+    with pytest.raises(ParameterError, match="1 for pieces with symbol 1"):
+        unigram_tokenizer(model_of({(0,): -1.0, (1,): -1.0}), ["a"])
