@@ -1,0 +1,152 @@
+"""The HMM of Latom: one iteration of EM beside hmmlearn, then whole trainings.
+
+The texts are Bibles, verse by verse (built-in sentences without the mirror); every process reads its own.
+"""
+
+import os
+from collections.abc import Callable
+from importlib.metadata import version
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.measure import Bench, Facts, Measurement, Task, agree
+from tokenlab.codes.hmm import Training, expected_counts, train
+from tokenlab.codes.hmm_model import PeriodicHmm, draw_hmm, maximise
+from tokenlab.codes.hmm_reference import masked_model, periodic_parameters, repeated
+from tokenlab.text.builtin import generate
+from tokenlab.text.readers import read_documents
+
+TITLE = "HMM of Latom"
+TEXTS = ()
+_BIBLES = {"en": "English", "zh": "Chinese", "ja": "Japanese"}
+_BESIDE_PEERS = (("en", 2, 8), ("en", 3, 4), ("en", 2, 32), ("zh", 3, 15))
+_TRAININGS = (("en", 2, 8), ("zh", 2, 56), ("zh", 3, 15), ("ja", 2, 44), ("ja", 3, 13))
+_ITERATIONS = 10
+
+
+class Sequences(NamedTuple):
+    """Codes of a text's characters, sorted by code point, where its verses begin, and how many characters there are."""
+
+    codes: np.ndarray
+    offsets: np.ndarray
+    C: int
+
+
+def table(bench: Bench) -> list[str]:
+    """Compare with hmmlearn, then measure trainings; Markdown."""
+    part = bench.texts["part"]["characters"]
+    whole = part if bench.numba_cache is None else 0  # --quick
+    source = "Bible" if os.environ.get("TOKENLAB_MIRROR") else "built-in sentences"
+    compiling = bench.measure("hmm:tokenlab", "en", "2", "8", str(part), runs=1).warm_up
+    lines = [
+        f"One iteration of EM on the first {part:,} characters ({source}), hmmlearn {version('hmmlearn')}, milliseconds:",
+        "",
+        "| text | C | N | K | tokenlab | hmmlearn scaling | tokenlab is faster | hmmlearn log | tokenlab is faster |",
+        "| --- | --: | --: | --: | --: | --: | --: | --: | --: |",
+    ]
+    for text, N, K in _BESIDE_PEERS:
+        ours, scaling, log = (
+            bench.measure(f"hmm:{name}", text, str(N), str(K), str(part)) for name in ("tokenlab", "scaling", "log")
+        )
+        agree(ours, scaling, log)
+        C = ours.facts["C"]
+        times = " | ".join(f"{_milliseconds(peer)} | {peer.median / ours.median:.0f} times" for peer in (scaling, log))
+        lines.append(f"| {text} | {C} | {N} | {K} | {_milliseconds(ours)} | {times} |")
+    lines += [
+        "",
+        f"tokenlab compiles for {compiling:.1f} s once after installing.",
+        "",
+        f"Training, {_ITERATIONS} iterations ({_ITERATIONS + 1} E-steps) on the whole text, one thread:",
+        "",
+        "| text | characters | C | N | K | seconds | ns/character and E-step |",
+        "| --- | --: | --: | --: | --: | --: | --: |",
+    ]
+    for text, N, K in _TRAININGS:
+        found = bench.measure("hmm:train", text, str(N), str(K), str(whole))
+        characters, C = found.facts["characters"], found.facts["C"]
+        each = found.median / characters / (_ITERATIONS + 1) * 1e9
+        seconds = f"{found.median:.2f} ({max(found.seconds):.2f} to {min(found.seconds):.2f})"
+        lines.append(f"| {text} | {characters:,} | {C} | {N} | {K} | {seconds} | {each:.0f} |")
+    return lines
+
+
+def _milliseconds(found: Measurement) -> str:
+    return f"{found.median * 1e3:,.0f} ({max(found.seconds) * 1e3:,.0f} to {min(found.seconds) * 1e3:,.0f})"
+
+
+def sequences(text: str, size: int) -> Sequences:
+    """The verses of the first `size` characters of a text (all for 0), whitespace collapsed."""
+    if mirror := os.environ.get("TOKENLAB_MIRROR"):
+        documents = read_documents(Path(mirror) / f"bible/{_BIBLES[text]}.xml.gz", "ces")
+    else:
+        documents = generate(text, sentences=20_000, seed=1)
+    verses, read = [], 0
+    for document in documents:
+        verses.append(" ".join(document.text.split()))
+        read += len(verses[-1])
+        if 0 < size <= read:
+            break
+    points = np.frombuffer("".join(verses).encode("utf-32-le"), np.uint32)
+    alphabet, codes = np.unique(points, return_inverse=True)
+    offsets = np.fromiter(accumulate(map(len, verses), initial=0), np.int64)
+    return Sequences(codes.astype(np.int32), offsets, alphabet.size)
+
+
+def iteration(hmm: PeriodicHmm, text: Sequences) -> tuple[float, PeriodicHmm]:
+    """Our log-likelihood, and the parameters after one iteration of EM."""
+    counts = expected_counts(hmm, text.codes, text.offsets)
+    return counts.log_likelihood, maximise(hmm, counts)
+
+
+def peer_iteration(implementation: str) -> Callable[[PeriodicHmm, Sequences], tuple[float, PeriodicHmm]]:
+    """The same by hmmlearn."""
+
+    def run(hmm: PeriodicHmm, text: Sequences) -> tuple[float, PeriodicHmm]:
+        model = masked_model(hmm, implementation)
+        model.fit(*repeated(hmm, text.codes, text.offsets))
+        return model.monitor_.history[-1], periodic_parameters(model, hmm)
+
+    return run
+
+
+def _iteration_task(run: Callable[[PeriodicHmm, Sequences], tuple[float, PeriodicHmm]]) -> Callable[..., Task]:
+    def prepare(text: str, N: str, K: str, size: str) -> Task:
+        whole = sequences(text, int(size))
+        hmm = draw_hmm(int(N), int(K), whole.C, seed=0)
+        return Task(lambda part: run(hmm, part), _sample(whole), whole, facts)
+
+    def facts(result: tuple[float, PeriodicHmm]) -> Facts:
+        log_likelihood, hmm = result
+        squares = {name: float(np.sum(np.square(getattr(hmm, name)))) for name in ("start", "transitions", "emissions")}
+        return {"log_likelihood": float(log_likelihood), "C": hmm.emissions.shape[-1], **squares}
+
+    return prepare
+
+
+def _train(text: str, N: str, K: str, size: str) -> Task:
+    whole = sequences(text, int(size))
+
+    def run(part: Sequences) -> Training:
+        return train(*part, int(N), int(K), iterations=_ITERATIONS)
+
+    def facts(result: Any) -> Facts:
+        return {"characters": whole.codes.size, "C": whole.C, "log_likelihood": result.log_likelihoods[-1]}
+
+    return Task(run, _sample(whole), whole, facts)
+
+
+def _sample(text: Sequences) -> Sequences:
+    """A hundred verses: with few, the engine would be another one."""
+    offsets = text.offsets[:101]
+    return Sequences(text.codes[: offsets[-1]], offsets, text.C)
+
+
+TASKS = {
+    "tokenlab": _iteration_task(iteration),
+    "scaling": _iteration_task(peer_iteration("scaling")),
+    "log": _iteration_task(peer_iteration("log")),
+    "train": _train,
+}
