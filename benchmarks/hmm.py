@@ -42,7 +42,8 @@ def table(bench: Bench) -> list[str]:
     source = "Bible" if os.environ.get("TOKENLAB_MIRROR") else "built-in sentences"
     compiling = bench.measure("hmm:tokenlab", "en", "2", "8", str(part), runs=1).warm_up
     lines = [
-        f"One iteration of EM on the first {part:,} characters ({source}), hmmlearn {version('hmmlearn')}, milliseconds:",
+        f"One iteration of EM on the first {part:,} characters ({source}), "
+        f"hmmlearn {version('hmmlearn')}, milliseconds:",
         "",
         "| text | C | N | K | tokenlab | hmmlearn scaling | tokenlab is faster | hmmlearn log | tokenlab is faster |",
         "| --- | --: | --: | --: | --: | --: | --: | --: | --: |",
