@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -35,7 +36,7 @@ def text(tmp_path):
 @pytest.fixture
 def tokenlab(capfdbinary):
     """Runs the command in this process; returns what it printed, or its one line of complaint."""
-    threads = torch.get_num_threads()
+    threads, on_pipe = torch.get_num_threads(), signal.getsignal(signal.SIGPIPE)
 
     def run(*arguments, status=0):
         capfdbinary.readouterr()
@@ -53,6 +54,7 @@ def tokenlab(capfdbinary):
 
     yield run
     torch.set_num_threads(threads)
+    signal.signal(signal.SIGPIPE, on_pipe)
 
 
 def scores(model, **options):
@@ -95,12 +97,12 @@ def test_segment_by_model_by_json_and_by_parquet(tokenlab, model, text, tmp_path
     options = ["--boundaries", rule[0], "--threshold", rule[1]] if rule else []
     for isolate in ("script", "none"):
         expected = segment_by_entropy(LINES, scores(model), BoundaryOptions(*rule), isolate).text()
-        for signal in (
+        for given in (
             ["--model", model],
             ["--entropies", tmp_path / "e.json"],
             ["--entropies", tmp_path / "e.parquet"],
         ):
-            assert tokenlab("segment", text, *signal, *options, "--isolate", isolate) == expected
+            assert tokenlab("segment", text, *given, *options, "--isolate", isolate) == expected
     records = map(json.loads, tokenlab("segment", text, "--model", model, "--format", "json").splitlines())
     for record, line in zip(records, tokenlab("segment", text, "--model", model).splitlines(), strict=True):
         assert [record["text"][a:b] for a, b in record["offsets"]] == line.split()
