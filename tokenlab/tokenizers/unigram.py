@@ -73,6 +73,17 @@ class _Text(NamedTuple):
     longest: int
 
 
+class _Fitted(NamedTuple):
+    """A model after EM, and the best segmentation of the text by it."""
+
+    model: UnigramModel
+    trie: Trie
+    ids: np.ndarray
+    """int32[tokens]."""
+    begins: np.ndarray
+    """int64[sequences + 1]."""
+
+
 def unigram_sweep(
     symbols: np.ndarray, offsets: np.ndarray, alphabet: int, sizes: Sequence[int], seed_size: int | None = None
 ) -> UnigramSweep:
@@ -100,11 +111,15 @@ def unigram_sweep(
     wanted = wanted[wanted <= model.log_probabilities.size]
     tokens, bits = np.empty(wanted.size, np.int64), np.empty(wanted.size, np.float64)
     models: list[UnigramModel] = []
+    if not wanted.size:
+        return UnigramSweep(wanted, tokens, bits, models)
+    fitted = _fit(text, model, alphabet, int(wanted[-1]), _SEED_STEPS)
     for row in range(wanted.size - 1, -1, -1):
-        steps = 1 if models else _SEED_STEPS
-        model, ids, begins = _shrink(text, model, alphabet, int(wanted[row]), steps)
-        tokens[row], bits[row] = ids.size, bigram_bits(ids, begins)
-        models.append(model)
+        size = int(wanted[row])
+        while fitted.model.log_probabilities.size > size:
+            fitted = _fit(text, _prune(fitted, size), alphabet, size, 1 if models else _SEED_STEPS)
+        tokens[row], bits[row] = fitted.ids.size, bigram_bits(fitted.ids, fitted.begins)
+        models.append(fitted.model)
     return UnigramSweep(wanted, tokens, bits, models[::-1])
 
 
@@ -163,20 +178,13 @@ def _seed_model(text: _Text, alphabet: int, size: int) -> UnigramModel:
     )
 
 
-def _shrink(
-    text: _Text, model: UnigramModel, alphabet: int, size: int, steps: int
-) -> tuple[UnigramModel, np.ndarray, np.ndarray]:
-    """EM and pruning in turn down to `size`, and EM once more. Returns model, tokens and where sequences begin."""
-    while True:
-        for _ in range(steps):
-            counts, _ = _expect(text, model, _trie(model, alphabet))
-            model = _maximised(model, counts, size)
-        trie = _trie(model, alphabet)
-        ids, begins = _segment(text, model, trie)
-        pieces = model.log_probabilities.size
-        if pieces == size:
-            return model, ids, begins
-        model = _prune(model, trie, np.bincount(ids, minlength=pieces), size)
+def _fit(text: _Text, model: UnigramModel, alphabet: int, size: int, steps: int) -> _Fitted:
+    """Steps of EM, in which pieces may go until there are `size`, and the best segmentation."""
+    for _ in range(steps):
+        counts, _ = _expect(text, model, _trie(model, alphabet))
+        model = _maximised(model, counts, size)
+    trie = _trie(model, alphabet)
+    return _Fitted(model, trie, *_segment(text, model, trie))
 
 
 def _maximised(model: UnigramModel, counts: np.ndarray, size: int) -> UnigramModel:
@@ -190,11 +198,13 @@ def _maximised(model: UnigramModel, counts: np.ndarray, size: int) -> UnigramMod
     return _only(model._replace(log_probabilities=log_probabilities(counts, kept, _LEAST_COUNT)), kept)
 
 
-def _prune(model: UnigramModel, trie: Trie, counts: np.ndarray, size: int) -> UnigramModel:
+def _prune(fitted: _Fitted, size: int) -> UnigramModel:
     """The 75% of the pieces with the largest losses, without those that lose nothing, but `size` pieces at least.
 
-    counts: int64[pieces], of the best segmentation of the text. Of equal losses the more probable pieces stay.
+    Of equal losses the more probable pieces stay.
     """
+    model, trie = fitted.model, fitted.trie
+    counts = np.bincount(fitted.ids, minlength=model.log_probabilities.size)
     score = _by_node(trie, model.log_probabilities, -np.inf)
     losses = pruning_losses(model.symbols, model.offsets, trie, score, counts)
     size = max(size, min(int(_KEPT * losses.size), int(np.count_nonzero(losses > -np.inf))))

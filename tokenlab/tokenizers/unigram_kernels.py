@@ -142,7 +142,7 @@ def digamma(x):
 
 @njit(cache=True, nogil=True)
 def log_probabilities(expected, kept, least):
-    """M-step: digamma(c) - digamma(sum of c), in nats, of the expected counts of the pieces kept, at least `least` each.
+    """M-step: digamma(c) - digamma(sum of c) in nats of the expected counts of the pieces kept, at least `least` each.
 
     -inf for the others.
     """
