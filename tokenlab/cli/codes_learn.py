@@ -24,8 +24,8 @@ lines printed of latom, numbers in full precision:
   gap X                           the difference
   restart I tokens X              with --restarts: of the corpus, cut by BPE
   chosen restart I                the one with the fewest; the lines above and below are of it
-  entropy before refinement X     with --refine: of adjacent atoms, in bits per pair
-  entropy X
+  mutual information before X     with --refine: what an atom says about the next, in bits
+  mutual information X
 Nothing is printed of the other codes."""
 
 _TABLES = ("radical", "stroke", "myte")
@@ -132,5 +132,5 @@ def _figures(facts: dict[str, Any]) -> Iterator[str]:
             yield f"restart {restart} tokens {tokens}"
         yield f"chosen restart {facts['restart']}"
     if facts["refine"] is not None:
-        yield f"entropy before refinement {facts['entropy_before']!r}"
-        yield f"entropy {facts['entropy']!r}"
+        yield f"mutual information before {facts['mutual_information_before']!r}"
+        yield f"mutual information {facts['mutual_information']!r}"

@@ -10,7 +10,7 @@ from tokenlab.codes.codebook import check_capacity
 from tokenlab.errors import ParameterError
 
 FLOOR = 1e-300
-"""Smallest posterior whose logarithm is taken. It changes the result: after some tens of iterations most are below it."""
+"""Smallest posterior whose logarithm is taken. It changes the result: after tens of iterations most are below it."""
 
 LARGEST_COSTS = 1 << 28
 """Characters times codes that one assignment may have: 2 GiB of float64."""

@@ -1,9 +1,9 @@
 """What every character code has: text to atoms and back, an alphabet, a check.
 
 An encoded text is a string of atoms, each a single private-use code point, so that every tokenizer library works on it.
-People see atoms by their names: `a3` for the learned and random codes, two hexadecimal digits for bytes, the character or
-component itself for the others. A character that the code does not know is an error, skipped, or escaped as its UTF-8
-bytes (`<0xE8>`); the 256 atoms of those stand behind the code's own.
+People see atoms by their names: `a3` for the learned and random codes, two hexadecimal digits for bytes, the character
+or component itself for the others. A character that the code does not know is an error, skipped, or escaped as its
+UTF-8 bytes (`<0xE8>`); the 256 atoms of those stand behind the code's own.
 """
 
 import unicodedata
@@ -25,8 +25,8 @@ class Violation(NamedTuple):
     """The first place at which a string of atoms is no encoded text."""
 
     kind: Literal["foreign", "digit", "unassigned", "truncated", "bytes"]
-    """`foreign`: no atom of this code; `digit`: an atom at a digit that is not its own; `unassigned`: a well-formed block
-    that stands for no character; `truncated`: the last block is too short; `bytes`: bytes that are not UTF-8."""
+    """`foreign`: no atom of this code; `digit`: an atom at a digit that is not its own; `unassigned`: a well-formed
+    block that stands for no character; `truncated`: the last block is too short; `bytes`: bytes that are not UTF-8."""
     position: int
     """Of the atom, from 0; the length of the stream where it ends too early."""
     message: str
@@ -55,7 +55,7 @@ class Code(Protocol):
         """The atoms of a text. Raises InputError for a character that the code does not know, if that is the policy."""
 
     def decode(self, atoms: str) -> str:
-        """The text of a string of atoms. Raises InputError at the first violation, or where the code is irreversible."""
+        """The text of a string of atoms. Raises InputError at the first violation, or if the code is irreversible."""
 
     def check(self, atoms: str) -> Violation | None:
         """The first violation, if any."""
@@ -97,7 +97,7 @@ def check_unknown(policy: str) -> None:
 
 
 def shown(text: str) -> str:
-    """Text that stands between spaces on one line: whitespace, controls and code points without a character as \\uXXXX."""
+    """Text that stands between spaces on one line: whitespace, controls and unassigned code points as \\uXXXX."""
     return "".join(_escape(c) if c.isspace() or unicodedata.category(c)[0] in "CZ" else c for c in text)
 
 

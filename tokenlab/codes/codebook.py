@@ -1,7 +1,7 @@
 """Codes of fixed length: every character is a block of N atoms, one of K at each digit (Latom, sections 3.1 and 3.4).
 
-The learned codes (`latom`), the random ones and the characters themselves (N = 1) are codebooks; they differ only in how
-their characters were assigned.
+The learned codes (`latom`), the random ones and the characters themselves (N = 1) are codebooks; they differ only in
+how their characters were assigned.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ LARGEST_CODE = 2**63 - 1
 
 @dataclass(frozen=True)
 class Codebook:
-    """An injective mapping from characters to codes of N atoms, K at each digit; atom k of digit n has number n K + k."""
+    """An injective mapping from characters to codes of N atoms, K at each digit; atom k of digit n is no. n K + k."""
 
     kind: str
     N: int
@@ -74,7 +74,7 @@ class Codebook:
         return "".join(pieces)
 
     def check(self, atoms: str) -> Violation | None:
-        """The first violation: the two checks of section 3.4, a block that stands for no character, and foreign atoms."""
+        """The first violation: the two checks of section 3.4, a block that stands for no character, a foreign atom."""
         return self._read(atoms)[1]
 
     @cached_property
@@ -173,7 +173,7 @@ def _violation(kind: Any, position: int, what: str) -> Violation:
 def smallest_K(characters: int, N: int) -> int:
     """The smallest K with K^N >= |C| (section 4.1.2)."""
     K = max(1, round(characters ** (1 / N)) - 1)
-    while K**N < characters:
+    while characters > K**N:
         K += 1
     return K
 

@@ -1,6 +1,7 @@
 """A corpus as codes learn from it: sequences of characters, numbered in the order of their code points.
 
-A sequence is a verse or a line. Runs of whitespace in it become one space, at its ends none; nothing else is normalised.
+A sequence is a verse or a line. Runs of whitespace in it become one space, at its ends none; nothing else is
+normalised.
 """
 
 import hashlib
@@ -58,7 +59,8 @@ def character_corpus(texts: Iterable[str]) -> CharacterCorpus:
         try:
             digest.update("".join(f"{sequence}\n" for sequence in some).encode())
         except UnicodeEncodeError as error:
-            raise InputError(f"a lone surrogate ({error.object[error.start]!r}) is no character; mend the text") from None
+            surrogate = error.object[error.start]
+            raise InputError(f"a lone surrogate ({surrogate!r}) is no character; mend the text") from None
         blocks.append(np.frombuffer("".join(some).encode("utf-32-le"), np.uint32))
         lengths.append(np.array([len(sequence) for sequence in some], np.int64))
     if not blocks:

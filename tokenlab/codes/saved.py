@@ -1,7 +1,7 @@
 """Codes as JSON: `write_code` and `read_code`.
 
-A codebook lists the code of every character by the names of its atoms, so that people and other programs can read it. The
-facts say from which corpus it was learned (its SHA-256), and how. What is read is checked; nothing in it is executed.
+A codebook lists the code of every character by the names of its atoms, so that people and other programs can read it.
+The facts say from which corpus it was learned (its SHA-256), and how. What is read is checked; nothing is executed.
 """
 
 import json
