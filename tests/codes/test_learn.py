@@ -18,6 +18,7 @@ from tokenlab.codes.learn import (
 )
 from tokenlab.codes.refine import atom_entropy
 from tokenlab.codes.saved import read_code, write_code
+from tokenlab.codes.table_order import table_order
 from tokenlab.errors import InputError, ParameterError
 from tokenlab.text.builtin import generate
 from tokenlab.tokenizers.bpe import Tokenizer, models, trainers
@@ -118,9 +119,8 @@ def test_refinement(corpus):
         learn_latom(corpus, seed=5, iterations=3, refine="swaps"),
     )
     assert same(refined, refine_codebook(plain, corpus))
-    assert {name: refined.facts[name] for name in plain.facts.keys() - {"refine", "vocabulary"}} == {
-        name: value for name, value in plain.facts.items() if name not in ("refine", "vocabulary")
-    }
+    kept = plain.facts.keys() - {"refine", "vocabulary", "table"}
+    assert {name: refined.facts[name] for name in kept} == {name: plain.facts[name] for name in kept}
     tokens = refined.facts["refined_tokens"]
     assert len(tokens) == 1 + ANNEALINGS
     assert tokens[0] == hugging_face_tokens(plain, corpus, 300)
@@ -132,6 +132,12 @@ def test_refinement(corpus):
         refine_codebook(plain, character_corpus(["abc"]))
     of_characters = character_codebook(corpus)
     assert np.array_equal(refine_codebook(of_characters, corpus).assigned, of_characters.assigned)
+
+
+def test_facts_order_the_table(corpus):
+    plain = learn_latom(corpus, iterations=3)
+    for code in (plain, refine_codebook(plain, corpus), random_codebook(corpus, 3)):
+        assert code.facts["table"] == table_order(code, corpus)
 
 
 def test_random_codes_are_a_permutation_or_a_sample_without_a_list(corpus):

@@ -21,6 +21,7 @@ from tokenlab.codes.corpus import CharacterCorpus
 from tokenlab.codes.hmm import train
 from tokenlab.codes.myte import learn_myte
 from tokenlab.codes.refine import Refinement, refine_codes
+from tokenlab.codes.table_order import table_order
 from tokenlab.errors import InputError, ParameterError
 from tokenlab.tokenizers.bpe_sweep import bpe_sweep, tokenize
 
@@ -71,7 +72,7 @@ def learn_latom(
 
     The facts of the codebook are the arguments, the corpus (SHA-256, sequences, characters), and what came out:
     log-likelihoods in nats (before every M-step and after the last), the objective of the assignment and that of random
-    ones, in nats, the tokens of every restart, and those of `refine_codebook`.
+    ones, in nats, the tokens of every restart, those of `refine_codebook`, and the order of its table (`table_order`).
 
     Raises:
         ParameterError: K^N < |C|, an assignment that does not fit into 2 GiB, or a parameter out of its range.
@@ -133,7 +134,7 @@ def learn_latom(
         **(best.refined.facts() if best.refined else {}),
     }
     assigned = best.refined.refinement.assigned if best.refined else best.found.assigned
-    return Codebook("latom", N, K, corpus.characters, assigned, unknown, facts)
+    return _with_table(Codebook("latom", N, K, corpus.characters, assigned, unknown, facts), corpus)
 
 
 def refine_codebook(code: Codebook, corpus: CharacterCorpus, *, vocabulary: int | None = None) -> Codebook:
@@ -158,7 +159,7 @@ def refine_codebook(code: Codebook, corpus: CharacterCorpus, *, vocabulary: int 
     generator = _generator(code.facts.get("seed", 0), code.facts.get("restart", 0))
     refined = _refined(corpus, code.assigned, code.N, code.K, generator, size)
     facts = {**code.facts, "vocabulary": size, "refine": "swaps", **refined.facts()}
-    return replace(code, assigned=refined.refinement.assigned, facts=facts)
+    return _with_table(replace(code, assigned=refined.refinement.assigned, facts=facts), corpus)
 
 
 class _Refined(NamedTuple):
@@ -234,7 +235,7 @@ def random_codebook(
     random = np.random.default_rng(seed)
     codes = random.permutation(K**N)[:size] if K**N <= _PERMUTED else random.choice(K**N, size, replace=False)
     facts = {**_corpus_facts(corpus), "N": N, "K": K, "seed": seed}
-    return Codebook("random", N, K, corpus.characters, codes.astype(np.int64), unknown, facts)
+    return _with_table(Codebook("random", N, K, corpus.characters, codes.astype(np.int64), unknown, facts), corpus)
 
 
 def character_codebook(corpus: CharacterCorpus, unknown: Unknown = "error") -> Codebook:
@@ -286,6 +287,11 @@ def _folder(kind: str, tables: str | Path | None, source: str) -> str | Path:
     if tables is None:
         raise ParameterError(f"tables: the code `{kind}` needs the folder of the catalogue's source `{source}`")
     return tables
+
+
+def _with_table(code: Codebook, corpus: CharacterCorpus) -> Codebook:
+    """With the order of the rows and columns of its table among the facts."""
+    return replace(code, facts={**code.facts, "table": table_order(code, corpus)})
 
 
 def _corpus_facts(corpus: CharacterCorpus) -> dict[str, Any]:
