@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 
 from tasks.code_scores import of_variant
@@ -40,6 +41,7 @@ TOKENS = Panel("tokens_saved", "tokens saved")
 PERPLEXITY = Panel("perplexity_saved", "perplexity saved")
 BITS = Panel("bits_per_character", "bits per character", difference=False)
 _LEARNED = ("random", "latom", "latom-refined")
+_ramp = LinearSegmentedColormap.from_list("larger K", [SECOND, ACCENT])
 
 
 def draw_lengths(curves: pl.DataFrame, tokenizer: str, smallest_K: dict[int, int], characters: int, path: Path) -> None:
@@ -82,7 +84,7 @@ def draw_larger_K(curves: pl.DataFrame, sizes_of_K: list[int], characters: int, 
         _zero(axes, panel, characters)
         for place, K in enumerate(sizes_of_K):
             shade = place / max(1, len(sizes_of_K) - 1)
-            colour = (0.71 * shade + 0.12 * (1 - shade), 0.25 * shade + 0.16 * (1 - shade), 0.16)
+            colour = to_hex(_ramp(shade))
             _curve(axes, of_variant(curves, "bpe", "same", "latom", N=2, K=K), panel, Line(f"K = {K}", colour))
         axes.set(xlabel="vocabulary size", ylabel=panel.label)
     figure.axes[-1].legend(frameon=False, fontsize=8)

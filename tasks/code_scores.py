@@ -40,8 +40,9 @@ def averaged(rows: pl.DataFrame) -> pl.DataFrame:
 def read_curves(path: Path) -> pl.DataFrame:
     """What `averaged` gave, read back from CSV, where columns may be empty."""
     numbers = [*_AVERAGED, *(f"{value}_sd" for value in _AVERAGED)]
-    whole = dict.fromkeys(["N", "K", "vocabulary", "seeds"], pl.Int64)
-    return pl.read_csv(path, schema_overrides=dict.fromkeys(numbers, pl.Float64) | whole)
+    schema: dict[str, type[pl.DataType]] = {name: pl.Float64 for name in numbers}
+    schema |= {name: pl.Int64 for name in ("N", "K", "vocabulary", "seeds")}
+    return pl.read_csv(path, schema_overrides=schema)
 
 
 def scores(rows: pl.DataFrame, parity: dict[str, int], named: dict[str, list[int]], corpus: str) -> pl.DataFrame:

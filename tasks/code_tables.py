@@ -1,5 +1,6 @@
 """Tables of the codes family: the codes of one corpus at several vocabulary sizes, and all corpora at one size."""
 
+from statistics import fmean, stdev
 from typing import Any
 
 import polars as pl
@@ -42,7 +43,7 @@ def _corpus_table(name: str, title: str, rows: pl.DataFrame, notes: list[str], r
         header += [f"saved, {_size(label)}", f"bits/character, {_size(label)}"]
     body = []
     for (code, N, K), group in rows.group_by("code", "N", "K", maintain_order=True):
-        alphabet = group["alphabet"].mean()
+        alphabet = float(group["alphabet"].mean())  # type: ignore[arg-type]
         cells = [NAMES[str(code)].format(restarts=restarts), _text(N), _text(K), f"{alphabet:.0f}", str(len(group))]
         for label in labels:
             cells += [_signed(group[f"tokens_saved_{label}"]), _bits(group[f"bits_per_character_{label}"])]
@@ -62,7 +63,7 @@ def _summary(scores: pl.DataFrame, label: str, notes: list[str]) -> Table:
     header = ["corpus", "|C|", "K", *(NAMES[code] for code in _SUMMARISED), "most saved"]
     header += [f"{NAMES[code]}, bits" for code in ("character", *_SUMMARISED)] + ["fewest bits"]
     body = []
-    for (corpus,), of_corpus in rows.group_by("corpus", maintain_order=True):
+    for (corpus, *_), of_corpus in rows.group_by("corpus", maintain_order=True):
         length = of_corpus["N"].drop_nulls().min()
         smallest = of_corpus.filter(N=length)["K"].min()
         groups = {
@@ -78,7 +79,7 @@ def _summary(scores: pl.DataFrame, label: str, notes: list[str]) -> Table:
             [
                 str(corpus),
                 f"{parity:,}",
-                f"{smallest}",
+                str(smallest),
                 *map(_signed, saved.values()),
                 _best(saved, largest=True),
                 *map(_bits, bits.values()),
@@ -111,16 +112,15 @@ def _text(value: object) -> str:
 
 
 def _signed(values: pl.Series) -> str:
-    known = values.drop_nulls()
-    if known.is_empty():
-        return ""
-    spread = known.std()
-    return f"{known.mean():+,.0f}" + (f" ± {spread:,.0f}" if spread is not None else "")
+    return _mean(values, "{:+,.0f}", "{:,.0f}")
 
 
 def _bits(values: pl.Series) -> str:
-    known = values.drop_nulls()
-    if known.is_empty():
+    return _mean(values, "{:.3f}", "{:.3f}")
+
+
+def _mean(values: pl.Series, form: str, form_of_spread: str) -> str:
+    known: list[float] = values.drop_nulls().to_list()
+    if not known:
         return ""
-    spread = known.std()
-    return f"{known.mean():.3f}" + (f" ± {spread:.3f}" if spread is not None else "")
+    return form.format(fmean(known)) + (f" ± {form_of_spread.format(stdev(known))}" if len(known) > 1 else "")

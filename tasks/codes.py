@@ -103,7 +103,9 @@ def variants(stage: Stage, characters: int, in_training: int | None) -> list[Var
         if N == 2 and codes.restarts > 1:
             best = ("latom-best", "latom-best-refined")
             found += [Variant(code, N, K, seed) for code in best for seed in range(min(seeds, 3))]
-    for K in codes.larger_K:
+    for K in sorted(set(codes.larger_K)):
+        if smallest_K(characters, 2) == K:
+            continue
         found += [Variant(code, 2, K, seed) for code in _LEARNED for seed in range(codes.lengths[2])]
     if in_training is not None:
         found += [Variant("character", part="train"), Variant("byte", part="train")]

@@ -22,6 +22,7 @@ from tokenlab.tokenizers import token_widths, tokenize
 _TRACED_CHARACTERS = 54
 _TRACED_SIZES = 6
 _SUMMARY_SIZE = 1500
+"""The vocabulary at which K are compared (figure 8), or the largest where that is smaller."""
 
 
 def evaluate(stage: Stage) -> None:
@@ -48,20 +49,22 @@ def evaluate(stage: Stage) -> None:
     smallest = {N: smallest_K(parity, N) for N in sorted(codes.lengths)}
     draw_lengths(curves, "bpe", smallest, parity, folder / "bpe")
     with atomic_folder(folder / "details") as details:
-        _draw(curves, codes, smallest, parity, details)
+        _draw(curves, codes, smallest, parity, sizes.largest, details)
         _write_tables(stage, corpus, smallest, details)
 
 
-def _draw(curves: pl.DataFrame, codes: CorpusCodes, smallest: dict[int, int], characters: int, folder: Path) -> None:
+def _draw(
+    curves: pl.DataFrame, codes: CorpusCodes, smallest: dict[int, int], characters: int, largest: int, folder: Path
+) -> None:
     """The pictures that not every corpus has."""
     if codes.unigram:
         draw_lengths(curves, "unigram", smallest, characters, folder / "unigram")
     if codes.fixed:
         draw_fixed(curves, codes.fixed, smallest[2], characters, folder / "fixed")
     if codes.larger_K:
-        all_K = [smallest[2], *codes.larger_K]
+        all_K = sorted({smallest[2], *codes.larger_K})
         draw_larger_K(curves, all_K, characters, folder / "larger-K")
-        draw_K_summary(curves, all_K, _SUMMARY_SIZE, folder / "larger-K-summary")
+        draw_K_summary(curves, all_K, min(_SUMMARY_SIZE, largest), folder / "larger-K-summary")
     if codes.unseen:
         draw_unseen(curves, folder / "unseen")
 

@@ -29,6 +29,10 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
         if source.is_symlink() or source.is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target, follow_symlinks=False)
+    for compiled in ROOT.glob("tokenlab/**/__pycache__/*.nb?"):  # numba's, valid for files of the same time and size
+        target = folder / compiled.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(compiled, target)
     for lock in ("dvc.lock", "data/raw/dvc.lock"):
         (folder / lock).unlink(missing_ok=True)
     set_parameters(folder, "params.yaml", {"codes": SMALL_CODES | {"corpora": {}}, "joined": {}} | sections)

@@ -17,7 +17,7 @@ CODES = SMALL_CODES | {
     "corpora": {
         "en": {
             "lengths": {2: 2, 3: 1},
-            "larger_K": [9],
+            "larger_K": [9, 10],
             "restarts": 2,
             "fixed": ["radical", "myte"],
             "tables": "tables",
@@ -70,14 +70,14 @@ def test_every_variant_is_learned_once(built):
     expected = {"character", "byte", "radical", "train-character", "train-byte"}
     expected |= {f"{code}-N2-K{K}-seed{seed}" for code in ("random", "latom", "latom-refined") for seed in (0, 1)}
     expected |= {f"{code}-N2-K{K}-seed{seed}" for code in ("latom-best", "latom-best-refined") for seed in (0, 1)}
-    assert expected <= names and "latom-N2-K9-seed0" in names and f"train-latom-refined-N2-K{K}-seed0" in names
+    assert expected <= names and "latom-N2-K10-seed0" in names and f"train-latom-refined-N2-K{K}-seed0" in names
     learned = json.loads((built / "reports/sample/codebooks/en/variants.json").read_text(encoding="utf-8"))
     assert len(learned["learned"]) == len(names)
     assert learned["refused"] == ["myte: left out, tables/myte/decompose_map.json could not be had"]
 
 
 def test_encoded_corpora_decode_to_the_text(built):
-    for name in ("latom-N3-K4-seed0", "byte", "character"):
+    for name in ("latom-N3-K5-seed0", "byte", "character"):
         code = read_code(built / f"models/sample/codes/en/{name}.json")
         assert [code.decode(atoms) for atoms in encoded(built, name)] == texts(built, "en")
 
@@ -91,10 +91,10 @@ def test_a_refined_code_is_that_of_the_library(built):
 
 @pytest.mark.parametrize("tokenizer", ["bpe", "unigram"])
 def test_counts_are_those_of_the_exported_tokenizer(built, tokenizer):
-    name = "latom-N3-K4-seed0"
+    name = "latom-N3-K5-seed0"
     tokens = Tokenizer.from_file(str(built / f"models/sample/code_tokenizers/en/{name}/{tokenizer}/tokenizer.json"))
     cut = [one.tokens for one in tokens.encode_batch(encoded(built, name))]
-    rows = sweep(built).filter(code="latom", N=3, K=4, seed=0, tokenizer=tokenizer, text="same")
+    rows = sweep(built).filter(code="latom", N=3, K=5, seed=0, tokenizer=tokenizer, text="same")
     row = rows.sort("vocabulary").row(-1, named=True)
     assert row["vocabulary"] == 300 and row["tokens"] == sum(map(len, cut))
     pairs = Counter(pair for tokens in cut for pair in zip([None, *tokens], tokens, strict=False))
