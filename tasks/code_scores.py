@@ -5,6 +5,8 @@ from typing import Any
 
 import polars as pl
 
+from tasks.codes import Variant
+
 _SAME = ["tokenizer", "text", "vocabulary"]
 VARIANT = ["code", "N", "K"]
 _AVERAGED = ["tokens", "tokens_saved", "perplexity", "perplexity_saved", "bits_per_character", "bits_saved"]
@@ -62,7 +64,12 @@ def scores(rows: pl.DataFrame, parity: dict[str, int], named: dict[str, list[int
             alphabet=pl.col("vocabulary").min(),
         )
         pieces.append(wide)
-    return pl.concat(pieces, how="diagonal").insert_column(0, pl.lit(corpus).alias("corpus"))
+    table = pl.concat(pieces, how="diagonal")
+    names = [
+        Variant(code, N, K, seed, "train" if text == "unseen" else "whole").name
+        for code, N, K, seed, text in table.select(*VARIANT, "seed", "text").iter_rows()
+    ]
+    return table.with_columns(corpus=pl.lit(corpus), variant=pl.Series(names, dtype=pl.String))
 
 
 def metrics(table: pl.DataFrame) -> dict[str, dict[str, float]]:

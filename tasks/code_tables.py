@@ -4,8 +4,9 @@ from statistics import fmean, stdev
 from typing import Any
 
 import polars as pl
+import yaml
 
-from tasks.tables import Table
+from tasks.tables import PAPERS, Table
 
 NAMES = {
     "character": "characters",
@@ -53,43 +54,54 @@ def _corpus_table(name: str, title: str, rows: pl.DataFrame, notes: list[str], r
 
 
 def code_summaries(scores: pl.DataFrame, sizes: list[int], notes: list[str]) -> list[Table]:
-    """All corpora at |C| and at each of the sizes."""
-    return [_summary(scores, label, notes) for label in ("C", *map(str, sizes))]
-
-
-def _summary(scores: pl.DataFrame, label: str, notes: list[str]) -> Table:
-    """All corpora at one vocabulary size: BPE, codes of the shortest length with the smallest K."""
+    """All corpora at |C| and at each of the sizes: tokens saved, and bits per character."""
     rows = scores.filter(tokenizer="bpe", text="same")
-    header = ["corpus", "|C|", "K", *(NAMES[code] for code in _SUMMARISED), "most saved"]
-    header += [f"{NAMES[code]}, bits" for code in ("character", *_SUMMARISED)] + ["fewest bits"]
+    corpora = {
+        str(corpus): _shortest(of_corpus) for (corpus, *_), of_corpus in rows.group_by("corpus", maintain_order=True)
+    }
+    tables = []
+    for label in ("C", *map(str, sizes)):
+        tables += [_summary(corpora, label, "saved", notes), _summary(corpora, label, "bits", notes)]
+    return [_sizes_table(scores, notes), *tables]
+
+
+def _shortest(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The rows of each summarised code: of the shortest length and the smallest K."""
+    N = rows["N"].filter(rows["code"] == "latom").min()
+    K = rows.filter(code="latom", N=N)["K"].min()
+    shortest = rows.filter(pl.col("code").is_in(["character", "byte"]) | ((pl.col("N") == N) & (pl.col("K") == K)))
+    return {code: shortest.filter(code=code) for code in ("character", *_SUMMARISED)}
+
+
+def _summary(corpora: dict[str, dict[str, pl.DataFrame]], label: str, what: str, notes: list[str]) -> Table:
+    saved = what == "saved"
+    column = f"tokens_saved_{label}" if saved else f"bits_per_character_{label}"
+    codes = _SUMMARISED if saved else ("character", *_SUMMARISED)
+    header = ["corpus", "|C|", "K", *(NAMES[code] for code in codes), "best"]
     body = []
-    for (corpus, *_), of_corpus in rows.group_by("corpus", maintain_order=True):
-        length = of_corpus["N"].drop_nulls().min()
-        smallest = of_corpus.filter(N=length)["K"].min()
-        groups = {
-            code: of_corpus.filter(code=code).filter(
-                pl.col("K").is_null() | ((pl.col("N") == length) & (pl.col("K") == smallest))
-            )
-            for code in ("character", *_SUMMARISED)
-        }
-        saved = {code: groups[code][f"tokens_saved_{label}"] for code in _SUMMARISED}
-        bits = {code: group[f"bits_per_character_{label}"] for code, group in groups.items()}
-        parity = groups["character"]["alphabet"].item()
-        body.append(
-            [
-                str(corpus),
-                f"{parity:,}",
-                str(smallest),
-                *map(_signed, saved.values()),
-                _best(saved, largest=True),
-                *map(_bits, bits.values()),
-                _best(bits, largest=False),
-            ]
-        )
-    title = (
-        f"All corpora, BPE at {_size(label)}, N = 2: tokens saved against characters, and bits per character; {_SPREAD}"
-    )
-    return Table(f"codes-summary-{label}", title, header, body, notes)
+    for corpus, groups in corpora.items():
+        values = {code: groups[code][column] for code in codes}
+        cells = map(_signed if saved else _bits, values.values())
+        parity, K = groups["character"]["alphabet"].item(), groups["latom"]["K"][0]
+        body.append([corpus, f"{parity:,}", str(K), *cells, _best(values, largest=saved)])
+    measured = "tokens saved against characters" if saved else "bits per character"
+    title = f"All corpora, BPE at {_size(label)}, N = 2: {measured}; {_SPREAD}"
+    return Table(f"codes-{what}-{label}", title, header, body, notes)
+
+
+def _sizes_table(scores: pl.DataFrame, notes: list[str]) -> Table:
+    """Table 2: the smallest K for each code length, beside the paper's for corpora that it has."""
+    paper = yaml.safe_load(PAPERS.read_text(encoding="utf-8"))["latom"]["sizes"]
+    lengths = sorted(scores["N"].drop_nulls().unique())
+    header = ["corpus", "|C|", "paper", *(cell for N in lengths for cell in (f"K, N = {N}", "paper"))]
+    body = []
+    for (corpus, *_), rows in scores.filter(tokenizer="bpe", text="same").group_by("corpus", maintain_order=True):
+        printed = paper.get(corpus, {})
+        cells = [str(corpus), f"{rows.filter(code='character')['alphabet'].item():,}", _text(printed.get("characters"))]
+        for N in lengths:
+            cells += [_text(rows.filter(N=N)["K"].min()), _text(printed.get("K", {}).get(N))]
+        body.append(cells)
+    return Table("codes-sizes", "Characters, and the smallest K with K^N of at least |C|", header, body, notes)
 
 
 def _best(values: dict[str, pl.Series], largest: bool) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 import yaml
 
-_PAPERS = Path(__file__).with_name("papers.yaml")
+PAPERS = Path(__file__).with_name("papers.yaml")
 _PAPER = "paper P / R / F1"
 _HEADER = ["method", "λ", _PAPER, "P", "R", "F1", "BPE P", "BPE R", "BPE F1", "BPE F1, pre-cut", "|V|"]
 _HEADER_WITHOUT_GOLD = ["method", "λ", "characters per segment", "characters per BPE token", "|V|"]
@@ -78,7 +78,7 @@ def _title(scores: pl.DataFrame, what: str) -> str:
 
 def _paper_rows(facts: dict[str, Any]) -> dict[str, dict[str, float]]:
     """Table 1 of the paper, by the names that its rows have here; nothing where the text is of another source."""
-    paper = yaml.safe_load(_PAPERS.read_text(encoding="utf-8"))["entropy_pretokenization"]
+    paper = yaml.safe_load(PAPERS.read_text(encoding="utf-8"))["entropy_pretokenization"]
     return paper["rows"] if facts["source"] == paper["source"] else {}
 
 

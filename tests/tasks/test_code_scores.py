@@ -56,10 +56,22 @@ def test_tables_show_means_and_name_the_best(rows):
     (table,) = code_tables(wide, facts, restarts=1)
     assert table.name == "codes-mine-bpe" and "|C| = 40" in table.title and table.notes[0] == "a note"
     assert table.rows[1][:5] == ["random", "2", "7", "14", "2"] and table.rows[1][-2:] == ["+40 ± 28", "2.060 ± 0.198"]
-    parity, fifty = code_summaries(wide, [50], [])
-    assert parity.rows[0][3:8] == ["", "", "", "", ""]
-    row = dict(zip(fifty.header, fifty.rows[0], strict=True))
-    assert row["most saved"] == "random" and row["fewest bits"] == "characters" and row["characters, bits"] == "2.000"
+    saved = {found.name: found for found in code_summaries(learned(wide), [50], [])}
+    assert saved["codes-saved-C"].rows == [["mine", "40", "7", "", "", "", "", ""]]
+    assert saved["codes-saved-50"].rows[0][3:] == ["+40 ± 28", "", "+40 ± 28", "", "Latom"]
+    assert saved["codes-bits-50"].rows[0][3:5] == ["2.000", "2.060 ± 0.198"]
+    assert saved["codes-bits-50"].rows[0][-1] == "characters"
+    assert saved["codes-sizes"].rows == [["mine", "40", "", "7", ""]]
+
+
+def learned(wide):
+    """With rows of Latom that are those of the random codes."""
+    return pl.concat(
+        [
+            wide.filter(code="character"),
+            *(wide.filter(code="random").with_columns(code=pl.lit(code)) for code in ("latom", "random")),
+        ]
+    )
 
 
 def test_names_of_variants_are_those_of_files():

@@ -135,7 +135,7 @@ def test_scores_pictures_and_tables(built):
     assert trace[0]["tokens"] > trace[-1]["tokens"]
     page = (built / "reports/sample/index.html").read_text(encoding="utf-8")
     assert "myte: left out" in page and "en-zh" in page and page.count("<figure") == 2
-    summary = (built / "reports/sample/tables/codes-summary-300.md").read_text(encoding="utf-8")
+    summary = (built / "reports/sample/tables/codes-saved-300.md").read_text(encoding="utf-8")
     assert "| en |" in summary and "| en-zh |" in summary and "generated text" in summary
 
 
