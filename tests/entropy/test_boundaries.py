@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import find_peaks, peak_prominences
 
-from tokenlab.entropy import BoundaryOptions, entropy_boundaries, segment_by_entropy
+from tokenlab.entropy import BoundaryOptions, boundary_evidence, entropy_boundaries, segment_by_entropy
 from tokenlab.entropy.boundaries import local_maxima, prominences
 from tokenlab.errors import InputError, ParameterError
 
@@ -101,3 +101,8 @@ def test_segments_stand_between_boundaries():
 def test_a_sentence_with_other_values_is_an_error():
     with pytest.raises(InputError, match="sentence 2: 1 characters but 2 entropies"):
         segment_by_entropy(["", "a"], [np.empty(0, np.float32), np.zeros(2, np.float32)], BoundaryOptions())
+
+
+def test_evidence_rewards_doubt():
+    evidence = boundary_evidence(np.array([4.0, NAN, 1.0], np.float32), weight=2.0, threshold=3.0)
+    assert evidence.dtype == np.float64 and evidence[[0, 2]].tolist() == [2.0, -4.0] and np.isnan(evidence[1])

@@ -1,7 +1,7 @@
 """Segmentation against plain implementations over strings, and against every possible segmentation."""
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -66,6 +66,62 @@ def test_viterbi_is_the_best_of_all_segmentations(seen, options):
             sums[spans] = sum((b - a) * table[text[a:b]] for a, b in spans)
     found = tuple(Segmenter(statistics, options).spans(text))
     assert sums[found] >= max(sums.values()) - 1e-8
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.text(st.sampled_from("中国人"), min_size=1, max_size=9), min_size=1, max_size=5),
+    option_sets,
+    st.data(),
+)
+def test_evidence_is_added_where_a_segment_begins(seen, options, data):
+    """The best of all segmentations by the sum of length times utility and of the evidence at every beginning."""
+    if options.single_character == "fallback":
+        return
+    options = SegmentOptions(**{**vars(options), "decoder": "viterbi", "isolate": "none"})
+    statistics = ngram_statistics(seen, StatisticsOptions(n_max=4))
+    table = utility_table(statistics, options)
+    numbers = st.sampled_from([-5.0, -1.5, 0.0, 0.25, 2.0, 40.0])
+    evidence = [data.draw(st.lists(numbers, min_size=len(text), max_size=len(text))) for text in seen]
+    (batch,) = Segmenter(statistics, options).segment(seen, [np.array(values) for values in evidence])
+    for text, values, found in zip(seen, evidence, batch.spans(), strict=True):
+        sums = {}
+        for cuts in product([False, True], repeat=len(text) - 1):
+            edges = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), len(text)]
+            spans = tuple(pairwise(edges))
+            if all(text[a:b] in table for a, b in spans):
+                sums[spans] = sum((b - a) * table[text[a:b]] + values[a] for a, b in spans)
+        assert sums[tuple(found)] >= max(sums.values()) - 1e-8
+
+
+@settings(max_examples=100, deadline=None)
+@given(sentences, sentences, option_sets)
+def test_no_evidence_changes_nothing(seen, text, options):
+    if options.decoder == "greedy" or not "".join(seen).strip():
+        return
+    segmenter = Segmenter(ngram_statistics(seen), options)
+    (plain,) = segmenter.segment(text)
+    (given,) = segmenter.segment(text, [np.full(len(sentence), np.nan, np.float32) for sentence in text])
+    assert given.spans() == plain.spans()
+
+
+def test_evidence_of_several_batches():
+    statistics = ngram_statistics(["天地玄黄"])
+    many = ["天地玄黄" * 50] * 3000
+    evidence = np.tile([0.0, 9.0, 0.0, 0.0], 50)
+    batches = list(Segmenter(statistics).segment(many, [evidence] * len(many)))
+    assert len(batches) > 1
+    expected = [span for start in range(0, 200, 4) for span in ((start, start + 1), (start + 1, start + 4))]
+    assert [spans for batch in batches for spans in batch.spans()] == [expected] * 3000
+
+
+def test_bad_evidence():
+    statistics = ngram_statistics(["天地"])
+    with pytest.raises(ParameterError, match="decoder `viterbi`"):
+        list(Segmenter(statistics, SegmentOptions(decoder="greedy")).segment(["天"], [np.zeros(1)]))
+    for evidence in ([np.zeros(1)], [np.zeros(1), np.zeros(3)]):
+        with pytest.raises(InputError, match=r"sentence 2: 2 characters but [03] values"):
+            list(Segmenter(statistics).segment(["天", "天地"], evidence))
 
 
 def test_utilities_agree_with_their_definition():

@@ -84,8 +84,24 @@ def _folder(name: str | Path) -> Path:
         return folder
     if isinstance(name, Path) or folder.exists() or name.startswith((".", "/")) or name.count("/") > 1:
         raise InputError(f"{name}: no such folder; name one that holds a model, or a model on the Hugging Face hub")
+    return fetch_model(name)
+
+
+def fetch_model(name: str, revision: str | None = None) -> Path:
+    """Fetch configuration, tokenizer and safetensors of a model on the hub; what is in its cache is not fetched again.
+
+    Args:
+        revision: a commit, branch, tag or pull request (`refs/pr/1`); default: the main branch.
+
+    Returns:
+        The folder in the cache of `huggingface_hub`.
+
+    Raises:
+        InputError: no name that a model can have; no safetensors among its files.
+        SourceError: a name or revision that the hub does not give.
+    """
     try:
-        return Path(snapshot_download(name, allow_patterns=_FETCHED))
+        folder = Path(snapshot_download(name, revision=revision, allow_patterns=_FETCHED))
     except HFValidationError:
         raise InputError(f"{name}: no such folder, and no name that a model can have; check it") from None
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
@@ -94,6 +110,8 @@ def _folder(name: str | Path) -> Path:
             f"{name}: no such folder, and the Hugging Face hub does not give it ({reason}); check the name and the "
             "network"
         ) from error
+    _check_weights(folder)
+    return folder
 
 
 def _check_weights(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Segments of sentences from the boundaries between their characters."""
+"""Segments of sentences from the boundaries between their characters, and boundaries as evidence for other methods."""
 
 from collections.abc import Sequence
 
@@ -45,3 +45,15 @@ def segment_by_entropy(
     is_boundary |= (classes != before) | (classes == ALONE)
     is_boundary[(classes == WHOLE) & (before == WHOLE)] = False
     return Segmentation(points, classes == SPACE, is_boundary & (classes != SPACE), origin)
+
+
+def boundary_evidence(entropy: NDArray[np.float32], weight: float, threshold: float) -> NDArray[np.float64]:
+    """nu (H_t - theta) for each character: what a boundary before it adds to the sum that `Segmenter` maximises.
+
+    Our own combination of both signals of the paper. A boundary is rewarded where the model is less sure than
+    `threshold` (theta, in nats) and costs something where it is surer; NaN stays NaN.
+
+    Args:
+        weight: nu, in units of the utility per nat; 0 leaves the statistics alone.
+    """
+    return weight * (entropy.astype(np.float64) - threshold)
