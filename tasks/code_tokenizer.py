@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from tasks.codes import Sizes, Unseen, Variant, corpus_codes, learned_variants, pooled
 from tasks.stage import Stage, read_json, run
 from tokenlab.codes.code import atom
+from tokenlab.codes.codebook import smallest_K
 from tokenlab.files import atomic_file, atomic_folder
 from tokenlab.tokenizers import (
     apply_merges,
@@ -39,9 +40,16 @@ class Plan(NamedTuple):
     sizes: Sizes
     characters: int
     """|C|."""
-    unigram: bool
+    unigram: tuple[int, ...]
     unseen: Unseen | None
     in_training: int | None
+
+    def has_unigram(self, variant: Variant) -> bool:
+        """Whether a unigram tokenizer is trained too: it takes half a minute where BPE takes a second."""
+        if variant.N is None:
+            return bool(self.unigram)
+        needed = variant.K == smallest_K(self.characters, variant.N)
+        return variant.N in self.unigram and variant.seed == 0 and needed
 
 
 def train_tokenizers(stage: Stage) -> None:
@@ -98,7 +106,7 @@ def _rows(variant: Variant, plan: Plan, encoded: Path, target: Path) -> Iterator
     save_tokenizer(bpe_tokenizer(swept.merges, alphabet), target / "bpe")
     np.save(target / _MERGES, swept.merges, allow_pickle=False)
     yield from _sweep_rows(of_code | {"tokenizer": "bpe", "text": "same"}, swept)
-    if plan.unigram:
+    if plan.has_unigram(variant):
         unigram = unigram_sweep(trained.symbols, trained.offsets, len(alphabet), sizes)
         save_tokenizer(unigram_tokenizer(unigram.models[-1], alphabet), target / "unigram")
         yield from _sweep_rows(of_code | {"tokenizer": "unigram", "text": "same"}, unigram)

@@ -29,12 +29,13 @@ class CorpusCodes(Parameters):
     lengths: dict[int, int]
     """Code length N -> number of seeds (0, 1, ...); K is the smallest that gives every character a code."""
     larger_K: tuple[int, ...] = ()
-    """Further K for N = 2, with as many seeds."""
+    """Further K for N = 2, for the first three seeds."""
     restarts: int = Field(default=1, ge=1)
     """More than 1: the best of so many restarts as well, for N = 2 and the first three seeds."""
     fixed: tuple[Literal["radical", "stroke", "myte"], ...] = ()
     tables: str
-    unigram: bool = False
+    unigram: tuple[int, ...] = ()
+    """Code lengths whose first seed gets a unigram tokenizer too; characters, bytes and fixed codes get one as well."""
     unseen: bool = False
 
     @model_validator(mode="after")
@@ -106,7 +107,7 @@ def variants(stage: Stage, characters: int, in_training: int | None) -> list[Var
     for K in sorted(set(codes.larger_K)):
         if smallest_K(characters, 2) == K:
             continue
-        found += [Variant(code, 2, K, seed) for code in _LEARNED for seed in range(codes.lengths[2])]
+        found += [Variant(code, 2, K, seed) for code in _LEARNED for seed in range(min(3, codes.lengths[2]))]
     if in_training is not None:
         found += [Variant("character", part="train"), Variant("byte", part="train")]
         for N in stage.parameters("codes.unseen", Unseen).lengths:

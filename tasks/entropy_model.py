@@ -1,28 +1,25 @@
 """Stage `entropy_model`: a GPT-2 trained on unsegmented text, whose entropy says where words end (section 3.2 of the
 entropy paper), and its loss curve.
 
-A sentence that equals one of a test or validation part of the corpora in `held_out` is never trained on; the validation
-parts measure the loss. A training that was killed goes on from its checkpoint in `.work`, which is of the same
-parameters, text, code and versions, and is removed when the outputs are written.
+The sentences of one corpus (which may be several joined) are learned, but none that equals one of a test or validation
+part of `held_out`, the corpus that the model is to segment; the validation part measures the loss. A training that was
+killed goes on from its checkpoint (`tasks.work`).
 """
 
-import hashlib
-import json
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
-import torch
-import transformers
 from matplotlib.figure import Figure
 from pydantic import Field
 
 from tasks.figures import ACCENT, INK, save
+from tasks.model_facts import ModelFacts, write_facts
 from tasks.parts import parts
 from tasks.stage import Parameters, Stage, run, write_json
+from tasks.work import work_folder
 from tokenlab.files import atomic_file, atomic_folder
 from tokenlab.models import (
     Alphabet,
@@ -84,11 +81,11 @@ class OptimizerParameters(Parameters):
 
 
 class EntropyModel(Parameters):
-    """One model: the prepared corpora that it learns, and the corpora whose test and validation sentences it must not
-    see."""
+    """One model: the corpus, prepared or joined, that it learns, and the corpus whose test and validation sentences it
+    must not see; the two may be the same."""
 
-    corpora: list[str] = Field(min_length=1)
-    held_out: list[str] = Field(min_length=1)
+    text: str
+    held_out: str
     alphabet: AlphabetParameters
     shape: ShapeParameters
     training: OptimizerParameters
@@ -102,16 +99,15 @@ class _HeldOut(NamedTuple):
 
 
 class _TrainingTexts:
-    """The sentences of the training corpora but those that are held out; every iteration reads them from disk."""
+    """The sentences of a corpus but those that are held out; every iteration reads them from disk."""
 
-    def __init__(self, folders: list[Path], unseen: set[str]) -> None:
-        self._folders, self._unseen = folders, unseen
+    def __init__(self, folder: Path, unseen: set[str]) -> None:
+        self._folder, self._unseen = folder, unseen
 
     def __iter__(self) -> Iterator[str]:
-        for folder in self._folders:
-            for document in read_corpus(folder):
-                if document.text not in self._unseen:
-                    yield document.text
+        for document in read_corpus(self._folder):
+            if document.text not in self._unseen:
+                yield document.text
 
 
 def train_model(stage: Stage) -> None:
@@ -119,17 +115,21 @@ def train_model(stage: Stage) -> None:
     parameters = stage.parameters(f"entropy.models.{stage.variant}", EntropyModel)
     shape, options = parameters.shape.shape(), parameters.training.options()
     held_out = _held_out(stage, parameters.held_out)
-    texts = _TrainingTexts([stage.data("corpora", name) for name in parameters.corpora], held_out.unseen)
+    texts = _TrainingTexts(stage.data("corpora", parameters.text), held_out.unseen)
     alphabet = learn_alphabet(texts, parameters.alphabet.level, parameters.alphabet.min_count)
     training = encode(alphabet, texts, shape.context)
     validation = encode(alphabet, held_out.validation, shape.context)
     model = build_gpt(shape, alphabet, options.seed)
 
-    work = Path(".work", f"entropy_model.{stage.variant}", _digest(stage, parameters))
+    used = {"model": parameters.model_dump()}
+    used |= {name: stage.sections["segmentation"][name] for name in ("seeds", "draw")}
+    corpora = {stage.data("corpora", name) for name in (parameters.text, parameters.held_out)}
+    work = work_folder(stage, "entropy_model", used, corpora)
     curve = train(model, alphabet, training, validation, options, work / "checkpoint.safetensors")
 
     with atomic_folder(stage.models("entropy_models", stage.variant)) as folder:
         save_model(model, alphabet, folder)
+        write_facts(folder, ModelFacts(text=parameters.text, held_out=parameters.held_out))
     reports = stage.reports("entropy_models", stage.variant)
     _write_curve(curve, reports)
     facts = {
@@ -145,39 +145,17 @@ def train_model(stage: Stage) -> None:
     shutil.rmtree(work)
 
 
-def _held_out(stage: Stage, corpora: list[str]) -> _HeldOut:
-    validation: list[str] = []
-    unseen: set[str] = set()
-    for name in corpora:
-        corpus = parts(stage._replace(variant=name))
-        chosen = [document.text for document in corpus.select(corpus.validation)]
-        validation += chosen
-        unseen.update(chosen)
-        for split in corpus.splits.values():
-            unseen.update(document.text for document in corpus.select(split.test))
-    return _HeldOut(validation, unseen)
+def _held_out(stage: Stage, name: str) -> _HeldOut:
+    corpus = parts(stage._replace(variant=name))
+    validation = [document.text for document in corpus.select(corpus.validation)]
+    tested = {document.text for split in corpus.splits.values() for document in corpus.select(split.test)}
+    return _HeldOut(validation, tested.union(validation))
 
 
 def _unknown_share(alphabet: Alphabet, texts: list[str]) -> float:
     """The share of the characters that the alphabet does not have."""
     tokens = [token for text in texts for token in alphabet.tokenizer.encode(text, add_special_tokens=False).tokens]
     return tokens.count(UNKNOWN) / max(1, len(tokens))
-
-
-def _digest(stage: Stage, parameters: EntropyModel) -> str:
-    """A hash of all that the result depends on: parameters, corpora, the code of this process, versions."""
-    used: dict[str, Any] = {
-        "model": parameters.model_dump(),
-        "segmentation": {name: stage.sections["segmentation"][name] for name in ("seeds", "draw")},
-        "versions": [torch.__version__, transformers.__version__],
-    }
-    folders = [stage.data("corpora", name) for name in {*parameters.corpora, *parameters.held_out}]
-    modules = [module for name, module in sys.modules.items() if name.split(".")[0] in ("tasks", "tokenlab")]
-    code = [Path(module.__file__) for module in modules if module.__file__]
-    for path in sorted({Path(__file__), *code, *(path for folder in folders for path in folder.iterdir())}):
-        with path.open("rb") as file:
-            used[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
-    return hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _write_curve(curve: list[Evaluation], folder: Path) -> None:

@@ -58,7 +58,8 @@ def _draw(
 ) -> None:
     """The pictures that not every corpus has."""
     if codes.unigram:
-        draw_lengths(curves, "unigram", smallest, characters, folder / "unigram")
+        of_lengths = {N: smallest[N] for N in codes.unigram}
+        draw_lengths(curves, "unigram", of_lengths, characters, folder / "unigram")
     if codes.fixed:
         draw_fixed(curves, codes.fixed, smallest[2], characters, folder / "fixed")
     if codes.larger_K:

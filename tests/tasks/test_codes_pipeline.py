@@ -21,7 +21,7 @@ CODES = SMALL_CODES | {
             "restarts": 2,
             "fixed": ["radical", "myte"],
             "tables": "tables",
-            "unigram": True,
+            "unigram": [2, 3],
             "unseen": True,
         },
         "en-zh": {"lengths": {2: 1}, "tables": "data/raw/no-tables"},
