@@ -42,8 +42,8 @@ def averaged(rows: pl.DataFrame) -> pl.DataFrame:
 def read_curves(path: Path) -> pl.DataFrame:
     """What `averaged` gave, read back from CSV, where columns may be empty."""
     numbers = [*_AVERAGED, *(f"{value}_sd" for value in _AVERAGED)]
-    schema: dict[str, type[pl.DataType]] = {name: pl.Float64 for name in numbers}
-    schema |= {name: pl.Int64 for name in ("N", "K", "vocabulary", "seeds")}
+    schema: dict[str, type[pl.DataType]] = dict.fromkeys(numbers, pl.Float64)
+    schema |= dict.fromkeys(("N", "K", "vocabulary", "seeds"), pl.Int64)
     return pl.read_csv(path, schema_overrides=schema)
 
 

@@ -48,7 +48,7 @@ class Plan(NamedTuple):
         """Whether a unigram tokenizer is trained too: it takes half a minute where BPE takes a second."""
         if variant.N is None:
             return bool(self.unigram)
-        needed = variant.K == smallest_K(self.characters, variant.N)
+        needed = smallest_K(self.characters, variant.N) == variant.K
         return variant.N in self.unigram and variant.seed == 0 and needed
 
 
