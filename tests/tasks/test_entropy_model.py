@@ -24,8 +24,8 @@ from tokenlab.text.splits import draw_splits
 from tokenlab.text.store import read_corpus, write_corpus
 
 MODEL = {
-    "corpora": ["zh", "ja"],
-    "held_out": ["zh"],
+    "text": "zh-ja",
+    "held_out": "zh",
     "alphabet": {"level": "character", "min_count": 2},
     "shape": {"layers": 1, "width": 32, "heads": 2, "context": 48, "dropout": 0.1},
     "training": {
@@ -44,12 +44,13 @@ MODEL = {
     },
 }
 LONG = MODEL | {"training": MODEL["training"] | {"steps": 600, "evaluate_every": 50}}
-BYTES = MODEL | {"alphabet": {"level": "byte", "min_count": 1}, "corpora": ["zh"]}
+BYTES = MODEL | {"alphabet": {"level": "byte", "min_count": 1}, "text": "zh"}
 OUTPUTS = [
     "models/sample/entropy_models/{}/model.safetensors",
     "models/sample/entropy_models/{}/config.json",
     "models/sample/entropy_models/{}/tokenizer.json",
     "models/sample/entropy_models/{}/tokenizer_config.json",
+    "models/sample/entropy_models/{}/training.json",
     "reports/sample/entropy_models/{}/loss.csv",
     "reports/sample/entropy_models/{}/loss.png",
     "reports/sample/entropy_models/{}/loss.svg",
@@ -70,8 +71,9 @@ def folder(tmp_path_factory):
     """A workspace with two corpora and two trained models."""
     folder = make_workspace(tmp_path_factory.mktemp("models") / "project", segmentation=SMALL)
     set_parameters(folder, "params.yaml", {"entropy": {"models": {"tiny": MODEL, "long": LONG}}})
-    for language in ("zh", "ja"):
-        write_corpus(generate(language, sentences=400, seed=0), folder / "data/sample/corpora" / language)
+    zh, ja = (list(generate(language, sentences=400, seed=0)) for language in ("zh", "ja"))
+    for name, documents in (("zh", zh), ("ja", ja), ("zh-ja", zh + ja)):
+        write_corpus(documents, folder / "data/sample/corpora" / name)
     done = run(folder, "-m", "tasks.entropy_model", "params.yaml", "tiny")
     assert done.returncode == 0 and not done.stderr, done.stderr
     train_here(folder, "bytes", BYTES)
@@ -164,9 +166,9 @@ def changed(section, **values):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (MODEL | {"corpora": ["nowhere"]}, "data/sample/corpora/nowhere: no corpus"),
-        (MODEL | {"held_out": ["nowhere"]}, "data/sample/corpora/nowhere: no corpus"),
-        (MODEL | {"corpora": []}, "entropy.models.bad.corpora"),
+        (MODEL | {"text": "nowhere"}, "data/sample/corpora/nowhere: no corpus"),
+        (MODEL | {"held_out": "nowhere"}, "data/sample/corpora/nowhere: no corpus"),
+        (MODEL | {"text": ["zh"]}, "entropy.models.bad.text"),
         (MODEL | {"corpus": "zh"}, "entropy.models.bad.corpus"),
         (changed("alphabet", level="word"), "entropy.models.bad.alphabet.level"),
         (changed("alphabet", min_count=10**9), "lower min_count"),
