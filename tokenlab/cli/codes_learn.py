@@ -24,7 +24,9 @@ lines printed of latom, numbers in full precision:
   gap X                           the difference
   restart I tokens X              with --restarts: of the corpus, cut by BPE
   chosen restart I                the one with the fewest; the lines above and below are of it
-  mutual information before X     with --refine: what an atom says about the next, in bits
+  tokens before refinement X      with --refine: of the corpus, cut by BPE
+  tokens after refinement X
+  mutual information before X     what an atom says about the next, in bits
   mutual information X
 Nothing is printed of the other codes."""
 
@@ -132,5 +134,7 @@ def _figures(facts: dict[str, Any]) -> Iterator[str]:
             yield f"restart {restart} tokens {tokens}"
         yield f"chosen restart {facts['restart']}"
     if facts["refine"] is not None:
+        yield f"tokens before refinement {facts['refined_tokens'][0]}"
+        yield f"tokens after refinement {min(facts['refined_tokens'])}"
         yield f"mutual information before {facts['mutual_information_before']!r}"
         yield f"mutual information {facts['mutual_information']!r}"
