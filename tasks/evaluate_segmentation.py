@@ -8,16 +8,19 @@ import polars as pl
 from tokenizers import Tokenizer
 
 from tasks.bpe import BASELINES, Bpe
-from tasks.figures import draw_boundaries
+from tasks.cutting import Entropies, read_entropies_of
+from tasks.figures import ScoredSentence, draw_boundaries, draw_entropies
 from tasks.parts import parts
-from tasks.readings import Method, methods, scopes
+from tasks.readings import FACTS, Method, methods, scopes
 from tasks.stage import Stage, read_json, run, write_json
+from tokenlab.entropy import BoundaryOptions, entropy_boundaries
 from tokenlab.files import atomic_file
 from tokenlab.metrics import SegmentationScore, score_segmentation
 from tokenlab.text.documents import Document, words
 from tokenlab.tokenizers import token_spans
 
 _SHOWN_LENGTH = range(20, 36)
+_SHOWN_SENTENCES = 3
 
 
 class Prediction(NamedTuple):
@@ -31,7 +34,7 @@ class Prediction(NamedTuple):
 
 
 def evaluate(stage: Stage) -> None:
-    """Write the scores (one row: scope x seed x method x use of BPE), their means, and figure 4."""
+    """Write the scores (one row: scope x seed x method x use of BPE), their means, and figures 3 to 5."""
     chosen = read_json(stage.reports("lambda", stage.variant, "chosen.json"))
     corpus = parts(stage)
     scores: list[dict[str, Any]] = []
@@ -48,8 +51,11 @@ def evaluate(stage: Stage) -> None:
                 scores.append(key | _facts(prediction) | _figures(test, prediction.words, known))
             if scope == "draw" and seed == next(iter(corpus.splits)):
                 _write_example(test, predictions, folder)
+    first = next(iter(corpus.splits.values())).test.tolist()
+    _write_entropies(corpus.select(first), first, read_entropies_of(stage, corpus), folder)
     counts = ("sentences", "gold_words", "predicted_words")  # the other figures are shares
     types = {name: pl.Int64 if name in counts else pl.Float64 for name in SegmentationScore.FIGURES}
+    types |= dict.fromkeys(("lambda", "threshold", "nu"), pl.Float64)
     table = pl.DataFrame(scores, infer_schema_length=None, schema_overrides=types)
     with atomic_file(folder / "scores.parquet") as path:
         table.write_parquet(path)
@@ -104,14 +110,8 @@ def _size_of(training: Sequence[Document]) -> dict[str, int]:
 
 
 def _facts(prediction: Prediction) -> dict[str, Any]:
-    row = prediction.row
-    return {
-        "method": prediction.method,
-        "reading": row.reading if row else None,
-        "lambda": None if row is None or row.options.entropy_only else row.options.weight,
-        "bpe": prediction.bpe,
-        "vocabulary": prediction.vocabulary,
-    }
+    of_row = dict.fromkeys(FACTS) if prediction.row is None else prediction.row.facts
+    return {"method": prediction.method, **of_row, "bpe": prediction.bpe, "vocabulary": prediction.vocabulary}
 
 
 def _figures(test: Sequence[Document], predicted: list[list[str]], known: set[str]) -> dict[str, Any]:
@@ -144,6 +144,30 @@ def _write_example(test: Sequence[Document], predictions: list[Prediction], fold
         rows = {"gold": words(sentence.text, sentence.boundaries)} | rows
     write_json(folder / "sentence.json", rows)
     draw_boundaries(rows, folder / "sentence")
+
+
+def _write_entropies(
+    test: Sequence[Document], numbers: Sequence[int], entropies: Entropies | None, folder: Path
+) -> None:
+    """Figures 3 and 5: predictive entropy along a few sentences, and the boundaries at its strict local maxima."""
+    shown = [i for i, document in enumerate(test) if len(document.text) in _SHOWN_LENGTH][:_SHOWN_SENTENCES]
+    sentences = []
+    for i in shown:
+        if entropies is None:
+            break
+        text, boundaries = test[i].text, test[i].boundaries
+        values = entropies[numbers[i]]
+        peaks = entropy_boundaries(values, BoundaryOptions("maxima")).tolist()
+        sentences.append(ScoredSentence(text, values, peaks, None if boundaries is None else words(text, boundaries)))
+    draw_entropies(sentences, folder / "entropy")
+    rows = [
+        {"sentence": number, "position": position, "character": character, "entropy": float(value)}
+        for number, sentence in enumerate(sentences)
+        for position, (character, value) in enumerate(zip(sentence.text, sentence.entropy, strict=True))
+    ]
+    schema = {"sentence": pl.Int64, "position": pl.Int64, "character": pl.String, "entropy": pl.Float64}
+    with atomic_file(folder / "entropy.csv") as path:
+        pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None).write_csv(path)
 
 
 if __name__ == "__main__":

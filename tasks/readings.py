@@ -1,44 +1,135 @@
-"""Readings of the statistical method: parameters, and the rows of the tables that they stand for."""
+"""Readings of the methods: parameters, and the rows of the tables that they stand for."""
 
+from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
 from tasks.bpe import Rest
 from tasks.stage import Parameters, Stage
+from tokenlab.entropy import BoundaryOptions
+from tokenlab.entropy.boundaries import Rule
 from tokenlab.errors import ParameterError
 from tokenlab.segment import SegmentOptions
+from tokenlab.segment.utility import Isolate
+
+Signal = Literal["statistics", "entropy", "both"]
+
+FACTS = ("reading", "signal", "lambda", "threshold", "nu")
+"""What tells the rows of the tables from each other; a baseline has none of it."""
 
 
-class Reading(Parameters):
-    """One reading of the method. Each of `weights` (lambda) is a row; with `candidates` there is one row, whose lambda
-    is the candidate with the best word F1 on validation sentences, or `weights[0]` where no gold is known."""
+class StatisticalReading(Parameters):
+    """One reading of the statistical method. Each of `weights` (lambda) is a row; with `candidates` there is one row,
+    whose lambda is the candidate with the best word F1 on validation sentences, or `weights[0]` where no gold is known.
+
+    With `evidence` predictive entropy counts, too (`tokenlab.entropy.boundary_evidence`). It gives the candidates for
+    nu; the first of them is taken where no gold is known. theta is the mean entropy of the training part.
+    """
 
     decoder: Literal["viterbi", "greedy"]
-    isolate: Literal["script", "punctuation", "none"]
+    isolate: Isolate
     single_character: Literal["literal", "self", "fallback"] | float
     tie: Literal["short", "long"] = "short"
     variation: float = 0.0
     weights: list[float] = Field(min_length=1)
     entropy_only: bool = False
     candidates: tuple[float, ...] = ()
+    evidence: tuple[float, ...] = ()
 
     @model_validator(mode="after")
     def _one_row_or_many(self) -> Self:
         if self.candidates and (self.entropy_only or len(self.weights) > 1):
             raise ValueError("candidates give one row: leave entropy_only out, and one weight for text without gold")
+        if self.evidence and (self.entropy_only or len(self.weights) > 1 or self.candidates):
+            raise ValueError("evidence gives one row: leave entropy_only and candidates out, and give one weight")
+        if self.evidence and self.decoder != "viterbi":
+            raise ValueError("evidence needs decoder viterbi")
         return self
 
 
+class EntropyReading(Parameters):
+    """One way of cutting where a language model's prediction is unsure: one row. With `candidates` the threshold is the
+    one with the best word F1 on validation sentences, or `threshold` where no gold is known."""
+
+    boundaries: Rule
+    isolate: Isolate
+    threshold: float | None = None
+    candidates: tuple[float, ...] = ()
+
+    @model_validator(mode="after")
+    def _threshold_where_it_has_meaning(self) -> Self:
+        if self.boundaries == "maxima" and (self.threshold is not None or self.candidates):
+            raise ValueError("maxima have no threshold: leave it and candidates out")
+        if self.boundaries != "maxima" and self.threshold is None:
+            raise ValueError(f"{self.boundaries} needs a threshold, in nats, also for text without gold")
+        return self
+
+
+Reading = StatisticalReading | EntropyReading
+
+
+class SegmentedCorpus(Parameters):
+    """A corpus to segment. `entropy`: the folder of its entropies, which the stage `entropy` writes, or a file where
+    there are none; then the readings that need them have no rows."""
+
+    entropy: str
+
+
+class EntropyOptions(NamedTuple):
+    """Boundaries by predictive entropy alone."""
+
+    boundaries: BoundaryOptions
+    isolate: Isolate
+
+
 class Method(NamedTuple):
-    """One row of the tables before BPE; the name is that of files too."""
+    """One row of the tables before BPE; the name is that of files too. `nu`: the weight of the evidence, if any."""
 
     name: str
     reading: str
-    options: SegmentOptions
+    options: SegmentOptions | EntropyOptions
+    nu: float | None = None
+
+    @property
+    def facts(self) -> dict[str, str | float | None]:
+        """The reading, the signals and the numbers that tell the row from others."""
+        signal: Signal = "statistics" if self.nu is None else "both"
+        weight = threshold = None
+        if isinstance(self.options, EntropyOptions):
+            signal, threshold = "entropy", self.options.boundaries.threshold
+        elif not self.options.entropy_only:
+            weight = self.options.weight
+        return dict(zip(FACTS, (self.reading, signal, weight, threshold, self.nu), strict=True))
 
 
-def options_of(reading: Reading, weight: float, *, entropy_only: bool = False) -> SegmentOptions:
+class Choice(NamedTuple):
+    """What a reading chooses on validation sentences: a parameter, from these values, or else the last."""
+
+    parameter: Literal["lambda", "threshold", "nu"]
+    values: tuple[float, ...]
+    otherwise: float | None
+
+
+def choice(reading: Reading) -> Choice | None:
+    """The choice of a reading that makes one."""
+    if isinstance(reading, EntropyReading):
+        return Choice("threshold", reading.candidates, reading.threshold) if reading.candidates else None
+    if reading.evidence:
+        return Choice("nu", reading.evidence, reading.evidence[0])
+    return Choice("lambda", reading.candidates, reading.weights[0]) if reading.candidates else None
+
+
+def chosen_method(name: str, reading: Reading, value: float | None) -> Method:
+    """The row of a reading that chooses, with the value that it has chosen."""
+    if isinstance(reading, EntropyReading):
+        return Method(name, name, EntropyOptions(BoundaryOptions(reading.boundaries, value), reading.isolate))
+    if reading.evidence:
+        return Method(name, name, options_of(reading, reading.weights[0]), value)
+    return Method(name, name, options_of(reading, reading.weights[0] if value is None else value))
+
+
+def options_of(reading: StatisticalReading, weight: float, *, entropy_only: bool = False) -> SegmentOptions:
     """The options of a row, checked."""
     return SegmentOptions(
         weight=weight,
@@ -51,12 +142,15 @@ def options_of(reading: Reading, weight: float, *, entropy_only: bool = False) -
     )
 
 
-def methods(readings: dict[str, Reading], chosen: dict[str, float]) -> list[Method]:
-    """All rows of the readings; `chosen` gives the lambda of those that choose it."""
+def methods(readings: dict[str, Reading], chosen: dict[str, float | None]) -> list[Method]:
+    """All rows of the readings; `chosen` gives the value of those that choose one."""
     rows = []
     for name, reading in readings.items():
-        if reading.candidates:
-            rows.append(Method(name, name, options_of(reading, chosen[name])))
+        if isinstance(reading, EntropyReading):
+            rows.append(chosen_method(name, reading, chosen.get(name, reading.threshold)))
+            continue
+        if choice(reading):
+            rows.append(chosen_method(name, reading, chosen[name]))
             continue
         rows += [Method(f"{name}-{weight:.12g}", name, options_of(reading, weight)) for weight in reading.weights]
         if reading.entropy_only:
@@ -64,14 +158,34 @@ def methods(readings: dict[str, Reading], chosen: dict[str, float]) -> list[Meth
     return rows
 
 
+def entropy_folder(stage: Stage) -> Path | None:
+    """The entropies of the stage's corpus, if it has any."""
+    path = Path(stage.parameters(f"segmentation.corpora.{stage.variant}", SegmentedCorpus).entropy)
+    return None if path.is_file() else path
+
+
 def scopes(stage: Stage) -> dict[str, dict[str, Reading]]:
-    """The readings of each scope: all of them for `draw`, those that `segmentation.rest` names for `rest`."""
-    names = stage.sections.get("segmentation", {}).get("readings") or {}
-    readings = {name: stage.parameters(f"segmentation.readings.{name}", Reading) for name in names}
+    """The readings of each scope: all of them for `draw`, those that `segmentation.rest` names for `rest`; without
+    those of predictive entropy where the stage's corpus has none."""
+    sections = stage.sections.get("segmentation", {}).get("readings") or {}
+    readings = {name: _reading(stage, name) for name in sections}
     of_rest = stage.parameters("segmentation.rest", Rest).readings
     if unknown := set(of_rest) - set(readings):
         raise ParameterError(
             f"{stage.params_file}: segmentation.rest.readings: {', '.join(sorted(unknown))} is none of the readings "
             f"{', '.join(readings)}"
         )
-    return {"draw": readings, "rest": {name: readings[name] for name in of_rest}}
+    if entropy_folder(stage) is None:
+        readings = {name: reading for name, reading in readings.items() if not _needs_entropies(reading)}
+    return {"draw": readings, "rest": {name: readings[name] for name in of_rest if name in readings}}
+
+
+def _reading(stage: Stage, name: str) -> Reading:
+    section = stage.sections["segmentation"]["readings"][name]
+    is_entropy = isinstance(section, dict) and "boundaries" in section
+    where = f"segmentation.readings.{name}"
+    return stage.parameters(where, EntropyReading) if is_entropy else stage.parameters(where, StatisticalReading)
+
+
+def _needs_entropies(reading: Reading) -> bool:
+    return isinstance(reading, EntropyReading) or bool(reading.evidence)

@@ -22,6 +22,7 @@ _OVERVIEWS = {"tokens": TOKENS, "perplexity": PERPLEXITY, "bits": BITS}
 def report(stage: Stage) -> None:
     """Write the tables of every corpus as text, Markdown and CSV, and the page that shows them."""
     segmented = [_segmented(stage, name) for name in stage.sections["segmentation"]["corpora"]]
+    models = [_model(stage, name) for name in stage.sections["entropy"]["models"]]
     encoded = [_encoded(stage, name) for name in stage.sections["codes"]["corpora"]]
     summaries = _summaries(stage, encoded)
     with atomic_folder(stage.reports("overview")) as folder:
@@ -40,6 +41,7 @@ def report(stage: Stage) -> None:
         codes_part=_CODES_PART,
         preset=stage.preset,
         segmented=segmented,
+        models=models,
         readings=stage.sections["segmentation"]["readings"],
         encoded=encoded,
         summaries=summaries,
@@ -55,6 +57,7 @@ def _segmented(stage: Stage, name: str) -> dict[str, Any]:
     shares = {"lambda": pl.Float64, "f1": pl.Float64}  # or a table without rows would have columns of text
     curves = pl.read_csv(stage.reports("lambda", name, "curves.csv"), schema_overrides=shares)
     means = curves.group_by("scope", "reading", "lambda", maintain_order=True).agg(pl.col("f1").mean())
+    choices = pl.read_csv(stage.reports("lambda", name, "choices.csv"), schema_overrides={"value": pl.Float64})
     return {
         "facts": facts,
         "tables": segmentation_tables(scores, facts),
@@ -63,6 +66,24 @@ def _segmented(stage: Stage, name: str) -> dict[str, Any]:
         "curves_drawn": _drawing(stage.reports("lambda", name, "curves.svg")),
         "distributions": _drawing(stage.reports("statistics", name, "distributions.svg")),
         "sentence": _drawing(stage.reports("segmentation", name, "sentence.svg")),
+        # Without predictive entropy there is nothing to see.
+        "choices_drawn": _drawing(stage.reports("lambda", name, "choices.svg")) if len(choices) else None,
+        "entropies": _drawing(stage.reports("segmentation", name, "entropy.svg")) if _has_entropies(scores) else None,
+    }
+
+
+def _has_entropies(scores: pl.DataFrame) -> bool:
+    return bool(scores["signal"].is_in(["entropy", "both"]).any())
+
+
+def _model(stage: Stage, name: str) -> dict[str, Any]:
+    """What the page says of a language model that was trained here."""
+    folder = stage.reports("entropy_models", name)
+    return {
+        "name": name,
+        "parameters": stage.sections["entropy"]["models"][name],
+        "metrics": read_json(folder / "metrics.json"),
+        "loss": _drawing(folder / "loss.svg"),
     }
 
 

@@ -1,26 +1,25 @@
-"""Stage `segment`: every training and test part cut by every method; lambda chosen on validation sentences."""
+"""Stage `segment`: every training and test part cut by every method; lambda, thresholds and the weight of the evidence
+chosen on validation sentences."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.figures import draw_curves
+from tasks.cutting import Entropies, Signals, cut, mean_entropy, read_entropies_of
+from tasks.figures import draw_choices, draw_curves
 from tasks.parts import Parts, parts
-from tasks.readings import Method, Reading, methods, options_of, scopes
+from tasks.readings import EntropyReading, Method, Reading, choice, chosen_method, methods, scopes
 from tasks.stage import Stage, run, write_json
 from tokenlab.files import atomic_file, atomic_folder
 from tokenlab.metrics import score_segmentation
-from tokenlab.ngrams import NgramStatistics, read_statistics
-from tokenlab.segment import Segmenter
-from tokenlab.text.documents import Document, words
+from tokenlab.ngrams import read_statistics
+from tokenlab.text.documents import words
 
-_Point = tuple[str, str, float, int, float]
-"""Scope, reading, lambda, seed, word F1."""
-_CURVES = {"scope": pl.String, "reading": pl.String, "lambda": pl.Float64, "seed": pl.Int64, "f1": pl.Float64}
 _SCHEMA = pa.schema(
     [
         pa.field("seed", pa.int32()),  # null: the text that all seeds share
@@ -32,81 +31,124 @@ _SCHEMA = pa.schema(
 )
 
 
+class _Point(NamedTuple):
+    """Word F1 on the validation sentences with one value that may be chosen."""
+
+    scope: str
+    reading: str
+    parameter: str
+    value: float
+    seed: int
+    f1: float
+
+
+class _Work(NamedTuple):
+    """A corpus, its entropies (None without a language model), and the signals of each training part."""
+
+    corpus: Parts
+    entropies: Entropies | None
+    of_seed: dict[int, Signals]
+    of_rest: Signals
+
+    def cut(self, numbers: Iterable[int], method: Method, signals: Signals) -> Iterator[list[int]]:
+        """The boundaries of a method in these sentences."""
+        return cut(self.corpus, numbers, method, signals, self.entropies)
+
+    def signals(self, scope: str, seed: int) -> Signals:
+        """Those that the test part of a seed is cut with."""
+        return self.of_seed[seed] if scope == "draw" else self.of_rest
+
+
 def segment(stage: Stage) -> None:
-    """Write the segments of both scopes, the curves over lambda and the choices made from them."""
+    """Write the segments of both scopes, the curves over what may be chosen and the choices made from them."""
     readings = scopes(stage)
-    corpus = parts(stage)
-    tables = stage.data("statistics", stage.variant)
-    drawn = {seed: read_statistics(tables / f"draw-{seed}.parquet") for seed in corpus.splits}
-    shared = read_statistics(tables / "rest.parquet")
-    curves = [
-        *_curves("draw", readings["draw"], corpus, drawn),
-        *_curves("rest", readings["rest"], corpus, dict.fromkeys(corpus.splits, shared)),
-    ]
+    work = _read(stage)
+    curves = [point for scope, of_scope in readings.items() for point in _curves(scope, of_scope, work)]
     chosen = {scope: _best(scope, of_scope, curves) for scope, of_scope in readings.items()}
     with atomic_folder(stage.data("segments", stage.variant)) as folder:
-        _write(folder / "draw.parquet", _drawn(corpus, drawn, methods(readings["draw"], chosen["draw"])))
-        _write(folder / "rest.parquet", _rest(corpus, shared, methods(readings["rest"], chosen["rest"])))
-    table = pl.DataFrame(curves, schema=_CURVES, orient="row")
-    with atomic_file(stage.reports("lambda", stage.variant, "curves.csv")) as path:
-        table.write_csv(path)
-    draw_curves(table, stage.reports("lambda", stage.variant, "curves"))
+        for scope, of_scope in readings.items():
+            rows = methods(of_scope, chosen[scope])
+            _write(folder / f"{scope}.parquet", _drawn(work, rows) if scope == "draw" else _rest(work, rows))
+    _write_curves(stage, curves)
     write_json(stage.reports("lambda", stage.variant, "chosen.json"), chosen)
 
 
-def segments_of(segmenter: Segmenter, documents: Iterable[Document]) -> Iterator[list[int]]:
-    """The boundaries that a segmenter puts into each document: where segments begin, the first left out."""
-    for batch in segmenter.segment(document.text for document in documents):
-        for spans in batch.spans():
-            yield [start for start, _ in spans[1:]]
+def _read(stage: Stage) -> _Work:
+    corpus = parts(stage)
+    entropies = read_entropies_of(stage, corpus)
+    tables = stage.data("statistics", stage.variant)
+    of_seed = {
+        seed: Signals(read_statistics(tables / f"draw-{seed}.parquet"), mean_entropy(entropies, split.train.tolist()))
+        for seed, split in corpus.splits.items()
+    }
+    of_rest = Signals(read_statistics(tables / "rest.parquet"), mean_entropy(entropies, corpus.rest))
+    return _Work(corpus, entropies, of_seed, of_rest)
 
 
-def _curves(
-    scope: str, readings: dict[str, Reading], corpus: Parts, statistics: dict[int, NgramStatistics]
-) -> Iterator[_Point]:
-    """Word F1 on the validation sentences with the statistics of each seed, for every lambda that may be chosen."""
+def _curves(scope: str, readings: dict[str, Reading], work: _Work) -> Iterator[_Point]:
+    """Word F1 on the validation sentences with the signals of each seed, for every value that may be chosen."""
+    corpus = work.corpus
     validation = corpus.select(corpus.validation)
     if not validation or validation[0].boundaries is None:
         return
     gold = [words(document.text, document.boundaries or ()) for document in validation]
+    # Boundaries by entropy alone are the same with every seed.
+    first = next(iter(corpus.splits))
     for seed in corpus.splits:
         for name, reading in readings.items():
-            for weight in reading.candidates:
-                cut = segments_of(Segmenter(statistics[seed], options_of(reading, weight)), validation)
-                predicted = [words(d.text, boundaries) for d, boundaries in zip(validation, cut, strict=True)]
-                yield scope, name, weight, seed, score_segmentation(gold, predicted).words.f1 or 0.0
+            options = choice(reading)
+            if options is None or (isinstance(reading, EntropyReading) and seed != first):
+                continue
+            for value in options.values:
+                method = chosen_method(name, reading, value)
+                boundaries = work.cut(corpus.validation, method, work.signals(scope, seed))
+                predicted = [words(d.text, cuts) for d, cuts in zip(validation, boundaries, strict=True)]
+                f1 = score_segmentation(gold, predicted).words.f1 or 0.0
+                yield _Point(scope, name, options.parameter, value, seed, f1)
 
 
-def _best(scope: str, readings: dict[str, Reading], curves: list[_Point]) -> dict[str, float]:
-    """The lambda of each choosing reading with the best mean F1 (the smaller of equals), else its first weight."""
-    best = {}
+def _best(scope: str, readings: dict[str, Reading], curves: list[_Point]) -> dict[str, float | None]:
+    """The value of each choosing reading with the best mean F1 (the smaller of equals), or what it takes otherwise."""
+    best: dict[str, float | None] = {}
     for name, reading in readings.items():
-        means = {
-            weight: np.mean([f1 for s, r, w, _, f1 in curves if (s, r, w) == (scope, name, weight)] or [0.0])
-            for weight in reading.candidates
-        }
-        if means:
-            measured = max(means.values()) > 0
-            best[name] = max(means, key=lambda weight: (means[weight], -weight)) if measured else reading.weights[0]
+        options = choice(reading)
+        if options is None:
+            continue
+        points = [point for point in curves if (point.scope, point.reading) == (scope, name)]
+        means = {value: np.mean([p.f1 for p in points if p.value == value] or [0.0]) for value in options.values}
+        measured = max(means.values()) > 0
+        best[name] = max(means, key=lambda value: (means[value], -value)) if measured else options.otherwise
     return best
 
 
-def _drawn(corpus: Parts, statistics: dict[int, NgramStatistics], rows: list[Method]) -> Iterator[pa.RecordBatch]:
-    for seed, split in corpus.splits.items():
-        selected = {"train": (split.train, corpus.select(split.train)), "test": (split.test, corpus.select(split.test))}
+def _write_curves(stage: Stage, curves: list[_Point]) -> None:
+    """The curves over lambda, and those over what belongs to predictive entropy, as tables and pictures."""
+    texts = dict.fromkeys(("scope", "reading", "parameter"), pl.String)
+    table = pl.DataFrame(
+        curves, schema={**texts, "value": pl.Float64, "seed": pl.Int64, "f1": pl.Float64}, orient="row"
+    )
+    weights = table.filter(pl.col("parameter") == "lambda").drop("parameter").rename({"value": "lambda"})
+    others = table.filter(pl.col("parameter") != "lambda")
+    for name, part in (("curves", weights), ("choices", others)):
+        with atomic_file(stage.reports("lambda", stage.variant, f"{name}.csv")) as path:
+            part.write_csv(path)
+    draw_curves(weights, stage.reports("lambda", stage.variant, "curves"))
+    draw_choices(others, stage.reports("lambda", stage.variant, "choices"))
+
+
+def _drawn(work: _Work, rows: list[Method]) -> Iterator[pa.RecordBatch]:
+    for seed, split in work.corpus.splits.items():
         for method in rows:
-            segmenter = Segmenter(statistics[seed], method.options)
-            for part, (numbers, documents) in selected.items():
-                yield _batch(seed, part, method.name, numbers, segments_of(segmenter, documents))
+            for part, numbers in (("train", split.train), ("test", split.test)):
+                yield _batch(seed, part, method.name, numbers, work.cut(numbers, method, work.of_seed[seed]))
 
 
-def _rest(corpus: Parts, statistics: NgramStatistics, rows: list[Method]) -> Iterator[pa.RecordBatch]:
+def _rest(work: _Work, rows: list[Method]) -> Iterator[pa.RecordBatch]:
+    corpus = work.corpus
     for method in rows:
-        segmenter = Segmenter(statistics, method.options)
-        training = segments_of(segmenter, corpus.select(corpus.rest))
-        yield _batch(None, "train", method.name, corpus.rest, training)
+        yield _batch(None, "train", method.name, corpus.rest, work.cut(corpus.rest, method, work.of_rest))
         for seed, split in corpus.splits.items():
-            yield _batch(seed, "test", method.name, split.test, segments_of(segmenter, corpus.select(split.test)))
+            yield _batch(seed, "test", method.name, split.test, work.cut(split.test, method, work.of_rest))
 
 
 def _batch(

@@ -91,7 +91,7 @@ def _segmentation_table(
         weight = "" if first["lambda"] is None else f"{first['lambda']:g}"
         cells = {bpe: of_method.filter(pl.col("bpe") == bpe) for bpe in ("none", "raw", "pretokenized")}
         vocabulary = _mean(cells["raw"], "vocabulary", 0)
-        label = [_label(str(method), first["reading"]), weight]
+        label = [_label(str(method), first), weight]
         if gold:
             printed = paper.get(_paper_row(str(method), first["reading"]))
             beside = " / ".join(f"{printed[k]:.2f}" for k in ("precision", "recall", "f1")) if printed else ""
@@ -106,10 +106,14 @@ def _segmentation_table(
     return Table(name, title, [cell for cell in _HEADER if paper or cell != _PAPER], rows, notes)
 
 
-def _label(method: str, reading: str | None) -> str:
+def _label(method: str, row: dict[str, Any]) -> str:
+    reading = row["reading"]
     if reading is None:
         return "BPE alone" if method == "bpe" else "BPE, punctuation split off"
-    return f"{reading}, entropy only" if method.endswith("-entropy") else reading
+    if method == f"{reading}-entropy":
+        return f"{reading}, entropy only"
+    chosen = {"θ": row["threshold"], "ν": row["nu"]}
+    return ", ".join([reading, *(f"{name} = {value:g}" for name, value in chosen.items() if value is not None)])
 
 
 def _paper_row(method: str, reading: str | None) -> str:

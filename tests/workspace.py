@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 def make_workspace(folder: Path, **sections: Any) -> Path:
     """Copy the files of the project that git knows or does not ignore; `sections` replace those of params.yaml.
 
-    Without a section `codes` no codes are made.
+    Without a section `codes` no codes are made, without `entropy` no language models.
     """
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -35,7 +35,9 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
         shutil.copy2(compiled, target)
     for lock in ("dvc.lock", "data/raw/dvc.lock"):
         (folder / lock).unlink(missing_ok=True)
-    set_parameters(folder, "params.yaml", {"codes": SMALL_CODES | {"corpora": {}}, "joined": {}} | sections)
+    set_parameters(
+        folder, "params.yaml", {"codes": SMALL_CODES | {"corpora": {}}, "joined": {}, "entropy": NO_ENTROPY} | sections
+    )
     set_parameters(folder, "data/raw/params.yaml", {"builtin": {"sentences": 400, "seed": 0}})
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
@@ -57,7 +59,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 SMALL = {
-    "corpora": ["zh"],
+    "corpora": {"zh": {"entropy": "data/raw/no-entropy"}},
     "seeds": [0, 1],
     "draw": {"sentences": 150, "train": 0.7, "validation": 30},
     "statistics": {"n_max": 4, "count_tokens": "ngram", "edge": "skip", "min_frequency": 1, "log_base": "e"},
@@ -81,6 +83,9 @@ SMALL = {
     "rest": {"readings": ["default"], "vocabulary_size": 1000},
 }
 """A `segmentation` section whose stages take little more than their start."""
+
+NO_ENTROPY: dict[str, Any] = {"models": {}, "public": {}, "scored": {}}
+"""An `entropy` section without language models."""
 
 SMALL_CODES = {
     "corpora": {"en": {"lengths": {2: 2}, "tables": "data/raw/no-tables"}},

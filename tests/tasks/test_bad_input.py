@@ -5,6 +5,8 @@ from workspace import SMALL, make_workspace, run, set_parameters
 
 from tokenlab.text.builtin import generate
 
+OWN = SMALL | {"corpora": {"own": {"entropy": "data/raw/no-entropy"}}}
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -84,19 +86,40 @@ def test_unknown_variant_missing_file_and_broken_yaml(folder):
             {"default": SMALL["readings"]["default"] | {"entropy_only": True}},
             "candidates give one row",
         ),
+        (
+            "segment",
+            "readings",
+            {"both": SMALL["readings"]["default"] | {"evidence": [0.5]}},
+            "evidence gives one row",
+        ),
+        (
+            "segment",
+            "readings",
+            {"both": {**SMALL["readings"]["literal"], "weights": [1], "entropy_only": False, "evidence": [0.5]}},
+            "evidence needs decoder viterbi",
+        ),
+        ("segment", "readings", {"peaks": {"boundaries": "rise", "isolate": "none"}}, "rise needs a threshold"),
+        (
+            "segment",
+            "readings",
+            {"peaks": {"boundaries": "maxima", "isolate": "none", "threshold": 1.0}},
+            "maxima have no threshold",
+        ),
+        ("segment", "corpora", {"zh": {"entropy": "data/raw/no-entropy"}}, "segmentation.corpora.own is missing"),
+        ("segment", "corpora", {"own": {"entropy": "data/nowhere"}}, "data/nowhere: no entropies of a corpus"),
         ("tokenizer", "bpe", {"vocabulary_size": 10**12, "inference": ["raw"]}, "vocabulary_size"),
         ("tokenizer", "bpe", {"vocabulary_size": 5, "inference": ["raw"]}, "vocabulary_size"),
     ],
 )
 def test_bad_segmentation_parameters(prepared, stage, section, value, message):
-    set_parameters(prepared, "params.yaml", {"segmentation": SMALL | {section: value}})
+    set_parameters(prepared, "params.yaml", {"segmentation": OWN | {section: value}})
     assert message in refused(prepared, f"tasks.{stage}", "params.yaml", "own")
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
     """A workspace in which the stages up to `segment` have run."""
-    folder = make_workspace(tmp_path_factory.mktemp("prepared") / "project", segmentation=SMALL)
+    folder = make_workspace(tmp_path_factory.mktemp("prepared") / "project", segmentation=OWN)
     text = "\n".join(document.text for document in generate("zh", sentences=300, seed=9))
     (folder / "own.txt").write_text(text, encoding="utf-8")
     set_parameters(folder, "params.yaml", {"corpora": {"own": {"path": "own.txt", "format": "text", "gold": None}}})

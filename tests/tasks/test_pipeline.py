@@ -19,12 +19,12 @@ CORPORA = {
     "mine": {"path": "texts/mine.txt", "format": "text", "gold": None},
 }
 
+SEGMENTATION = SMALL | {"corpora": {name: {"entropy": "data/raw/no-entropy"} for name in CORPORA}}
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Path:
-    folder = make_workspace(
-        tmp_path_factory.mktemp("small") / "project", corpora=CORPORA, segmentation=SMALL | {"corpora": list(CORPORA)}
-    )
+    folder = make_workspace(tmp_path_factory.mktemp("small") / "project", corpora=CORPORA, segmentation=SEGMENTATION)
     (folder / "texts").mkdir()
     (folder / "texts" / "mine.txt").write_text(OWN, encoding="utf-8")
     done = run(folder, "-m", "flows.repro")
@@ -149,7 +149,7 @@ def test_second_run_does_nothing_and_imports_nothing_heavy(built):
 def test_changed_parameter_runs_only_what_uses_it(built):
     original = yaml.safe_load((built / "params.yaml").read_text(encoding="utf-8"))
     set_parameters(
-        built, "params.yaml", {"segmentation": SMALL | {"bpe": {"vocabulary_size": 800, "inference": ["raw"]}}}
+        built, "params.yaml", {"segmentation": SEGMENTATION | {"bpe": {"vocabulary_size": 800, "inference": ["raw"]}}}
     )
     try:
         done = run(built, "-m", "dvc", "status", "--json", "dvc.yaml")
@@ -160,7 +160,7 @@ def test_changed_parameter_runs_only_what_uses_it(built):
 
 @pytest.mark.slow
 def test_same_bytes_in_another_folder(built, tmp_path):
-    other = make_workspace(tmp_path / "other", corpora=CORPORA, segmentation=SMALL | {"corpora": list(CORPORA)})
+    other = make_workspace(tmp_path / "other", corpora=CORPORA, segmentation=SEGMENTATION)
     (other / "texts").mkdir()
     (other / "texts" / "mine.txt").write_text(OWN, encoding="utf-8")
     assert run(other, "-m", "flows.repro").returncode == 0
