@@ -9,7 +9,8 @@ from tokenizers import Tokenizer
 
 from tasks.bpe import BASELINES, Bpe
 from tasks.cutting import Entropies, read_entropies_of
-from tasks.figures import ScoredSentence, draw_boundaries, draw_entropies
+from tasks.entropy_figures import ScoredSentence, draw_entropies
+from tasks.figures import draw_boundaries
 from tasks.parts import parts
 from tasks.readings import FACTS, Method, methods, scopes
 from tasks.stage import Stage, read_json, run, write_json

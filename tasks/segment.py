@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.cutting import Entropies, Signals, cut, mean_entropy, read_entropies_of
-from tasks.figures import draw_choices, draw_curves
+from tasks.entropy_figures import draw_choices
+from tasks.figures import draw_curves
 from tasks.parts import Parts, parts
 from tasks.readings import EntropyReading, Method, Reading, choice, chosen_method, methods, scopes
 from tasks.stage import Stage, run, write_json
