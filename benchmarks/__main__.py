@@ -11,13 +11,13 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import entropy, hmm, reading, segmentation, statistics
+from benchmarks import atoms, entropy, hmm, reading, segmentation, statistics
 from benchmarks.measure import Bench
 from tokenlab.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 from tokenlab.files import write_text
 
 _BENCHMARKS = {
-    module.__name__.rpartition(".")[2]: module for module in (statistics, segmentation, reading, entropy, hmm)
+    module.__name__.rpartition(".")[2]: module for module in (statistics, segmentation, reading, entropy, hmm, atoms)
 }
 _PAGE = Path(__file__).resolve().parent.parent / "docs/benchmarks.md"
 _PACKAGES = ("numpy", "numba", "polars", "soynlp", "pyarrow", "regex")

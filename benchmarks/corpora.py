@@ -32,6 +32,7 @@ _REAL = (
     ("Japanese Bible", "bible/Japanese.xml.gz", "ces"),
     ("Japanese Bible, classical", "bible/Japanese-Bungo.xml.gz", "ces"),
 )
+_BIBLES = {"en": "English", "zh": "Chinese", "ja": "Japanese"}
 
 
 def _documents() -> Iterator[tuple[str, Document]]:
@@ -42,6 +43,24 @@ def _documents() -> Iterator[tuple[str, Document]]:
                 yield name, document
     for document in generate("zh", sentences=sys.maxsize, seed=1):
         yield "built-in sentences", document
+
+
+def verses(text: str, size: int) -> list[str]:
+    """The verses of the first `size` characters of a Bible (all for 0), whitespace collapsed.
+
+    text: "en", "zh" or "ja". Without the mirror the verses are built-in sentences.
+    """
+    if mirror := os.environ.get("TOKENLAB_MIRROR"):
+        documents = read_documents(Path(mirror) / f"bible/{_BIBLES[text]}.xml.gz", "ces")
+    else:
+        documents = generate(text, sentences=20_000, seed=1)
+    found, read = [], 0
+    for document in documents:
+        found.append(" ".join(document.text.split()))
+        read += len(found[-1])
+        if 0 < size <= read:
+            break
+    return found
 
 
 def write_texts(folder: Path, size: int, part: int) -> None:

@@ -7,21 +7,18 @@ import os
 from collections.abc import Callable
 from importlib.metadata import version
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Facts, Measurement, Task, agree
 from tokenlab.codes.hmm import Training, expected_counts, train
 from tokenlab.codes.hmm_model import PeriodicHmm, draw_hmm, maximise
 from tokenlab.codes.hmm_reference import masked_model, periodic_parameters, repeated
-from tokenlab.text.builtin import generate
-from tokenlab.text.readers import read_documents
 
 TITLE = "HMM of Latom"
 TEXTS = ()
-_BIBLES = {"en": "English", "zh": "Chinese", "ja": "Japanese"}
 _BESIDE_PEERS = (("en", 2, 8), ("en", 3, 4), ("en", 2, 32), ("zh", 3, 15))
 _TRAININGS = (("en", 2, 8), ("zh", 2, 56), ("zh", 3, 15), ("ja", 2, 44), ("ja", 3, 13))
 _ITERATIONS = 10
@@ -79,20 +76,11 @@ def _milliseconds(found: Measurement) -> str:
 
 
 def sequences(text: str, size: int) -> Sequences:
-    """The verses of the first `size` characters of a text (all for 0), whitespace collapsed."""
-    if mirror := os.environ.get("TOKENLAB_MIRROR"):
-        documents = read_documents(Path(mirror) / f"bible/{_BIBLES[text]}.xml.gz", "ces")
-    else:
-        documents = generate(text, sentences=20_000, seed=1)
-    verses, read = [], 0
-    for document in documents:
-        verses.append(" ".join(document.text.split()))
-        read += len(verses[-1])
-        if 0 < size <= read:
-            break
-    points = np.frombuffer("".join(verses).encode("utf-32-le"), np.uint32)
+    """The `verses` of a text as an HMM reads them."""
+    read = verses(text, size)
+    points = np.frombuffer("".join(read).encode("utf-32-le"), np.uint32)
     alphabet, codes = np.unique(points, return_inverse=True)
-    offsets = np.fromiter(accumulate(map(len, verses), initial=0), np.int64)
+    offsets = np.fromiter(accumulate(map(len, read), initial=0), np.int64)
     return Sequences(codes.astype(np.int32), offsets, alphabet.size)
 
 

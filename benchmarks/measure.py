@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 Facts = dict[str, Any]
 _PROJECT = Path(__file__).resolve().parent.parent
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
+_STATUS = Path("/proc/self/status")
 
 
 class Task(NamedTuple):
@@ -97,9 +98,10 @@ class Bench:
         return Measurement(seconds[1:], cpu_seconds[1:], seconds[0], peak, {})
 
     def _environment(self, threads: int) -> dict[str, str]:
-        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
+        libraries = ("OMP_NUM", "OPENBLAS_NUM", "NUMBA_NUM", "RAYON_NUM", "POLARS_MAX")
+        limits = {f"{library}_THREADS": str(threads) for library in libraries}
         cache = {"NUMBA_CACHE_DIR": str(self.numba_cache)} if self.numba_cache else {}
-        return {**os.environ, **dict.fromkeys(names, str(threads)), **cache}
+        return {**os.environ, **limits, "TOKENIZERS_PARALLELISM": str(threads > 1).lower(), **cache}
 
 
 def agree(*measurements: Measurement) -> None:
@@ -114,6 +116,9 @@ def agree(*measurements: Measurement) -> None:
 
 
 def _peak() -> int:
+    """Bytes. Where there is Linux's own figure it is better: `ru_maxrss` begins with the memory of the parent."""
+    if _STATUS.exists():
+        return next(int(line.split()[1]) for line in _STATUS.open(encoding="utf-8") if line[:6] == "VmHWM:") * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _MAXRSS_UNIT
 
 

@@ -1,0 +1,337 @@
+"""Tokenizers over atoms beside Hugging Face `tokenizers`, at one vocabulary size and at sixty; then swap refinement.
+
+The text is the English Bible (built-in sentences without the mirror) in a random code of N = 2 and the smallest K, a
+sequence a verse. To the peer an atom is a private-use character and a verse one word. A process reads the atoms from
+files that another has written, so what encoding takes is not hidden in its baseline of memory.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tokenizers import Tokenizer, models, trainers
+
+from benchmarks.corpora import verses
+from benchmarks.measure import Bench, Facts, Measurement, Task, agree
+from tokenlab.codes.code import atom_numbers, atoms
+from tokenlab.codes.codebook import Codebook
+from tokenlab.codes.corpus import CharacterCorpus, character_corpus
+from tokenlab.codes.learn import random_codebook, refine_codebook
+from tokenlab.codes.refine import refine_codes
+from tokenlab.tokenizers import BpeSweep, UnigramSweep, bpe_sweep, bpe_tokenizer, tokenize, unigram_sweep
+
+TITLE = "Tokenizers over atoms"
+TEXTS = ()
+_SIZES = 60
+_TOLERANCE = 0.05  # of the token counts of two unigram models
+_SAMPLE = 100  # verses
+
+
+class Atoms(NamedTuple):
+    """Sequences of atoms as `bpe_sweep` takes them."""
+
+    symbols: np.ndarray
+    offsets: np.ndarray
+    alphabet: int
+
+
+class Encoded(NamedTuple):
+    """A text whose atoms lie in files."""
+
+    path: str
+    """Without ending: `.npz` for tokenlab, `.txt` for the peer."""
+    vocabulary: str
+    """Entries of the tokenizers."""
+    written: Measurement
+    """Facts: `characters`, `atoms`, `alphabet`."""
+
+
+class Row(NamedTuple):
+    """A measurement under its name, with the one of ours that does the same."""
+
+    name: str
+    threads: int
+    found: Measurement
+    ours: Measurement | None = None
+
+
+def table(bench: Bench) -> list[str]:
+    """Compare with the peer, then measure; Markdown."""
+    quick = bench.numba_cache is None
+    size, part, vocabulary = (20_000, 20_000, 1_200) if quick else (0, 100_000, 3_000)  # characters; 0: all
+    whole, short = _encoded(bench, "whole", size, vocabulary), _encoded(bench, "short", part, vocabulary)
+    training, encoding, unigram = _training(bench, whole), _encoding(bench, whole), _unigram(bench, short)
+    annealing, refining = (bench.measure(f"atoms:{name}", str(size)) for name in ("annealing", "refining"))
+    compiling = (whole.written.warm_up, unigram[0].found.warm_up, annealing.warm_up)
+    ratios = " and ".join(f"{row.found.facts['tokens'] / row.ours.facts['tokens']:.3f}" for row in unigram if row.ours)
+    source = "Bible" if os.environ.get("TOKENLAB_MIRROR") else "built-in sentences"
+    facts = whole.written.facts
+    return [
+        f"English {source}, {facts['characters']:,} characters in a code of {facts['alphabet']} atoms; "
+        f"{vocabulary:,} entries; tokenizers {version('tokenizers')}:",
+        "",
+        "| | | threads | atoms | seconds | tokenlab is faster | peak bytes/atom |",
+        "| --- | --- | --: | --: | --: | --: | --: |",
+        *_rows("BPE", whole, training),
+        *_rows("encoding", whole, encoding),
+        *_rows("unigram", short, unigram),
+        "",
+        f"Merges and tokens of BPE are equal. By the peer's unigram models the text has {ratios} times as many tokens.",
+        "tokenlab compiles for {:.1f} s (BPE), {:.1f} s (unigram) and {:.1f} s (refinement) ".format(*compiling)
+        + "once after installing.",
+        "",
+        f"Swap refinement of the random codebook on all {facts['characters']:,} characters, one thread:",
+        "",
+        "| | seconds |",
+        "| --- | --: |",
+        f"| one annealing | {_seconds(annealing)} |",
+        f"| `refine_codebook` | {_seconds(refining)} |",
+    ]
+
+
+def _encoded(bench: Bench, name: str, characters: int, vocabulary: int) -> Encoded:
+    arguments = str(bench.folder / f"atoms-{name}"), str(vocabulary)
+    return Encoded(*arguments, bench.measure("atoms:write", *arguments, str(characters), runs=1))
+
+
+def _training(bench: Bench, text: Encoded) -> list[Row]:
+    ours, several = (bench.measure("atoms:bpe", text.path, text.vocabulary, str(sizes)) for sizes in (1, _SIZES))
+    alone, together = (
+        bench.measure("atoms:BpeTrainer", text.path, text.vocabulary, threads=threads) for threads in (1, _cores())
+    )
+    agree(ours, several, alone, together)
+    return [
+        Row("`bpe_sweep`, 1 size", 1, ours),
+        Row(f"`bpe_sweep`, {_SIZES} sizes", 1, several),
+        Row("`BpeTrainer`", 1, alone, ours),
+        Row("`BpeTrainer`", _cores(), together, ours),
+    ]
+
+
+def _encoding(bench: Bench, text: Encoded) -> list[Row]:
+    ours = bench.measure("atoms:tokenize", text.path)
+    peers = (("encode_batch", 1), ("encode_batch_fast", 1), ("encode_batch_fast", _cores()))
+    rows = [
+        Row(f"`{name}`", threads, bench.measure(f"atoms:{name}", text.path, threads=threads), ours)
+        for name, threads in peers
+    ]
+    agree(ours, *(row.found for row in rows))
+    return [Row("`tokenize`", 1, ours), *rows]
+
+
+def _unigram(bench: Bench, text: Encoded) -> list[Row]:
+    ours, several = (bench.measure("atoms:unigram", text.path, text.vocabulary, str(sizes)) for sizes in (1, _SIZES))
+    alone, together = (
+        bench.measure("atoms:UnigramTrainer", text.path, text.vocabulary, threads=threads) for threads in (1, _cores())
+    )
+    for peer in (alone, together):
+        _check_alike(ours, peer)
+    return [
+        Row("`unigram_sweep`, 1 size", 1, ours),
+        Row(f"`unigram_sweep`, {_SIZES} sizes", 1, several),
+        Row("`UnigramTrainer`", 1, alone, ours),
+        Row("`UnigramTrainer`", _cores(), together, ours),
+    ]
+
+
+def _check_alike(ours: Measurement, theirs: Measurement) -> None:
+    """Stop the benchmark where two unigram models have not the same size, or one cuts the text much finer."""
+    (pieces, tokens), (their_pieces, their_tokens) = ((m.facts["pieces"], m.facts["tokens"]) for m in (ours, theirs))
+    if pieces != their_pieces or abs(their_tokens / tokens - 1) > _TOLERANCE:
+        raise RuntimeError(
+            f"the unigram models differ, so no time is printed: {pieces} and {their_pieces} pieces, "
+            f"{tokens} and {their_tokens} tokens"
+        )
+
+
+def _rows(task: str, text: Encoded, rows: list[Row]) -> list[str]:
+    size = text.written.facts["atoms"]
+    return [
+        f"| {task} | {row.name} | {row.threads} | {size:,} | {_seconds(row.found)} "
+        f"| {f'{row.found.median / row.ours.median:.1f} times' if row.ours else ''} | {row.found.peak / size:.0f} |"
+        for row in rows
+    ]
+
+
+def _seconds(found: Measurement) -> str:
+    return f"{found.median:.2f} ({max(found.seconds):.2f} to {min(found.seconds):.2f})"
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
+def _write(path: str, vocabulary: str, characters: str) -> Task:
+    """Encode a text of so many characters (0: all) into the files of `Encoded`, with the merges that BPE learns."""
+
+    def run(texts: list[str]) -> Facts:
+        corpus = character_corpus(texts)
+        code = random_codebook(corpus)
+        encoded = [code.encode(text) for text in corpus.texts()]
+        symbols, alphabet = atom_numbers("".join(encoded)).astype(np.int32), len(code.alphabet)
+        offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        merges = bpe_sweep(symbols, offsets, alphabet, [int(vocabulary)]).merges
+        np.savez(f"{path}.npz", symbols=symbols, offsets=offsets, alphabet=alphabet, merges=merges)
+        Path(f"{path}.txt").write_text("\n".join(encoded), encoding="utf-8")
+        return {"characters": corpus.symbols.size, "atoms": symbols.size, "alphabet": alphabet}
+
+    texts = verses("en", int(characters))
+    return Task(run, texts[:_SAMPLE], texts, dict)
+
+
+def _read(path: str) -> tuple[Atoms, np.ndarray]:
+    """The atoms of tokenlab, and the merges."""
+    with np.load(f"{path}.npz") as arrays:
+        return Atoms(arrays["symbols"], arrays["offsets"], int(arrays["alphabet"])), arrays["merges"]
+
+
+def _read_peer(path: str) -> tuple[list[str], list[str], np.ndarray]:
+    """The sequences of the peer, its alphabet, and the merges."""
+    with np.load(f"{path}.npz") as arrays:
+        alphabet, merges = list(atoms(int(arrays["alphabet"]))), arrays["merges"]
+    with Path(f"{path}.txt").open(encoding="utf-8") as file:
+        return [line.rstrip("\n") for line in file], alphabet, merges
+
+
+def _beginning(text: Atoms) -> Atoms:
+    offsets = text.offsets[: _SAMPLE + 1]
+    return Atoms(text.symbols[: offsets[-1]], offsets, text.alphabet)
+
+
+def _sizes(vocabulary: str, several: str) -> list[int]:
+    """So many vocabulary sizes, evenly up to the largest."""
+    return [int(vocabulary) * i // int(several) for i in range(1, int(several) + 1)]
+
+
+def _merge_facts(merges: np.ndarray) -> Facts:
+    return {"merges": len(merges), "digest": _digest(merges)}
+
+
+def _digest(values: Any) -> str:
+    return hashlib.sha256(np.asarray(values, np.int32).tobytes()).hexdigest()
+
+
+def _bpe(path: str, vocabulary: str, several: str) -> Task:
+    text, sizes = _read(path)[0], _sizes(vocabulary, several)
+
+    def run(part: Atoms) -> BpeSweep:
+        return bpe_sweep(*part, sizes)
+
+    return Task(run, _beginning(text), text, lambda sweep: _merge_facts(sweep.merges))
+
+
+def _bpe_trainer(path: str, vocabulary: str) -> Task:
+    texts, alphabet, _ = _read_peer(path)
+
+    def run(part: list[str]) -> Tokenizer:
+        tokenizer = Tokenizer(models.BPE())
+        trainer = trainers.BpeTrainer(vocab_size=int(vocabulary), initial_alphabet=alphabet, show_progress=False)
+        tokenizer.train_from_iterator(part, trainer)
+        return tokenizer
+
+    def facts(tokenizer: Tokenizer) -> Facts:
+        ids = tokenizer.get_vocab()
+        merges = json.loads(tokenizer.to_str())["model"]["merges"]
+        return _merge_facts(np.array([[ids[left], ids[right]] for left, right in merges]))
+
+    return Task(run, texts[:_SAMPLE], texts, facts)
+
+
+def _tokenize(path: str) -> Task:
+    text, merges = _read(path)
+
+    def run(part: Atoms) -> tuple[np.ndarray, np.ndarray]:
+        return tokenize(*part, merges)
+
+    def facts(result: tuple[np.ndarray, np.ndarray]) -> Facts:
+        return {"tokens": result[0].size, "digest": _digest(result[0])}
+
+    return Task(run, _beginning(text), text, facts)
+
+
+def _encode_batch(method: str) -> Callable[[str], Task]:
+    """A new tokenizer every time: it remembers words that it has encoded."""
+
+    def prepare(path: str) -> Task:
+        texts, alphabet, merges = _read_peer(path)
+
+        def run(part: list[str]) -> list[Any]:
+            return getattr(bpe_tokenizer(merges, alphabet), method)(part)
+
+        return Task(run, texts[:_SAMPLE], texts, facts)
+
+    def facts(encodings: list[Any]) -> Facts:
+        ids = [i for encoding in encodings for i in encoding.ids]
+        return {"tokens": len(ids), "digest": _digest(ids)}
+
+    return prepare
+
+
+def _unigram_sweep(path: str, vocabulary: str, several: str) -> Task:
+    text, sizes = _read(path)[0], _sizes(vocabulary, several)
+
+    def run(task: tuple[Atoms, list[int]]) -> UnigramSweep:
+        part, wanted = task
+        return unigram_sweep(*part, wanted)
+
+    def facts(sweep: UnigramSweep) -> Facts:
+        return {"pieces": int(sweep.sizes[-1]), "tokens": int(sweep.tokens[-1])}
+
+    return Task(run, (_beginning(text), [2 * text.alphabet]), (text, sizes), facts)
+
+
+def _unigram_trainer(path: str, vocabulary: str) -> Task:
+    texts, alphabet, _ = _read_peer(path)
+
+    def run(part: list[str]) -> Tokenizer:
+        tokenizer = Tokenizer(models.Unigram())
+        trainer = trainers.UnigramTrainer(
+            vocab_size=int(vocabulary) + 1,
+            initial_alphabet=alphabet,
+            unk_token="[UNK]",
+            special_tokens=["[UNK]"],
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator(part, trainer)
+        return tokenizer
+
+    def facts(tokenizer: Tokenizer) -> Facts:
+        tokens = sum(len(encoding.ids) for encoding in tokenizer.encode_batch(texts))
+        return {"pieces": tokenizer.get_vocab_size() - 1, "tokens": tokens}
+
+    return Task(run, texts[:10], texts, facts)
+
+
+def _refinement(run: Callable[[tuple[Codebook, CharacterCorpus]], Any]) -> Callable[[str], Task]:
+    """A task on a random codebook of the text and its corpus."""
+
+    def prepare(characters: str) -> Task:
+        texts = verses("en", int(characters))
+        small, whole = character_corpus(texts[:_SAMPLE]), character_corpus(texts)
+        return Task(run, (random_codebook(small), small), (random_codebook(whole), whole), lambda result: {})
+
+    return prepare
+
+
+def _anneal(task: tuple[Codebook, CharacterCorpus]) -> Any:
+    code, corpus = task
+    return refine_codes(corpus, code.assigned, code.N, code.K)
+
+
+TASKS = {
+    "write": _write,
+    "bpe": _bpe,
+    "BpeTrainer": _bpe_trainer,
+    "tokenize": _tokenize,
+    "encode_batch": _encode_batch("encode_batch"),
+    "encode_batch_fast": _encode_batch("encode_batch_fast"),
+    "unigram": _unigram_sweep,
+    "UnigramTrainer": _unigram_trainer,
+    "annealing": _refinement(_anneal),
+    "refining": _refinement(lambda task: refine_codebook(*task)),
+}
