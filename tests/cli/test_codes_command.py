@@ -346,7 +346,8 @@ def test_bad_input_is_one_line_and_status_2(learned, tables, text, tmp_path):
         (["decode", "--code", radical, text], ["irreversible"]),
         (["check", "--code", latom, tmp_path / "bytes"], ["bytes:2: not UTF-8"]),
         (["show", file("order.json", reordered(latom))], ["order.json", "order"]),
-        (["show", latom, "--html", tmp_path / "new" / "c.html"], ["no folder"]),
+        (["show", latom, "--html", tmp_path / "new" / "c.html"], ["--html is ", "no folder"]),
+        (["show", latom, "--html", "-"], ["--html is '-'; name a file"]),
         (["show", byte, "--html", out], ["--html"]),
         ([], ["ACTION"]),
     ]
@@ -387,7 +388,8 @@ def test_one_character_has_a_code(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ["latom", "random"])
 def test_one_character_has_no_codebook(tmp_path, kind):
-    assert "one character, 'a'" in codes("learn", "-", "--code", kind, "-o", tmp_path / "c", stdin="aa\n", status=2)
+    refused = codes("learn", "-", "--code", kind, "-o", tmp_path / "c", stdin="aa\n", status=2)
+    assert "standard input: the corpus has one character, 'a'" in refused
 
 
 def test_a_failed_learning_leaves_the_old_code(learned, text, tmp_path):

@@ -126,7 +126,6 @@ def _add_atoms(parser: argparse.ArgumentParser) -> None:
 
 
 def _show(options: argparse.Namespace) -> None:
-    from tokenlab.cli.statistics import check_output
     from tokenlab.codes.codebook import Codebook
     from tokenlab.codes.saved import read_code
     from tokenlab.codes.table import codebook_page
@@ -139,7 +138,7 @@ def _show(options: argparse.Namespace) -> None:
             return
         if not isinstance(code, Codebook):
             raise ParameterError(f"--html: the code `{code.kind}` is no codebook and has no table; leave it out")
-        check_output(options.html)
+        codes_learn.check_file("--html", options.html)
         write_text(options.html, codebook_page(code))
     except InputError as error:
         raise InputError(f"{options.code}: {error}") from None

@@ -76,21 +76,28 @@ def learn(options: argparse.Namespace) -> None:
         raise ParameterError(f"--tables: the code `{options.code}` has no such option")
     if given.get("seed", 0) < 0:
         raise ParameterError(f"--seed is {options.seed}; it must be at least 0")
-    _check_output(options.output)
+    check_file("--output", options.output)
     with open_sequences(options.input, options.format) as sequences:
         corpus = _corpus(sequences)
-    code = _learned(options.code, corpus, given)
+    try:
+        code = _learned(options.code, corpus, given)
+    except InputError as error:
+        raise error if options.code in _TABLES else sequences.named(error) from None
     write_code(code, options.output)
     if options.code == "latom":
         sys.stdout.write("".join(f"{line}\n" for line in _figures(code.facts)))
 
 
-def _check_output(name: str) -> None:
+def check_file(option: str, name: str) -> None:
+    """Refuse a place that cannot be written to before any work is done; errors name the option."""
     from tokenlab.cli.statistics import check_output
 
     if name in ("", "-"):
-        raise ParameterError(f"--output is {name!r}; name a file")
-    check_output(name)
+        raise ParameterError(f"{option} is {name!r}; name a file")
+    try:
+        check_output(name)
+    except ParameterError as error:
+        raise ParameterError(str(error).replace("--output", option, 1)) from None
 
 
 def _corpus(sequences: "Sequences") -> "CharacterCorpus":
