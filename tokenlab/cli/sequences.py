@@ -51,7 +51,7 @@ class Sequences:
 
     def named(self, error: InputError) -> InputError:
         """An error of what became of the sequences with their name in front, which those of reading have already."""
-        return error if str(error).startswith(self.name) else InputError(f"{self.name}: {error}")
+        return error if str(error).startswith(f"{self.name}:") else InputError(f"{self.name}: {error}")
 
     def _verses(self) -> Iterator[Document]:
         try:
