@@ -22,9 +22,6 @@ FACTS = ("reading", "signal", "lambda", "threshold", "nu")
 class StatisticalReading(Parameters):
     """One reading of the statistical method. Each of `weights` (lambda) is a row; with `candidates` there is one row,
     whose lambda is the candidate with the best word F1 on validation sentences, or `weights[0]` where no gold is known.
-
-    With `evidence` predictive entropy counts, too (`tokenlab.entropy.boundary_evidence`). It gives the candidates for
-    nu; the first of them is taken where no gold is known. theta is the mean entropy of the training part.
     """
 
     decoder: Literal["viterbi", "greedy"]
@@ -35,16 +32,11 @@ class StatisticalReading(Parameters):
     weights: list[float] = Field(min_length=1)
     entropy_only: bool = False
     candidates: tuple[float, ...] = ()
-    evidence: tuple[float, ...] = ()
 
     @model_validator(mode="after")
     def _one_row_or_many(self) -> Self:
         if self.candidates and (self.entropy_only or len(self.weights) > 1):
             raise ValueError("candidates give one row: leave entropy_only out, and one weight for text without gold")
-        if self.evidence and (self.entropy_only or len(self.weights) > 1 or self.candidates):
-            raise ValueError("evidence gives one row: leave entropy_only and candidates out, and give one weight")
-        if self.evidence and self.decoder != "viterbi":
-            raise ValueError("evidence needs decoder viterbi")
         return self
 
 
@@ -66,7 +58,22 @@ class EntropyReading(Parameters):
         return self
 
 
-Reading = StatisticalReading | EntropyReading
+class CombinedReading(Parameters):
+    """Both signals, one row: a statistical reading of one row, which stands before it, with the lambda that it has or
+    has chosen, and predictive entropy as evidence at boundaries (`tokenlab.entropy.boundary_evidence`).
+
+    nu is the one of `evidence` with the best word F1 on validation sentences, the first where no gold is known; theta
+    is the mean entropy of the training part.
+    """
+
+    statistics: str
+    evidence: tuple[float, ...] = Field(min_length=1)
+
+
+Reading = StatisticalReading | EntropyReading | CombinedReading
+
+Chosen = dict[str, float | None]
+"""The value of each reading that chooses one."""
 
 
 class SegmentedCorpus(Parameters):
@@ -113,20 +120,26 @@ class Choice(NamedTuple):
 
 def choice(reading: Reading) -> Choice | None:
     """The choice of a reading that makes one."""
-    if isinstance(reading, EntropyReading):
-        return Choice("threshold", reading.candidates, reading.threshold) if reading.candidates else None
-    if reading.evidence:
+    if isinstance(reading, CombinedReading):
         return Choice("nu", reading.evidence, reading.evidence[0])
-    return Choice("lambda", reading.candidates, reading.weights[0]) if reading.candidates else None
-
-
-def chosen_method(name: str, reading: Reading, value: float | None) -> Method:
-    """The row of a reading that chooses, with the value that it has chosen."""
+    if not reading.candidates:
+        return None
     if isinstance(reading, EntropyReading):
-        return Method(name, name, EntropyOptions(BoundaryOptions(reading.boundaries, value), reading.isolate))
-    if reading.evidence:
-        return Method(name, name, options_of(reading, reading.weights[0]), value)
-    return Method(name, name, options_of(reading, reading.weights[0] if value is None else value))
+        return Choice("threshold", reading.candidates, reading.threshold)
+    return Choice("lambda", reading.candidates, reading.weights[0])
+
+
+def one_row(name: str, readings: dict[str, Reading], chosen: Chosen) -> Method:
+    """The row of a reading that has one, with the value that it has chosen."""
+    reading = readings[name]
+    if isinstance(reading, EntropyReading):
+        threshold = chosen.get(name, reading.threshold)
+        return Method(name, name, EntropyOptions(BoundaryOptions(reading.boundaries, threshold), reading.isolate))
+    if isinstance(reading, CombinedReading):
+        statistics = one_row(reading.statistics, readings, chosen).options
+        return Method(name, name, statistics, chosen[name])
+    weight = chosen.get(name)
+    return Method(name, name, options_of(reading, reading.weights[0] if weight is None else weight))
 
 
 def options_of(reading: StatisticalReading, weight: float, *, entropy_only: bool = False) -> SegmentOptions:
@@ -142,15 +155,12 @@ def options_of(reading: StatisticalReading, weight: float, *, entropy_only: bool
     )
 
 
-def methods(readings: dict[str, Reading], chosen: dict[str, float | None]) -> list[Method]:
-    """All rows of the readings; `chosen` gives the value of those that choose one."""
+def methods(readings: dict[str, Reading], chosen: Chosen) -> list[Method]:
+    """All rows of the readings."""
     rows = []
     for name, reading in readings.items():
-        if isinstance(reading, EntropyReading):
-            rows.append(chosen_method(name, reading, chosen.get(name, reading.threshold)))
-            continue
-        if choice(reading):
-            rows.append(chosen_method(name, reading, chosen[name]))
+        if not isinstance(reading, StatisticalReading) or reading.candidates:
+            rows.append(one_row(name, readings, chosen))
             continue
         rows += [Method(f"{name}-{weight:.12g}", name, options_of(reading, weight)) for weight in reading.weights]
         if reading.entropy_only:
@@ -176,16 +186,37 @@ def scopes(stage: Stage) -> dict[str, dict[str, Reading]]:
             f"{', '.join(readings)}"
         )
     if entropy_folder(stage) is None:
-        readings = {name: reading for name, reading in readings.items() if not _needs_entropies(reading)}
-    return {"draw": readings, "rest": {name: readings[name] for name in of_rest if name in readings}}
+        readings = {name: reading for name, reading in readings.items() if isinstance(reading, StatisticalReading)}
+    found = {"draw": readings, "rest": {name: readings[name] for name in of_rest if name in readings}}
+    for scope, of_scope in found.items():
+        _check_combined(stage, scope, of_scope)
+    return found
 
 
 def _reading(stage: Stage, name: str) -> Reading:
     section = stage.sections["segmentation"]["readings"][name]
-    is_entropy = isinstance(section, dict) and "boundaries" in section
     where = f"segmentation.readings.{name}"
-    return stage.parameters(where, EntropyReading) if is_entropy else stage.parameters(where, StatisticalReading)
+    names = section if isinstance(section, dict) else {}
+    if "boundaries" in names:
+        return stage.parameters(where, EntropyReading)
+    if "statistics" in names:
+        return stage.parameters(where, CombinedReading)
+    return stage.parameters(where, StatisticalReading)
 
 
-def _needs_entropies(reading: Reading) -> bool:
-    return isinstance(reading, EntropyReading) or bool(reading.evidence)
+def _check_combined(stage: Stage, scope: str, readings: dict[str, Reading]) -> None:
+    """Raise ParameterError where a combined reading does not name one that can be combined."""
+    before: dict[str, Reading] = {}
+    for name, reading in readings.items():
+        if isinstance(reading, CombinedReading) and not _can_be_combined(before.get(reading.statistics)):
+            raise ParameterError(
+                f"{stage.params_file}: segmentation.readings.{name}.statistics: {reading.statistics!r} is no "
+                f"reading by statistics, with decoder viterbi and one row, before it in the scope {scope}"
+            )
+        before[name] = reading
+
+
+def _can_be_combined(reading: Reading | None) -> bool:
+    if not isinstance(reading, StatisticalReading):
+        return False
+    return reading.decoder == "viterbi" and len(reading.weights) == 1 and not reading.entropy_only

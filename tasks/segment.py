@@ -14,7 +14,7 @@ from tasks.cutting import Entropies, Signals, cut, mean_entropy, read_entropies_
 from tasks.entropy_figures import draw_choices
 from tasks.figures import draw_curves
 from tasks.parts import Parts, parts
-from tasks.readings import EntropyReading, Method, Reading, choice, chosen_method, methods, scopes
+from tasks.readings import Chosen, EntropyReading, Method, Reading, choice, methods, one_row, scopes
 from tasks.stage import Stage, run, write_json
 from tokenlab.files import atomic_file, atomic_folder
 from tokenlab.metrics import score_segmentation
@@ -64,8 +64,8 @@ def segment(stage: Stage) -> None:
     """Write the segments of both scopes, the curves over what may be chosen and the choices made from them."""
     readings = scopes(stage)
     work = _read(stage)
-    curves = [point for scope, of_scope in readings.items() for point in _curves(scope, of_scope, work)]
-    chosen = {scope: _best(scope, of_scope, curves) for scope, of_scope in readings.items()}
+    curves: list[_Point] = []
+    chosen = {scope: _choose(scope, of_scope, work, curves) for scope, of_scope in readings.items()}
     with atomic_folder(stage.data("segments", stage.variant)) as folder:
         for scope, of_scope in readings.items():
             rows = methods(of_scope, chosen[scope])
@@ -86,40 +86,43 @@ def _read(stage: Stage) -> _Work:
     return _Work(corpus, entropies, of_seed, of_rest)
 
 
-def _curves(scope: str, readings: dict[str, Reading], work: _Work) -> Iterator[_Point]:
-    """Word F1 on the validation sentences with the signals of each seed, for every value that may be chosen."""
+def _choose(scope: str, readings: dict[str, Reading], work: _Work, curves: list[_Point]) -> Chosen:
+    """The value of each choosing reading with the best mean F1 (the smaller of equals), or what it takes otherwise.
+
+    Adds the points that say so to the curves.
+    """
+    chosen: Chosen = {}
+    for name, reading in readings.items():
+        options = choice(reading)
+        if options is None:
+            continue
+        found: dict[float, list[float]] = {}
+        for value in options.values:
+            points = list(_points(scope, name, readings, chosen | {name: value}, work))
+            found[value] = [f1 for _, f1 in points]
+            curves += [_Point(scope, name, options.parameter, value, seed, f1) for seed, f1 in points]
+        means = {value: np.mean(f1 or [0.0]) for value, f1 in found.items()}
+        measured = max(means.values()) > 0
+        chosen[name] = max(means, key=lambda value: (means[value], -value)) if measured else options.otherwise
+    return chosen
+
+
+def _points(
+    scope: str, name: str, readings: dict[str, Reading], chosen: Chosen, work: _Work
+) -> Iterator[tuple[int, float]]:
+    """Seed, and word F1 on the validation sentences with its signals; nothing where no gold words are known."""
     corpus = work.corpus
     validation = corpus.select(corpus.validation)
     if not validation or validation[0].boundaries is None:
         return
     gold = [words(document.text, document.boundaries or ()) for document in validation]
+    method = one_row(name, readings, chosen)
+    seeds = list(corpus.splits)
     # Boundaries by entropy alone are the same with every seed.
-    first = next(iter(corpus.splits))
-    for seed in corpus.splits:
-        for name, reading in readings.items():
-            options = choice(reading)
-            if options is None or (isinstance(reading, EntropyReading) and seed != first):
-                continue
-            for value in options.values:
-                method = chosen_method(name, reading, value)
-                boundaries = work.cut(corpus.validation, method, work.signals(scope, seed))
-                predicted = [words(d.text, cuts) for d, cuts in zip(validation, boundaries, strict=True)]
-                f1 = score_segmentation(gold, predicted).words.f1 or 0.0
-                yield _Point(scope, name, options.parameter, value, seed, f1)
-
-
-def _best(scope: str, readings: dict[str, Reading], curves: list[_Point]) -> dict[str, float | None]:
-    """The value of each choosing reading with the best mean F1 (the smaller of equals), or what it takes otherwise."""
-    best: dict[str, float | None] = {}
-    for name, reading in readings.items():
-        options = choice(reading)
-        if options is None:
-            continue
-        points = [point for point in curves if (point.scope, point.reading) == (scope, name)]
-        means = {value: np.mean([p.f1 for p in points if p.value == value] or [0.0]) for value in options.values}
-        measured = max(means.values()) > 0
-        best[name] = max(means, key=lambda value: (means[value], -value)) if measured else options.otherwise
-    return best
+    for seed in seeds[:1] if isinstance(readings[name], EntropyReading) else seeds:
+        boundaries = work.cut(corpus.validation, method, work.signals(scope, seed))
+        predicted = [words(d.text, cuts) for d, cuts in zip(validation, boundaries, strict=True)]
+        yield seed, score_segmentation(gold, predicted).words.f1 or 0.0
 
 
 def _write_curves(stage: Stage, curves: list[_Point]) -> None:

@@ -86,18 +86,6 @@ def test_unknown_variant_missing_file_and_broken_yaml(folder):
             {"default": SMALL["readings"]["default"] | {"entropy_only": True}},
             "candidates give one row",
         ),
-        (
-            "segment",
-            "readings",
-            {"both": SMALL["readings"]["default"] | {"evidence": [0.5]}},
-            "evidence gives one row",
-        ),
-        (
-            "segment",
-            "readings",
-            {"both": {**SMALL["readings"]["literal"], "weights": [1], "entropy_only": False, "evidence": [0.5]}},
-            "evidence needs decoder viterbi",
-        ),
         ("segment", "readings", {"peaks": {"boundaries": "rise", "isolate": "none"}}, "rise needs a threshold"),
         (
             "segment",

@@ -35,9 +35,10 @@ READINGS = {
     "fixed": {**DEFAULT, "candidates": []},
     "gpt2": {"boundaries": "maxima", "isolate": "none"},
     "gpt2-rise": {"boundaries": "rise", "isolate": "script", "threshold": 0.0, "candidates": [-1, -0.25, 0.25]},
-    "without": {**DEFAULT, "candidates": [], "evidence": [0]},
-    "combined": {**DEFAULT, "candidates": [], "evidence": [0.25, 1]},
-    "evident": {**DEFAULT, "isolate": "none", "candidates": [], "evidence": [100000.0]},
+    "plain": {**DEFAULT, "isolate": "none", "candidates": []},
+    "without": {"statistics": "fixed", "evidence": [0]},
+    "combined": {"statistics": "default", "evidence": [0.25, 1]},
+    "evident": {"statistics": "plain", "evidence": [100000.0]},
 }
 MODEL = {
     "text": "zh",
@@ -211,7 +212,8 @@ def test_scores_say_which_signals_a_row_rests_on(built):
     assert set(scores.filter(pl.col("reading").is_null())["method"]) == {"bpe", "bpe-punctuation"}
     rise, both = (scores.filter(pl.col("method") == name).row(0, named=True) for name in ("gpt2-rise", "combined"))
     assert rise["threshold"] in (-1, -0.25, 0.25) and rise["lambda"] is None and rise["nu"] is None
-    assert both["nu"] in (0.25, 1) and both["lambda"] == 1 and both["threshold"] is None
+    assert both["nu"] in (0.25, 1) and both["threshold"] is None
+    assert both["lambda"] == scores.filter(pl.col("method") == "default").row(0, named=True)["lambda"]
 
 
 def test_the_paper_stands_beside_its_rule(built):
@@ -245,9 +247,31 @@ def test_without_a_model_there_are_the_statistical_readings_alone(built):
     without = SECTIONS["segmentation"] | {"corpora": {"zh": {"entropy": "data/raw/no-entropy"}}}
     found = scopes(stage(segmentation=without))
     assert {name: list(readings) for name, readings in found.items()} == {
-        "draw": ["default", "fixed"],
+        "draw": ["default", "fixed", "plain"],
         "rest": ["default"],
     }
+
+
+@pytest.mark.parametrize(
+    ("of_combined", "readings"),
+    [
+        ({"statistics": "nowhere"}, {}),
+        ({"statistics": "gpt2"}, {}),
+        ({"statistics": "greedy"}, {"greedy": SMALL["readings"]["literal"]}),
+        ({"statistics": "many"}, {"many": {**DEFAULT, "candidates": [], "weights": [1, 2]}}),
+    ],
+)
+def test_what_cannot_be_combined(built, of_combined, readings):
+    chosen = {"gpt2": READINGS["gpt2"], **readings, "combined": {"evidence": [1], **of_combined}}
+    sections = SECTIONS["segmentation"] | {"readings": chosen, "rest": {"readings": [], "vocabulary_size": 1000}}
+    with pytest.raises(ParameterError, match=r"combined\.statistics"):
+        scopes(stage(segmentation=sections))
+
+
+def test_what_is_combined_is_in_the_same_scope(built):
+    rest = {"rest": {"readings": ["combined"], "vocabulary_size": 1000}}
+    with pytest.raises(ParameterError, match="before it in the scope rest"):
+        scopes(stage(segmentation=SECTIONS["segmentation"] | rest))
 
 
 def test_entropies_of_other_sentences_are_refused(built):
