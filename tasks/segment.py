@@ -128,9 +128,8 @@ def _points(
 def _write_curves(stage: Stage, curves: list[_Point]) -> None:
     """The curves over lambda, and those over what belongs to predictive entropy, as tables and pictures."""
     texts = dict.fromkeys(("scope", "reading", "parameter"), pl.String)
-    table = pl.DataFrame(
-        curves, schema={**texts, "value": pl.Float64, "seed": pl.Int64, "f1": pl.Float64}, orient="row"
-    )
+    schema = {**texts, "value": pl.Float64, "seed": pl.Int64, "f1": pl.Float64}
+    table = pl.DataFrame(curves, schema=schema, orient="row").sort("scope", "seed", maintain_order=True)
     weights = table.filter(pl.col("parameter") == "lambda").drop("parameter").rename({"value": "lambda"})
     others = table.filter(pl.col("parameter") != "lambda")
     for name, part in (("curves", weights), ("choices", others)):
