@@ -59,8 +59,8 @@ class EntropyReading(Parameters):
 
 
 class CombinedReading(Parameters):
-    """Both signals, one row: a statistical reading of one row, which stands before it, with the lambda that it has or
-    has chosen, and predictive entropy as evidence at boundaries (`tokenlab.entropy.boundary_evidence`).
+    """Both signals, one row: a statistical reading of one row, with the lambda that it has or has chosen, and
+    predictive entropy as evidence at boundaries (`tokenlab.entropy.boundary_evidence`).
 
     nu is the one of `evidence` with the best word F1 on validation sentences, the first where no gold is known; theta
     is the mean entropy of the training part.
@@ -206,14 +206,12 @@ def _reading(stage: Stage, name: str) -> Reading:
 
 def _check_combined(stage: Stage, scope: str, readings: dict[str, Reading]) -> None:
     """Raise ParameterError where a combined reading does not name one that can be combined."""
-    before: dict[str, Reading] = {}
     for name, reading in readings.items():
-        if isinstance(reading, CombinedReading) and not _can_be_combined(before.get(reading.statistics)):
+        if isinstance(reading, CombinedReading) and not _can_be_combined(readings.get(reading.statistics)):
             raise ParameterError(
-                f"{stage.params_file}: segmentation.readings.{name}.statistics: {reading.statistics!r} is no "
-                f"reading by statistics, with decoder viterbi and one row, before it in the scope {scope}"
+                f"{stage.params_file}: segmentation.readings.{name}.statistics: {reading.statistics!r} is no reading "
+                f"by statistics, with decoder viterbi and one row, in the scope {scope}"
             )
-        before[name] = reading
 
 
 def _can_be_combined(reading: Reading | None) -> bool:

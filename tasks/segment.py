@@ -14,7 +14,7 @@ from tasks.cutting import Entropies, Signals, cut, mean_entropy, read_entropies_
 from tasks.entropy_figures import draw_choices
 from tasks.figures import draw_curves
 from tasks.parts import Parts, parts
-from tasks.readings import Chosen, EntropyReading, Method, Reading, choice, methods, one_row, scopes
+from tasks.readings import Chosen, CombinedReading, EntropyReading, Method, Reading, choice, methods, one_row, scopes
 from tasks.stage import Stage, run, write_json
 from tokenlab.files import atomic_file, atomic_folder
 from tokenlab.metrics import score_segmentation
@@ -92,8 +92,8 @@ def _choose(scope: str, readings: dict[str, Reading], work: _Work, curves: list[
     Adds the points that say so to the curves.
     """
     chosen: Chosen = {}
-    for name, reading in readings.items():
-        options = choice(reading)
+    for name in sorted(readings, key=lambda name: isinstance(readings[name], CombinedReading)):  # they take over lambda
+        options = choice(readings[name])
         if options is None:
             continue
         found: dict[float, list[float]] = {}

@@ -31,13 +31,13 @@ from tokenlab.text.store import read_corpus, write_corpus
 
 DEFAULT = SMALL["readings"]["default"]
 READINGS = {
+    "combined": {"statistics": "default", "evidence": [0.25, 1]},
     "default": DEFAULT,
     "fixed": {**DEFAULT, "candidates": []},
     "gpt2": {"boundaries": "maxima", "isolate": "none"},
     "gpt2-rise": {"boundaries": "rise", "isolate": "script", "threshold": 0.0, "candidates": [-1, -0.25, 0.25]},
     "plain": {**DEFAULT, "isolate": "none", "candidates": []},
     "without": {"statistics": "fixed", "evidence": [0]},
-    "combined": {"statistics": "default", "evidence": [0.25, 1]},
     "evident": {"statistics": "plain", "evidence": [100000.0]},
 }
 MODEL = {
@@ -270,7 +270,7 @@ def test_what_cannot_be_combined(built, of_combined, readings):
 
 def test_what_is_combined_is_in_the_same_scope(built):
     rest = {"rest": {"readings": ["combined"], "vocabulary_size": 1000}}
-    with pytest.raises(ParameterError, match="before it in the scope rest"):
+    with pytest.raises(ParameterError, match="one row, in the scope rest"):
         scopes(stage(segmentation=SECTIONS["segmentation"] | rest))
 
 
