@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tasks.figures import ACCENT, INK, SECOND, save
 
-GREEN = "#2f7d4f"
+GREEN, PURPLE = "#2f7d4f", "#7a1f5c"
 
 
 def draw_choices(curves: pl.DataFrame, path: Path) -> None:
@@ -25,7 +25,7 @@ def draw_choices(curves: pl.DataFrame, path: Path) -> None:
         of_panel = curves.filter(pl.col("parameter") == parameter)
         means = of_panel.group_by("scope", "reading", "value", maintain_order=True).agg(pl.col("f1").mean())
         colours = dict(
-            zip(means["reading"].unique(maintain_order=True), cycle((INK, ACCENT, SECOND, GREEN)), strict=False)
+            zip(means["reading"].unique(maintain_order=True), cycle((INK, ACCENT, SECOND, GREEN, PURPLE)), strict=False)
         )
         for (scope, reading), line in means.group_by("scope", "reading", maintain_order=True):
             if parameter == "threshold" and scope != "draw":
