@@ -28,12 +28,13 @@ def report(stage: Stage) -> None:
     with atomic_folder(stage.reports("overview")) as folder:
         drawn = _overviews(encoded, folder)
     tables = [table for corpus in segmented for table in corpus["tables"]] + summaries
+    shown = [table for table in tables if table not in summaries or table.name.endswith("-C")]  # in the terminal
     details = [table for corpus in encoded for table in corpus["tables"]]
     with atomic_folder(stage.reports("tables")) as folder:
         for table in tables + details:
             write_text(folder / f"{table.name}.md", table.markdown())
             write_text(folder / f"{table.name}.csv", table.csv())
-        write_text(folder / "results.txt", "\n".join(table.text() for table in tables))
+        write_text(folder / "results.txt", "\n".join(table.text() for table in shown))
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
