@@ -7,7 +7,7 @@ from pathlib import Path
 from tokenlab.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 from tokenlab.files import write_text
 
-_SECTION = re.compile("(<!-- tables (?P<names>.*) of `make readme` -->\n).*?(<!-- end of tables -->)", re.DOTALL)
+_SECTION = re.compile("(<!-- tables (?P<names>[^\n]*?) of `make readme` -->\n).*?(<!-- end of tables -->)", re.DOTALL)
 _TABLES = Path("reports/cpu/tables")
 _PAGES = (Path("README.md"), Path("docs/entropy-pretokenization.md"), Path("docs/latom.md"))
 

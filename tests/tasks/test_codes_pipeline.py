@@ -85,7 +85,9 @@ def test_encoded_corpora_decode_to_the_text(built):
 def test_a_refined_code_is_that_of_the_library(built):
     plain = read_code(next((built / "models/sample/codes/en").glob("latom-N2-K*-seed1.json")))
     refined = read_code(next((built / "models/sample/codes/en").glob("latom-refined-N2-K*-seed1.json")))
-    assert refined.facts["entropy"] < refined.facts["entropy_before"] and refined.alphabet == plain.alphabet
+    assert min(refined.facts["refined_tokens"]) <= refined.facts["refined_tokens"][0]
+    assert refined.facts["mutual_information"] >= refined.facts["mutual_information_before"]
+    assert refined.alphabet == plain.alphabet
     assert refined.facts["log_likelihood"] == plain.facts["log_likelihood"]
 
 
