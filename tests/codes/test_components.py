@@ -111,9 +111,9 @@ def test_a_damaged_code_is_one_line(codes: str, tmp_path: Path) -> None:
 
 
 def test_absent_tables_say_how_to_fetch_them(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"ids\.txt: not there; fetch it with .*:download@ids"):
+    with pytest.raises(InputError, match=r"ids\.txt: not there; fetch it with .*:tables@ids"):
         learn("radical", tmp_path)
-    with pytest.raises(InputError, match=r"strokes\.tsv: not there; fetch it with .*:download@ids"):
+    with pytest.raises(InputError, match=r"strokes\.tsv: not there; fetch it with .*:tables@ids"):
         learn("stroke", tmp_path)
     with pytest.raises(ParameterError, match="'pinyin' is none of radical, stroke"):
         learn("pinyin", tmp_path)  # type: ignore[arg-type]

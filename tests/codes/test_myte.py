@@ -194,7 +194,7 @@ def test_a_saved_code_is_whole(name: str, tmp_path: Path) -> None:
 
 
 def test_learning_uses_the_maps_that_are_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"decompose_map\.json: not there; fetch it with .*:download@myte"):
+    with pytest.raises(InputError, match=r"decompose_map\.json: not there; fetch it with .*:tables@myte"):
         learn_myte(tmp_path)
     (tmp_path / "decompose_map.json").write_text(json.dumps(DECOMPOSE))
     code = learn_myte(tmp_path)
