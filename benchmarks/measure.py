@@ -108,7 +108,7 @@ def agree(*measurements: Measurement) -> None:
     """Stop the benchmark where the facts that measurements share differ (numbers by 1e-9 of their size)."""
     first = measurements[0].facts
     for other in measurements[1:]:
-        for name in first.keys() & other.facts.keys():
+        for name in [fact for fact in first if fact in other.facts]:
             ours, theirs = first[name], other.facts[name]
             equal = ours == theirs if isinstance(ours, str) else abs(ours - theirs) <= 1e-9 * max(1.0, abs(ours))
             if not equal:
