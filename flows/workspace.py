@@ -8,7 +8,7 @@ what comes after, and what `pipeline` does about it before a run:
 - `.dvc/tmp/rwlock` cut short, which stops every command: removed.
 - Entries of the rwlock whose process is gone, but whose pid another process has by now: dropped.
 - A cut temporary entry in the run cache, which is taken for the newest result of its stage, so that the stage fails for
-  want of an output each time: removed.
+  want of an output each time, or a folder for one and nothing in it, at which DVC stops: removed.
 - Other temporary files, of a killed stage or of DVC's copies: removed after a run that did not succeed.
 
 The locks `.dvc/tmp/lock` and `rwlock.lock` go with their process; objects in DVC's cache are renamed into place; its
@@ -221,3 +221,6 @@ def _remove_unfinished(root: Path, everywhere: bool) -> None:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
+        for entry in cache.glob("runs/*/*"):
+            with contextlib.suppress(OSError):  # It is not empty.
+                entry.rmdir()

@@ -26,6 +26,8 @@ class Panel(NamedTuple):
     column: str
     label: str
     difference: bool = True
+    linear: float | None = None
+    """Where given, the scale is logarithmic above it: tokens differ much near the alphabet, little later on."""
 
 
 LINES = {
@@ -37,16 +39,17 @@ LINES = {
     "stroke": Line("stroke", "#b58900"),
     "myte": Line("MYTE", "#6a51a3", "--"),
 }
-TOKENS = Panel("tokens_saved", "tokens saved")
+TOKENS = Panel("tokens_saved", "tokens saved", linear=1e4)
 PERPLEXITY = Panel("perplexity_saved", "perplexity saved")
 BITS = Panel("bits_per_character", "bits per character", difference=False)
+_ABSOLUTE = [Panel("tokens", "tokens", difference=False), Panel("perplexity", "perplexity", difference=False), BITS]
 _LEARNED = ("random", "latom", "latom-refined")
 _ramp = LinearSegmentedColormap.from_list("larger K", [SECOND, ACCENT])
 
 
 def draw_lengths(curves: pl.DataFrame, tokenizer: str, smallest_K: dict[int, int], characters: int, path: Path) -> None:
-    """Figures 2 to 5, 9 to 12: differences to characters over vocabulary sizes, a column for each code length."""
-    panels = [TOKENS, PERPLEXITY, BITS]
+    """Figures 2 to 5, 9 to 12: tokens, perplexity and bits over vocabulary sizes, a column for each code length."""
+    panels = _panels(curves, tokenizer)
     figure = Figure(figsize=(1.2 + 3.1 * len(smallest_K), 7.6), layout="constrained")
     grid = figure.subplots(3, len(smallest_K), sharex=True, sharey="row", squeeze=False)
     for panel, row in zip(panels, grid, strict=True):
@@ -54,7 +57,7 @@ def draw_lengths(curves: pl.DataFrame, tokenizer: str, smallest_K: dict[int, int
             _baselines(axes, curves, tokenizer, panel, characters)
             for code in _LEARNED:
                 _curve(axes, of_variant(curves, tokenizer, "same", code, N=N, K=K), panel, LINES[code])
-            if panel is TOKENS:
+            if panel is panels[0]:
                 axes.set_title(f"N = {N}, K = {K}", fontsize=10)
         row[0].set_ylabel(panel.label)
     for axes in grid[-1]:
@@ -66,7 +69,7 @@ def draw_lengths(curves: pl.DataFrame, tokenizer: str, smallest_K: dict[int, int
 def draw_fixed(curves: pl.DataFrame, fixed: tuple[str, ...], K: int, characters: int, path: Path) -> None:
     """Figures 13 and 14: codes that nobody learned from this corpus beside the learned ones of length 2."""
     figure = Figure(figsize=(10, 3.4), layout="constrained")
-    for axes, panel in zip(figure.subplots(1, 3), (TOKENS, PERPLEXITY, BITS), strict=True):
+    for axes, panel in zip(figure.subplots(1, 3), _panels(curves, "bpe"), strict=True):
         _baselines(axes, curves, "bpe", panel, characters)
         for code in fixed:
             _curve(axes, of_variant(curves, "bpe", "same", code), panel, LINES[code])
@@ -119,7 +122,7 @@ def draw_unseen(curves: pl.DataFrame, path: Path) -> None:
     grid = figure.subplots(2, len(lengths), sharey="row", squeeze=False)
     for row, panel in zip(grid, (TOKENS, PERPLEXITY), strict=True):
         for axes, N in zip(row, lengths, strict=True):
-            axes.axhline(0, color=INK, linewidth=0.8)
+            _scale(axes, panel)
             _curve(axes, of_variant(rows, "bpe", "unseen", "byte"), panel, LINES["byte"], marker="o")
             for code in _LEARNED:
                 _curve(axes, of_variant(rows, "bpe", "unseen", code, N=N), panel, LINES[code], marker="o")
@@ -149,6 +152,12 @@ def draw_overview(corpora: dict[str, pl.DataFrame], characters: dict[str, int], 
     save(figure, path)
 
 
+def _panels(curves: pl.DataFrame, tokenizer: str) -> list[Panel]:
+    """Differences to characters, unless these have a tokenizer of one size only, all others being below |C|."""
+    comparable = len(of_variant(curves, tokenizer, "same", "character")) > 1
+    return [TOKENS, PERPLEXITY, BITS] if comparable else _ABSOLUTE
+
+
 def _baselines(axes: Axes, curves: pl.DataFrame, tokenizer: str, panel: Panel, characters: int) -> None:
     _zero(axes, panel, characters)
     if not panel.difference:
@@ -158,9 +167,15 @@ def _baselines(axes: Axes, curves: pl.DataFrame, tokenizer: str, panel: Panel, c
 
 
 def _zero(axes: Axes, panel: Panel, characters: int) -> None:
+    _scale(axes, panel)
+    axes.axvline(characters, color=INK, linewidth=0.8, linestyle=":")
+
+
+def _scale(axes: Axes, panel: Panel) -> None:
     if panel.difference:
         axes.axhline(0, color=INK, linewidth=0.8)
-    axes.axvline(characters, color=INK, linewidth=0.8, linestyle=":")
+    if panel.linear:
+        axes.set_yscale("symlog", linthresh=panel.linear)
 
 
 def _curve(axes: Axes, curve: pl.DataFrame, panel: Panel, line: Line, marker: str | None = None) -> None:
@@ -174,23 +189,3 @@ def _curve(axes: Axes, curve: pl.DataFrame, panel: Panel, line: Line, marker: st
     axes.plot(sizes, mean, line.style, color=line.colour, label=line.label, linewidth=1.3, marker=marker, markersize=3)
     if spread.any():
         axes.fill_between(sizes, mean - spread, mean + spread, color=line.colour, alpha=0.15, linewidth=0)
-
-
-def draw_likelihood(table: pl.DataFrame, characters: int, path: Path) -> None:
-    """Log-likelihood of the HMM before every iteration and after the last, in nats per character: a line a seed.
-
-    Columns: N, K, seed, iteration, log_likelihood (nats, of all `characters`).
-    """
-    figure = Figure(figsize=(7, 3.6), layout="constrained")
-    axes = figure.subplots()
-    lengths = table["N"].unique().sort().to_list()
-    colours = dict(zip(lengths, (ACCENT, SECOND, "#2f7d4f", "#b58900", "#7a1f5c"), strict=False))
-    for N in lengths:
-        for number, (_, line) in enumerate(table.filter(N=N).group_by("K", "seed", maintain_order=True)):
-            mean = line["log_likelihood"] / characters
-            label = None if number else f"N = {N}"
-            axes.plot(line["iteration"], mean, color=colours[N], linewidth=0.9, label=label)
-    axes.set(xlabel="iteration of EM", ylabel="log-likelihood, nats per character")
-    if len(table):
-        axes.legend(frameon=False, fontsize=8)
-    save(figure, path)

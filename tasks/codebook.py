@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
+from matplotlib.figure import Figure
 
-from tasks.code_figures import draw_likelihood
 from tasks.codes import (
     CorpusCodes,
     LatomParameters,
@@ -17,6 +17,7 @@ from tasks.codes import (
     read_characters,
     variants,
 )
+from tasks.figures import ACCENT, SECOND, save
 from tasks.stage import Stage, run, write_json
 from tokenlab.codes.code import Code
 from tokenlab.codes.codebook import Codebook
@@ -115,7 +116,27 @@ def _write_likelihoods(codes: list[tuple[Variant, Code]], characters: int, folde
     table = pl.DataFrame(rows, schema=columns, orient="row")
     with atomic_file(folder / "likelihood.csv") as path:
         table.write_csv(path)
-    draw_likelihood(table, characters, folder / "likelihood")
+    _draw_likelihood(table, characters, folder / "likelihood")
+
+
+def _draw_likelihood(table: pl.DataFrame, characters: int, path: Path) -> None:
+    """Log-likelihood of the HMM before every iteration and after the last, in nats per character: a line a seed.
+
+    Columns: N, K, seed, iteration, log_likelihood (nats, of all `characters`).
+    """
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    axes = figure.subplots()
+    lengths = table["N"].unique().sort().to_list()
+    colours = dict(zip(lengths, (ACCENT, SECOND, "#2f7d4f", "#b58900", "#7a1f5c"), strict=False))
+    for N in lengths:
+        for number, (_, line) in enumerate(table.filter(N=N).group_by("K", "seed", maintain_order=True)):
+            mean = line["log_likelihood"] / characters
+            label = None if number else f"N = {N}"
+            axes.plot(line["iteration"], mean, color=colours[N], linewidth=0.9, label=label)
+    axes.set(xlabel="iteration of EM", ylabel="log-likelihood, nats per character")
+    if len(table):
+        axes.legend(frameon=False, fontsize=8)
+    save(figure, path)
 
 
 if __name__ == "__main__":

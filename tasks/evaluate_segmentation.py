@@ -10,9 +10,9 @@ from tokenizers import Tokenizer
 from tasks.bpe import BASELINES, Bpe
 from tasks.cutting import Entropies, read_entropies_of
 from tasks.entropy_figures import ScoredSentence, draw_entropies
-from tasks.figures import draw_boundaries
 from tasks.parts import parts
 from tasks.readings import FACTS, Method, methods, scopes
+from tasks.segmentation_figures import draw_boundaries
 from tasks.stage import Stage, read_json, run, write_json
 from tokenlab.entropy import BoundaryOptions, entropy_boundaries
 from tokenlab.files import atomic_file

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 from tasks.cutting import Entropies, Signals, cut, mean_entropy, read_entropies_of
 from tasks.entropy_figures import draw_choices
-from tasks.figures import draw_curves
 from tasks.parts import Parts, parts
 from tasks.readings import Chosen, CombinedReading, EntropyReading, Method, Reading, choice, methods, one_row, scopes
+from tasks.segmentation_figures import draw_curves
 from tasks.stage import Stage, run, write_json
 from tokenlab.files import atomic_file, atomic_folder
 from tokenlab.metrics import score_segmentation

@@ -5,8 +5,8 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from tasks.figures import draw_distributions
 from tasks.parts import parts
+from tasks.segmentation_figures import draw_distributions
 from tasks.stage import Parameters, Stage, run
 from tokenlab.files import atomic_file, atomic_folder
 from tokenlab.ngrams import NgramStatistics, StatisticsOptions, ngram_statistics, write_statistics

@@ -142,6 +142,7 @@ def test_every_kind_of_violation():
     assert kind("a0 <0x41> b0") == ("truncated", 1)
     assert kind("a0 b0 <0x41> <0xFF>") == ("bytes", 3)
     assert kind("<0xE4> <0xB8> a0 b0") == ("bytes", 0)
+    assert kind("a0 b0 <0xC3> <0x9F> <0x61>") == ("bytes", 4)
     assert code.check(parse_atoms("<0xE4> <0xB8> <0xAD>", names)) is None
     assert code.check(atom(0) + "x").kind == "foreign" and code.check(atom(0) + "x").position == 1
     assert ByteCode().check(atom(0x41) + "x")[:2] == ("foreign", 1)
@@ -283,6 +284,9 @@ def test_a_file_says_what_people_read(tmp_path):
         {"codes": {"a": ["a0", "b1"], "b": ["a0", "b1"]}},
         {"codes": {"a": ["b0", "a1"]}},
         {"codes": {"a": ["a0"]}},
+        {"codes": {"a": "a0"}},
+        {"codes": {}},
+        {"N": True},
         {"codes": {"a": ["a0", "b7"]}},
         {"codes": {"ab": ["a0", "b1"]}},
     ],

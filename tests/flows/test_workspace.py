@@ -112,6 +112,22 @@ def test_cut_entry_of_the_run_cache(copy_of_finished: Path, assert_complete: Che
     assert_complete(copy_of_finished)
 
 
+@pytest.mark.parametrize("left", [[], [".abc.tmp"]])
+def test_folder_of_the_run_cache_without_an_entry(
+    copy_of_finished: Path, assert_complete: Check, left: list[str]
+) -> None:
+    """Killed before the entry was there; DVC says `join() argument must be str` and stops."""
+    runs = copy_of_finished / ".dvc/cache/runs"
+    entry = next(path for path in runs.glob("*/*/*") if "stage.py last" in path.read_text())
+    entry.unlink()
+    for name in left:
+        (entry.parent / name).touch()
+    (copy_of_finished / "dvc.lock").unlink()
+    status, output = killing.run(RUNNER, copy_of_finished)
+    assert status == 0, output
+    assert_complete(copy_of_finished)
+
+
 @pytest.fixture
 def another_dvc() -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "dvc"])
@@ -155,6 +171,7 @@ def test_unfinished_files_go_after_a_run_that_did_not_succeed(copy_of_finished: 
     (folder / "part").touch()
     with pipeline(copy_of_finished):  # the run before had succeeded: only what can break this one goes
         assert [path.exists() for path in unfinished] == [True, True, True, True, False]
+        assert run_cache.exists()
     with pipeline(copy_of_finished):
         assert not any(path.exists() for path in [*unfinished, folder])
         assert_complete(copy_of_finished)

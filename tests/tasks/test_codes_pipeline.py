@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
 from tokenizers import Tokenizer
 from workspace import SMALL, SMALL_CODES, make_workspace, run, set_parameters
 
@@ -179,4 +180,5 @@ def test_same_parameters_give_the_same_bytes(built, tmp_path):
     other = small(tmp_path / "other")
     done = run(other, "-m", "flows.repro")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (other / "dvc.lock").read_bytes() == (built / "dvc.lock").read_bytes()
+    ours, theirs = (yaml.safe_load((folder / "dvc.lock").read_bytes()) for folder in (other, built))
+    assert ours == theirs  # Not the text: DVC runs independent stages in an order of its own.

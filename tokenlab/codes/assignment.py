@@ -53,8 +53,13 @@ def assignment(q: np.ndarray, floor: float = FLOOR) -> Assignment:
 
 
 def check_assignable(characters: int, N: int, K: int) -> None:
-    """Raises ParameterError where there are fewer codes than characters, or more costs than 2 GiB hold."""
+    """Raises ParameterError for fewer codes than characters, and for costs or transitions of more than 2 GiB."""
     check_capacity(characters, N, K)
+    if N * K * K > LARGEST_COSTS:
+        raise ParameterError(
+            f"N = {N}, K = {K}: the HMM has N K^2 = {N * K * K:,} transitions, and at most {LARGEST_COSTS:,} (2 GiB)"
+            " can be learned; choose a smaller K"
+        )
     if characters * K**N > LARGEST_COSTS:
         raise ParameterError(
             f"{characters:,} characters x K^N = {K}^{N} = {K**N:,} codes: an assignment weighs at most"

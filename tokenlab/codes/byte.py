@@ -30,9 +30,12 @@ class ByteCode:
 
     def decode(self, atoms: str) -> str:
         """The text of a string of atoms. Raises InputError at the first violation."""
-        if violation := self.check(atoms):
-            raise InputError(violation.message)
-        return bytes(map(_BYTES.__getitem__, atoms)).decode()
+        try:
+            return bytes(map(_BYTES.__getitem__, atoms)).decode()
+        except (KeyError, UnicodeDecodeError):
+            violation = self.check(atoms)
+        assert violation
+        raise InputError(violation.message)
 
     def check(self, atoms: str) -> Violation | None:
         """The first atom that is foreign or where the bytes are no UTF-8 any more."""

@@ -26,7 +26,8 @@ class Violation(NamedTuple):
 
     kind: Literal["foreign", "digit", "unassigned", "truncated", "bytes"]
     """`foreign`: no atom of this code; `digit`: an atom at a digit that is not its own; `unassigned`: a well-formed
-    block that stands for no character; `truncated`: the last block is too short; `bytes`: bytes that are not UTF-8."""
+    block that stands for no character; `truncated`: the last block is too short; `bytes`: bytes that are not UTF-8, or
+    those of a character that has a code of its own."""
     position: int
     """Of the atom, from 0; the length of the stream where it ends too early."""
     message: str
@@ -76,10 +77,12 @@ def atoms(count: int) -> str:
 
 
 def atom_numbers(encoded: str) -> np.ndarray:
-    """int64[length]: the number of each atom of an encoded text (what is no atom gets a number without meaning)."""
-    points = np.frombuffer(encoded.encode("utf-32-le"), np.uint32).astype(np.int64)
-    numbers, before = np.zeros_like(points), 0
-    for part in _PRIVATE_USE:
+    """int32[length]: the number of each atom of an encoded text (what is no atom gets a number without meaning)."""
+    points = np.frombuffer(encoded.encode("utf-32-le"), np.int32)
+    numbers, before = points - _PRIVATE_USE[0].start, len(_PRIVATE_USE[0])
+    if points.max(initial=0) < _PRIVATE_USE[1].start:
+        return numbers
+    for part in _PRIVATE_USE[1:]:
         inside = (points >= part.start) & (points < part.stop)
         numbers[inside] = points[inside] - part.start + before
         before += len(part)

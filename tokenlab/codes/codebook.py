@@ -97,10 +97,9 @@ class Codebook:
         while position < len(atoms):
             escaped = self._escaped(atoms, position)
             if escaped:
-                try:
-                    pieces.append(escaped.decode())
-                except UnicodeDecodeError as error:
-                    return pieces, _violation("bytes", position + error.start, "escaped bytes that are not UTF-8")
+                if violation := self._not_unknown(escaped, position):
+                    return pieces, violation
+                pieces.append(escaped.decode())
                 position += len(escaped)
                 continue
             block = atoms[position : position + self.N]
@@ -117,6 +116,18 @@ class Codebook:
             found.append(self._escapes[atoms[position]])
             position += 1
         return bytes(found)
+
+    def _not_unknown(self, escaped: bytes, position: int) -> Violation | None:
+        """What keeps the bytes of a run of escapes from being unknown characters."""
+        try:
+            text = escaped.decode()
+        except UnicodeDecodeError as error:
+            return _violation("bytes", position + error.start, "escaped bytes that are not UTF-8")
+        for place, character in enumerate(text):
+            if ord(character) in self._blocks:
+                what = f"escaped bytes of {described(character)}, which has a code of its own"
+                return _violation("bytes", position + len(text[:place].encode()), what)
+        return None
 
     @cached_property
     def _escapes(self) -> dict[str, int]:

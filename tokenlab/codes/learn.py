@@ -285,7 +285,10 @@ _OPTIONS = {
 
 def _folder(kind: str, tables: str | Path | None, source: str) -> str | Path:
     if tables is None:
-        raise ParameterError(f"tables: the code `{kind}` needs the folder of the catalogue's source `{source}`")
+        raise ParameterError(
+            f"tables: the code `{kind}` needs the folder of the catalogue's source `{source}`;"
+            f" fetch it with `dvc repro data/raw/dvc.yaml:tables@{source}`"
+        )
     return tables
 
 

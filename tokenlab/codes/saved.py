@@ -64,12 +64,12 @@ def read_code(path: str | Path) -> Code:
     try:
         return _code(document)
     except (KeyError, TypeError, ValueError, AttributeError, ParameterError) as error:
-        raise InputError(f"{path}: a damaged code ({error}); make it again with `tokenlab codes learn`") from None
+        what = f"no {error}" if isinstance(error, KeyError) else error
+        raise InputError(f"{path}: a damaged code ({what}); make it again with `tokenlab codes learn`") from None
 
 
 def _code(document: dict[str, Any]) -> Code:
-    if not isinstance(document["facts"], dict):
-        raise ValueError("facts is no object")
+    _check_type(document, "facts", dict)
     match document["kind"]:
         case "latom" | "random" | "character":
             return _codebook(document)
@@ -82,8 +82,18 @@ def _code(document: dict[str, Any]) -> Code:
     raise ValueError(f"kind is {document['kind']!r}")
 
 
+def _check_type(document: dict[str, Any], name: str, kind: type) -> None:
+    value = document[name]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise ValueError(f"{name} cannot be {json.dumps(value, ensure_ascii=False)[:40]}")
+
+
 def _codebook(document: dict[str, Any]) -> Codebook:
+    for name, kind in {"N": int, "K": int, "codes": dict, "unknown": str}.items():
+        _check_type(document, name, kind)
     N, K, codes = document["N"], document["K"], document["codes"]
+    if not codes:
+        raise ValueError("no character has a code")
     characters = "".join(sorted(codes))
     if document["kind"] == "character":
         atoms = {shown(character): number for number, character in enumerate(characters)}
@@ -92,7 +102,8 @@ def _codebook(document: dict[str, Any]) -> Codebook:
         atoms = {name: number for number, name in enumerate(letters)}
     assigned = []
     for character in characters:
-        digits = [atoms[name] - n * K for n, name in enumerate(codes[character])]
+        _check_type(codes, character, list)
+        digits = [atoms.get(name, -1) - n * K for n, name in enumerate(codes[character])]
         if len(character) != 1 or len(digits) != N or not all(0 <= digit < K for digit in digits):
             raise ValueError(f"the code of {character!r} is {codes[character]}")
         assigned.append(sum(digit * K ** (N - 1 - n) for n, digit in enumerate(digits)))
