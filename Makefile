@@ -32,7 +32,7 @@ help: ## list these targets
 
 repro: $(STAMP) ## run what is out of date in the pipeline, then show the results
 	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.repro --preset '$(PRESET)' $(if $(ONLY),--only '$(ONLY)')
-	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.tracking --preset '$(PRESET)'
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.tracking --preset '$(PRESET)' $(if $(ONLY),--only '$(ONLY)')
 
 track: $(STAMP) ## bring MLflow up to date with what the pipeline has made
 	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.tracking --preset '$(PRESET)'

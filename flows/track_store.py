@@ -75,15 +75,17 @@ class Store:
         self._folder = folder
         self._store = store
 
-    def synchronise(self, preset: str, tracked: list[Tracked], pipeline: Pipeline) -> Changes:
-        """Make the runs that a preset has be the rows of `tracked`."""
+    def synchronise(self, preset: str, tracked: list[Tracked], pipeline: Pipeline, whole: bool = True) -> Changes:
+        """Make the runs that a preset has be the rows of `tracked`; unless `whole`, those of its questions only."""
         from mlflow.entities import RunTag
 
         runs = self._runs(preset)
         changes = Changes()
+        experiments = set()
         code = _commit(self._folder.parent)
         for question in tracked:
             experiment = self._experiment(question)
+            experiments.add(experiment.experiment_id)
             changes.present += len(question.rows)
             for row in question.rows:
                 run = runs.pop(row.key, None)
@@ -94,7 +96,7 @@ class Store:
                     self._restore(run)
                     changes.restored += 1
         for run in runs.values():
-            if run.info.lifecycle_stage == "active":
+            if run.info.lifecycle_stage == "active" and (whole or run.info.experiment_id in experiments):
                 self._store.set_tag(run.info.run_id, RunTag(_SUPERSEDED, "true"))
                 self._store.delete_run(run.info.run_id)
                 changes.superseded += 1

@@ -1,4 +1,4 @@
-"""Bring MLflow up to date with the pipeline: `python -m flows.tracking [--preset NAME]`, which is `make track`.
+"""Bring MLflow up to date with the pipeline: `python -m flows.tracking [--preset NAME] [--only TAG]`: `make track`.
 
 `make repro` and the flow run it after their work. It starts from dvc.lock and the files that this names, so it is
 complete when every stage came from the cache. Where nothing changed since it last ran, a stamp says so, and nothing
@@ -23,10 +23,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit status: 0, or 2 for what the user can mend."""
     parser = argparse.ArgumentParser(prog="python -m flows.tracking", description="Bring MLflow up to date.")
     parser.add_argument("--preset", default=_PRESET, help="sample (default), or a folder of presets/")
+    parser.add_argument("--only", metavar="TAG", help="only what the stages with this tag in dvc.yaml have made")
     options = parser.parse_args(arguments)
     die_with_parent()
     try:
-        if line := track(Path.cwd().resolve(), options.preset):
+        if line := track(Path.cwd().resolve(), options.preset, options.only):
             print(line)
     except (TokenlabError, OSError) as error:
         print(f"tracking: {one_line(error)}", file=sys.stderr)
@@ -37,9 +38,9 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def track(root: Path, preset: str = _PRESET) -> str:
-    """Make the runs of a preset in MLflow be the rows of its evaluation stages. Return a line that says what was done,
-    empty where nothing had changed since the last time.
+def track(root: Path, preset: str = _PRESET, tag: str | None = None) -> str:
+    """Make the runs of a preset in MLflow be the rows of its evaluation stages, or of those that have a tag. Return a
+    line that says what was done, empty where nothing had changed since the last time.
 
     Raises ParameterError for a preset that does not exist and InputError for results that are not to be had.
     """
@@ -57,12 +58,17 @@ def track(root: Path, preset: str = _PRESET) -> str:
     pipeline = Pipeline(root, path)
     tracked: dict[str, Tracked] = {}
     for entry, declaration in declared(pipeline):
+        if tag is not None and tag not in entry.meta.get("tags", []):
+            continue
         of_question = tracked.setdefault(declaration.question.name, Tracked(declaration.question, [], []))
         of_question.declarations.append(declaration)
         of_question.rows += rows_of(pipeline, entry, declaration, preset)
+    if tag is not None and not tracked:
+        return ""
     with open_store(root) as store:
-        changes = store.synchronise(preset, list(tracked.values()), pipeline)
-    write_text(stamp, sources + _identity(root))
+        changes = store.synchronise(preset, list(tracked.values()), pipeline, whole=tag is None)
+    if tag is None:
+        write_text(stamp, sources + _identity(root))
     return f"mlflow: {changes}; compare with {' or '.join(f'`make compare QUESTION={name}`' for name in tracked)}"
 
 

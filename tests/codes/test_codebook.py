@@ -3,12 +3,14 @@
 import hashlib
 import json
 import sys
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from tokenlab.codes import codebook
 from tokenlab.codes.byte import ByteCode
 from tokenlab.codes.code import LARGEST_ALPHABET, atom, atoms, names_of, parse_atoms, print_atoms
 from tokenlab.codes.codebook import Codebook, check_capacity, smallest_K
@@ -125,6 +127,21 @@ def test_decoding_fails_exactly_where_the_check_flags(code, data):
     text = code.decode(found)
     if not set(found) & set(atoms(size + 256)[size:]):
         assert code.encode(text) == found
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from([*BOOKS, *ESCAPING]), st.data())
+def test_many_atoms_decode_as_few_do(code, data):
+    text = st.text(st.sampled_from(code.characters)).map(code.encode)
+    found = data.draw(text | st.text(st.sampled_from(atoms(len(code.alphabet) + 256))) | ANY_TEXT)
+    results = []
+    for many in (0, len(found) + 1):
+        with patch.object(codebook, "_MANY", many):
+            try:
+                results.append(code.decode(found))
+            except InputError as error:
+                results.append(str(error))
+    assert results[0] == results[1]
 
 
 def test_every_kind_of_violation():

@@ -218,6 +218,34 @@ def test_rows_that_go_are_superseded_and_come_back(project: Path) -> None:
     assert contents(project) == before and not any("superseded" in run.data.tags for run in runs(project))
 
 
+def test_only_what_a_tag_names(project: Path) -> None:
+    """The runs of another question stay as they are, and its files need not be there."""
+    path = project / "dvc.yaml"
+    pipeline = path.read_text()
+    head, meta, track_ = pipeline.partition("      meta:\n")
+    again = track_.replace("words", "copies").replace("scores.parquet", "again.parquet")
+    path.write_text(
+        f"{head}{meta}        tags: [a]\n{track_}"
+        "  again:\n    foreach: ${corpora}\n    do:\n"
+        "      cmd: exec cp reports/sample/${key}/scores.parquet reports/sample/${key}/again.parquet\n"
+        '      deps: ["reports/sample/${key}/scores.parquet", "models/sample/${key}"]\n'
+        '      outs: ["reports/sample/${key}/again.parquet"]\n'
+        f"      meta:\n{again}"
+    )
+    repro(project)
+    assert "48 runs (48 written)" in track(project)
+    set_params(project, corpora={"zh": PARAMS["corpora"]["zh"]})
+    repro(project)
+    lock = yaml.safe_load((project / "dvc.lock").read_text())["stages"]["again@zh"]["outs"][0]
+    (project / lock["path"]).unlink()
+    (project / f".dvc/cache/files/md5/{lock['md5'][:2]}/{lock['md5'][2:]}").unlink()
+    assert track(project, tag="a") == "mlflow: 12 runs (12 superseded); compare with `make compare QUESTION=words`"
+    assert len(runs(project)) == 12 + 24
+    assert track(project, tag="none") == ""
+    with pytest.raises(InputError, match=r"again\.parquet: not here"):
+        track(project)
+
+
 @pytest.mark.slow
 def test_presets_share_the_store(project: Path) -> None:
     preset = project / "presets" / "big"

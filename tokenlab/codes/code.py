@@ -77,11 +77,13 @@ def atoms(count: int) -> str:
 
 
 def atom_numbers(encoded: str) -> np.ndarray:
-    """int32[length]: the number of each atom of an encoded text (what is no atom gets a number without meaning)."""
-    points = np.frombuffer(encoded.encode("utf-32-le"), np.int32)
+    """int32[length]: the number of each atom of an encoded text, -1 for what is no atom."""
+    points = np.frombuffer(encoded.encode("utf-32-le", "surrogatepass"), np.int32)
     numbers, before = points - _PRIVATE_USE[0].start, len(_PRIVATE_USE[0])
-    if points.max(initial=0) < _PRIVATE_USE[1].start:
+    others = (numbers < 0) | (numbers >= before)
+    if not others.any():
         return numbers
+    numbers[others] = -1
     for part in _PRIVATE_USE[1:]:
         inside = (points >= part.start) & (points < part.stop)
         numbers[inside] = points[inside] - part.start + before

@@ -11,10 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from tokenlab.codes.code import LARGEST_ALPHABET, Unknown, Violation, atom, check_unknown, described, shown
+from tokenlab.codes.code import (
+    LARGEST_ALPHABET,
+    Unknown,
+    Violation,
+    atom,
+    atom_numbers,
+    check_unknown,
+    described,
+    shown,
+)
 from tokenlab.errors import InputError, ParameterError
 
 _DIGITS = "abcdefghijklmnopqrstuvwxyz"
+_MANY = 1 << 10
+"""Atoms from which on numpy decodes them faster than a loop."""
 LARGEST_CODE = 2**63 - 1
 """Codes are int64, places in lexicographic order."""
 
@@ -65,6 +76,8 @@ class Codebook:
     def decode(self, atoms: str) -> str:
         """The text of a string of atoms. Raises InputError at the first violation."""
         N = self.N
+        if len(atoms) >= _MANY and (text := self._decoded_at_once(atoms)) is not None:
+            return text
         try:
             return "".join([self._characters[atoms[start : start + N]] for start in range(0, len(atoms), N)])
         except KeyError:  # Byte escapes, or a violation.
@@ -76,6 +89,25 @@ class Codebook:
     def check(self, atoms: str) -> Violation | None:
         """The first violation: the two checks of section 3.4, a block that stands for no character, a foreign atom."""
         return self._read(atoms)[1]
+
+    def _decoded_at_once(self, atoms: str) -> str | None:
+        """The text, None where the atoms are not all blocks of characters."""
+        if len(atoms) % self.N or not self.characters:
+            return None
+        digits = atom_numbers(atoms).reshape(-1, self.N) - self.K * np.arange(self.N)
+        if not ((digits >= 0) & (digits < self.K)).all():
+            return None
+        codes = np.ravel_multi_index(digits.T, (self.K,) * self.N)
+        order, points = self._by_code
+        places = order[np.searchsorted(self.assigned, codes, sorter=order).clip(max=len(order) - 1)]
+        if not (self.assigned[places] == codes).all():
+            return None
+        return points[places].tobytes().decode("utf-32-le", "surrogatepass")
+
+    @cached_property
+    def _by_code(self) -> tuple[np.ndarray, np.ndarray]:
+        """Places of the characters in the order of their codes, and the characters as code points."""
+        return np.argsort(self.assigned), np.array([ord(character) for character in self.characters], np.uint32)
 
     @cached_property
     def _blocks(self) -> "_Blocks":

@@ -20,7 +20,7 @@ from tokenlab.codes.components import learn_components
 from tokenlab.codes.corpus import CharacterCorpus
 from tokenlab.codes.hmm import train
 from tokenlab.codes.myte import learn_myte
-from tokenlab.codes.refine import Refinement, refine_codes
+from tokenlab.codes.refine import Refinement, character_bigrams, refine_codes
 from tokenlab.codes.table_order import table_order
 from tokenlab.errors import InputError, ParameterError
 from tokenlab.tokenizers.bpe_sweep import bpe_sweep, tokenize
@@ -192,7 +192,8 @@ class _Learned(NamedTuple):
 def _refined(
     corpus: CharacterCorpus, assigned: np.ndarray, N: int, K: int, generator: np.random.Generator, size: int
 ) -> _Refined:
-    annealed = [refine_codes(corpus, assigned, N, K, generator) for _ in range(ANNEALINGS)]
+    bigrams = character_bigrams(corpus)
+    annealed = [refine_codes(corpus, assigned, N, K, generator, bigrams=bigrams) for _ in range(ANNEALINGS)]
     unchanged = Refinement(assigned, annealed[0].before, annealed[0].before)
     candidates = [unchanged, *annealed]
     tokens = [_count_tokens(corpus, candidate.assigned, N, K, size) for candidate in candidates]

@@ -86,6 +86,7 @@ def refine_codes(
     seed: int | np.random.Generator = 0,
     balance: float = BALANCE,
     schedule: Schedule = SCHEDULE,
+    bigrams: csr_array | None = None,
 ) -> Refinement:
     """Swap codes, also with free ones, so that H(atom, next atom) - balance H(atom) falls.
 
@@ -97,6 +98,7 @@ def refine_codes(
         corpus: whose character bigrams count; `assigned`: int64[|C|], N, K: the codebook, as in `Codebook`.
         balance: 0 for the entropy of pairs alone, 1 for the entropy of an atom given the one before, 2 for their mutual
             information (which rises).
+        bigrams: those of the corpus, where `character_bigrams` has counted them already.
 
     Raises ParameterError where there are fewer codes than characters or more than `LARGEST_CODES`.
     """
@@ -106,7 +108,8 @@ def refine_codes(
             f"K^N = {K}^{N} = {K**N:,} codes; refine at most {LARGEST_CODES:,}: choose a smaller K or N"
         )
     best = np.array(assigned, np.int64)
-    bigrams, counts = character_bigrams(corpus), np.append(corpus.counts, 0)
+    bigrams = character_bigrams(corpus) if bigrams is None else bigrams
+    counts = np.append(corpus.counts, 0)
     state = _state(best, N, K, counts, bigrams)
     before = after = _entropy(state)
     if N == 1:
