@@ -94,3 +94,15 @@ SMALL_CODES = {
     "unseen": {"share": 0.1, "seed": 0, "sizes": [200, 400], "lengths": [2]},
 }
 """A `codes` section of the same kind."""
+
+SMALL_TRAINING = {
+    "batch": 8,
+    "warmup": 5,
+    "weight_decay": 0.1,
+    "gradient_clip": 1.0,
+    "seed": 0,
+    "threads": 1,
+    "device": "cpu",
+    "dtype": "float32",
+}
+"""What the models of tests have in common in `training`."""

@@ -14,7 +14,7 @@ import killing
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
-from workspace import SMALL, make_workspace, run, set_parameters
+from workspace import SMALL, SMALL_TRAINING, make_workspace, run, set_parameters
 
 from tasks.entropy_model import train_model
 from tasks.stage import Stage
@@ -28,20 +28,8 @@ MODEL = {
     "held_out": "zh",
     "alphabet": {"level": "character", "min_count": 2},
     "shape": {"layers": 1, "width": 32, "heads": 2, "context": 48, "dropout": 0.1},
-    "training": {
-        "steps": 40,
-        "batch": 8,
-        "learning_rate": 0.005,
-        "final_learning_rate": 0.0005,
-        "warmup": 5,
-        "weight_decay": 0.1,
-        "gradient_clip": 1.0,
-        "evaluate_every": 15,
-        "seed": 0,
-        "threads": 1,
-        "device": "cpu",
-        "dtype": "float32",
-    },
+    "training": SMALL_TRAINING
+    | {"steps": 40, "learning_rate": 0.005, "final_learning_rate": 0.0005, "evaluate_every": 15},
 }
 LONG = MODEL | {"training": MODEL["training"] | {"steps": 600, "evaluate_every": 50}}
 BYTES = MODEL | {"alphabet": {"level": "byte", "min_count": 1}, "text": "zh"}

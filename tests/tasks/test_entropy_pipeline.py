@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tiny_models import save_characters
-from workspace import ROOT, SMALL, SMALL_CODES
+from workspace import ROOT, SMALL, SMALL_CODES, SMALL_TRAINING
 
 from tasks import entropy as entropy_stage
 from tasks.entropy import score
@@ -45,20 +45,8 @@ MODEL = {
     "held_out": "zh",
     "alphabet": {"level": "character", "min_count": 1},
     "shape": {"layers": 1, "width": 32, "heads": 2, "context": 32, "dropout": 0.0},
-    "training": {
-        "steps": 60,
-        "batch": 8,
-        "learning_rate": 0.01,
-        "final_learning_rate": 0.001,
-        "warmup": 5,
-        "weight_decay": 0.1,
-        "gradient_clip": 1.0,
-        "evaluate_every": 20,
-        "seed": 0,
-        "threads": 1,
-        "device": "cpu",
-        "dtype": "float32",
-    },
+    "training": SMALL_TRAINING
+    | {"steps": 60, "learning_rate": 0.01, "final_learning_rate": 0.001, "evaluate_every": 20},
 }
 SCORED = {"model": "models/sample/entropy_models/zh", "device": "cpu", "dtype": "float32", "threads": 1}
 SECTIONS = {
