@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from tokenlab.codes.corpus import collapse
 from tokenlab.text.builtin import generate
 from tokenlab.text.documents import Document, words
 from tokenlab.text.readers import read_documents
@@ -56,7 +57,7 @@ def verses(text: str, size: int) -> list[str]:
         documents = generate(text, sentences=20_000, seed=1)
     found, read = [], 0
     for document in documents:
-        found.append(" ".join(document.text.split()))
+        found.append(collapse(document.text))
         read += len(found[-1])
         if 0 < size <= read:
             break
@@ -71,7 +72,7 @@ def write_texts(folder: Path, size: int, part: int) -> None:
     sources: dict[str, Counter[str]] = {name: Counter() for name in spans}
     once, place = [], 0
     for source, document in _documents():
-        text = " ".join(document.text.split())
+        text = collapse(document.text)
         characters = len(text) - text.count(" ")
         for name, (start, end) in spans.items():
             if start <= place < end:

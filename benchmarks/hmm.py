@@ -6,13 +6,13 @@ The texts are Bibles, verse by verse (built-in sentences without the mirror); ev
 import os
 from collections.abc import Callable
 from importlib.metadata import version
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Facts, Measurement, Task, agree
+from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.hmm import Training, expected_counts, train
 from tokenlab.codes.hmm_model import PeriodicHmm, draw_hmm, maximise
 from tokenlab.codes.hmm_reference import masked_model, periodic_parameters, repeated
@@ -77,11 +77,8 @@ def _milliseconds(found: Measurement) -> str:
 
 def sequences(text: str, size: int) -> Sequences:
     """The `verses` of a text as an HMM reads them."""
-    read = verses(text, size)
-    points = np.frombuffer("".join(read).encode("utf-32-le"), np.uint32)
-    alphabet, codes = np.unique(points, return_inverse=True)
-    offsets = np.fromiter(accumulate(map(len, read), initial=0), np.int64)
-    return Sequences(codes.astype(np.int32), offsets, alphabet.size)
+    corpus = character_corpus(verses(text, size))
+    return Sequences(corpus.symbols, corpus.offsets, len(corpus.characters))
 
 
 def iteration(hmm: PeriodicHmm, text: Sequences) -> tuple[float, PeriodicHmm]:

@@ -5,6 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tokenlab.cli import codes_apply, codes_learn
+from tokenlab.cli.options import check_output
 from tokenlab.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _show(options: argparse.Namespace) -> None:
             return
         if not isinstance(code, Codebook):
             raise ParameterError(f"--html: the code `{code.kind}` is no codebook and has no table; leave it out")
-        codes_learn.check_file("--html", options.html)
+        check_output("--html", options.html)
         write_text(options.html, codebook_page(code))
     except InputError as error:
         raise InputError(f"{options.code}: {error}") from None

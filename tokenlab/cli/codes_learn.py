@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from tokenlab.cli.options import check_output
 from tokenlab.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def learn(options: argparse.Namespace) -> None:
         raise ParameterError(f"--tables: the code `{options.code}` has no such option")
     if given.get("seed", 0) < 0:
         raise ParameterError(f"--seed is {options.seed}; it must be at least 0")
-    check_file("--output", options.output)
+    check_output("--output", options.output)
     with open_sequences(options.input, options.format) as sequences:
         corpus = _corpus(sequences)
     try:
@@ -86,18 +87,6 @@ def learn(options: argparse.Namespace) -> None:
     write_code(code, options.output)
     if options.code == "latom":
         sys.stdout.write("".join(f"{line}\n" for line in _figures(code.facts)))
-
-
-def check_file(option: str, name: str) -> None:
-    """Refuse a place that cannot be written to before any work is done; errors name the option."""
-    from tokenlab.cli.statistics import check_output
-
-    if name in ("", "-"):
-        raise ParameterError(f"{option} is {name!r}; name a file")
-    try:
-        check_output(name)
-    except ParameterError as error:
-        raise ParameterError(str(error).replace("--output", option, 1)) from None
 
 
 def _corpus(sequences: "Sequences") -> "CharacterCorpus":

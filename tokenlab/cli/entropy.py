@@ -5,8 +5,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.options import named_as_options, with_progress
-from tokenlab.cli.statistics import check_output
+from tokenlab.cli.options import check_parquet, named_as_options, with_progress
 from tokenlab.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ def _run(options: argparse.Namespace) -> None:
     from tokenlab.text.lines import checked_stream
 
     if options.output is not None:
-        check_output(options.output)
+        check_parquet(options.output)
     with checked_stream(options.input) as text:
         lines = scored_lines(text, options)
         if options.output is not None:

@@ -1,9 +1,11 @@
 """Options that several commands share, and the progress bar."""
 
 import argparse
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tqdm import tqdm
@@ -54,6 +56,24 @@ def statistics_options(options: argparse.Namespace) -> "StatisticsOptions":
             min_frequency=options.min_frequency,
             log_base=options.log_base,
         )
+
+
+def check_parquet(name: str) -> None:
+    """`check_output` for the `--output` of commands that write Parquet there."""
+    check_output("--output", name, ", since Parquet cannot be written to a stream")
+
+
+def check_output(option: str, name: str, why: str = "") -> None:
+    """Refuse a place that cannot be written to before any work is done. why: a file, no stream, must be named."""
+    path = Path(name)
+    if name in ("", "-"):
+        raise ParameterError(f"{option} is {name!r}; name a file{why}")
+    if not path.parent.is_dir():
+        raise ParameterError(f"{option} is {name}, but there is no folder {path.parent}; make it first")
+    if path.exists() and not path.is_file():
+        raise ParameterError(f"{option} is {name}, which is no regular file; name another")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise ParameterError(f"{option} is {name}, but nothing may be written to {path.parent}; name another place")
 
 
 @contextmanager

@@ -2,12 +2,10 @@
 
 import argparse
 import json
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.options import add_statistical_options, statistics_options, with_progress
+from tokenlab.cli.options import add_statistical_options, check_parquet, statistics_options, with_progress
 from tokenlab.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -44,26 +42,13 @@ def _run(options: argparse.Namespace) -> None:
     if top < 0:
         raise ParameterError(f"--top is {top}; it must be at least 0")
     if options.output is not None:
-        check_output(options.output)
+        check_parquet(options.output)
     with checked_stream(options.input) as text:
         statistics = count_text(text, statistics_options(options))
     if options.output is not None:
         write_statistics(statistics, options.output)
     if top:
         sys.stdout.buffer.write(_most_frequent(statistics, top, options.format).encode())
-
-
-def check_output(name: str) -> None:
-    """Refuse a place that cannot be written to before any work is done."""
-    path = Path(name)
-    if name in ("", "-"):
-        raise ParameterError(f"--output is {name!r}; name a file, since Parquet cannot be written to a stream")
-    if not path.parent.is_dir():
-        raise ParameterError(f"--output is {name}, but there is no folder {path.parent}; make it first")
-    if path.exists() and not path.is_file():
-        raise ParameterError(f"--output is {name}, which is no regular file; name another")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ParameterError(f"--output is {name}, but nothing may be written to {path.parent}; name another place")
 
 
 def count_text(text: "TextInput", options: "StatisticsOptions") -> "NgramStatistics":
