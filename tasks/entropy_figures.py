@@ -1,6 +1,6 @@
 """Pictures of predictive entropy: what was chosen on validation sentences, and entropy along sentences."""
 
-from itertools import accumulate, cycle
+from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from tasks.figures import ACCENT, INK, SECOND, save
+from tokenlab.text.documents import join_words
 
 GREEN, PURPLE = "#2f7d4f", "#7a1f5c"
 
@@ -56,7 +57,7 @@ def draw_entropies(sentences: list[ScoredSentence], path: Path) -> None:
     figure = Figure(figsize=(9.5, 0.6 + 2.1 * max(1, len(sentences))), layout="constrained")
     panels = figure.subplots(max(1, len(sentences)), squeeze=False)[:, 0]
     for axes, sentence in zip(panels, sentences, strict=False):
-        gold = set(accumulate(map(len, sentence.gold[:-1]))) if sentence.gold is not None else None
+        gold = join_words(sentence.gold)[1] if sentence.gold is not None else None
         axes.plot(np.arange(len(sentence.text)), sentence.entropy, color=INK, marker="o", markersize=3, linewidth=1.2)
         for x in sentence.boundaries:
             right = gold is None or x in gold

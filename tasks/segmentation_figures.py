@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tasks.figures import ACCENT, INK, SECOND, save
+from tokenlab.text.documents import join_words
 
 
 def draw_distributions(pmi: pl.DataFrame, entropy: pl.DataFrame, unit: str, path: Path) -> None:
@@ -55,11 +56,12 @@ def draw_boundaries(rows: dict[str, list[str]], path: Path) -> None:
     length = sum(map(len, next(iter(rows.values()))))
     figure = Figure(figsize=(2.2 + 0.27 * length, 0.5 + 0.3 * len(rows)), layout="constrained")
     axes = figure.subplots()
-    gold = _cuts(rows["gold"]) if "gold" in rows else None
+    gold = join_words(rows["gold"])[1] if "gold" in rows else None
     for y, pieces in enumerate(rows.values()):
-        for x, character in enumerate("".join(pieces)):
+        text, boundaries = join_words(pieces)
+        for x, character in enumerate(text):
             axes.text(x + 0.5, y, character, ha="center", va="center", fontsize=10)
-        for x in _cuts(pieces):
+        for x in boundaries:
             right = gold is None or x in gold
             axes.plot([x, x], [y - 0.42, y + 0.42], color=SECOND if right else ACCENT, linewidth=1.5)
     axes.set(xlim=(0, length), ylim=(len(rows) - 0.4, -0.6), xticks=[])
@@ -70,11 +72,3 @@ def draw_boundaries(rows: dict[str, list[str]], path: Path) -> None:
     if gold is not None:
         axes.set_xlabel("blue: a boundary of the gold words; red: none", fontsize=8)
     save(figure, path)
-
-
-def _cuts(pieces: list[str]) -> set[int]:
-    ends, end = set(), 0
-    for piece in pieces[:-1]:
-        end += len(piece)
-        ends.add(end)
-    return ends
