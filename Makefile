@@ -22,7 +22,7 @@ ifdef TOKENLAB_MIRROR
 export TOKENLAB_MIRROR := $(abspath $(TOKENLAB_MIRROR))
 endif
 
-.PHONY: help repro track compare ui test test-slow bench lint readme
+.PHONY: help repro reproduced track compare ui test test-slow bench lint readme
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -30,18 +30,21 @@ help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Variables: PYTHON=/path/to/python to set up with; TOKENLAB_MIRROR=folder with copies of the raw data"
 
-repro: $(STAMP) ## run what is out of date in the pipeline, then show the results
-	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.repro --preset '$(PRESET)' $(if $(ONLY),--only '$(ONLY)')
+repro: $(STAMP) ## run the stages that are out of date, then show the results
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.run.repro --preset '$(PRESET)' $(if $(ONLY),--only '$(ONLY)')
 	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.tracking --preset '$(PRESET)' $(if $(ONLY),--only '$(ONLY)')
 
-track: $(STAMP) ## bring MLflow up to date with what the pipeline has made
+reproduced: $(STAMP) ## compare the results of the preset sample with the committed dvc.lock and tables
+	@exec $(RUN) -m flows.run.reproduced
+
+track: $(STAMP) ## bring MLflow up to date with the results
 	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.tracking --preset '$(PRESET)'
 
-compare: track ## open the comparison of a QUESTION in MLflow and print its address
-	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.ui --compare '$(QUESTION)'
+compare: track ## serve MLflow and print the addresses that compare the answers to a QUESTION
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.pages --compare '$(QUESTION)'
 
 ui: track ## serve Prefect, MLflow and the reports on this machine
-	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.ui
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.pages
 
 test: export HF_HUB_OFFLINE := 1
 test: $(STAMP) ## run the quick tests
@@ -49,7 +52,7 @@ test: $(STAMP) ## run the quick tests
 
 test-slow: export HF_HUB_OFFLINE := 1
 test-slow: $(STAMP) ## run the slow tests
-	@exec $(RUN) -m pytest -m slow
+	@exec $(RUN) -m pytest -m slow -n 2 --dist loadfile
 
 lint: $(STAMP) ## check style and types
 	$(RUN) -m ruff check
@@ -60,7 +63,7 @@ bench: $(STAMP) ## time the library beside its peers
 	@exec $(RUN) -m benchmarks
 
 readme: $(STAMP) ## write the tables of README.md from the reports
-	@exec $(RUN) -m tasks.readme
+	@exec $(RUN) -m tasks.report.readme
 
 $(STAMP): requirements.lock pyproject.toml
 	@exec ./setup.sh

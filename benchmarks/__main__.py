@@ -11,10 +11,11 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import atoms, entropy, hmm, reading, segmentation, statistics
+from benchmarks import atoms, entropy, hmm, reading, segmentation
+from benchmarks import ngram_statistics as statistics
 from benchmarks.measure import Bench
-from tokenlab.errors import EXIT_STATUS, InputError, TokenlabError, one_line
-from tokenlab.files import write_text
+from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
+from tokenlab.core.files import write_text
 
 _BENCHMARKS = {
     module.__name__.rpartition(".")[2]: module for module in (statistics, segmentation, reading, entropy, hmm, atoms)

@@ -18,12 +18,15 @@ from tokenizers import Tokenizer, models, trainers
 
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Facts, Measurement, Task, agree
-from tokenlab.codes.code import atom_numbers, atoms
-from tokenlab.codes.codebook import Codebook
-from tokenlab.codes.corpus import CharacterCorpus, character_corpus
-from tokenlab.codes.learn import random_codebook, refine_codebook
-from tokenlab.codes.refine import refine_codes
-from tokenlab.tokenizers import BpeSweep, UnigramSweep, bpe_sweep, bpe_tokenizer, tokenize, unigram_sweep
+from tokenlab.codes.base.codebook import Codebook
+from tokenlab.codes.base.corpus import CharacterCorpus, character_corpus
+from tokenlab.codes.base.interface import atom_numbers, atoms
+from tokenlab.codes.baselines.codebooks import random_codebook
+from tokenlab.codes.latom.learn import refine_codebook
+from tokenlab.codes.latom.refine import refine_codes
+from tokenlab.tokenizers.export import bpe_tokenizer
+from tokenlab.tokenizers.merges import BpeSweep, bpe_sweep, tokenize
+from tokenlab.tokenizers.unigram import UnigramSweep, unigram_sweep
 
 TITLE = "Tokenizers over atoms"
 TEXTS = ()

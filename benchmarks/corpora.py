@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from tokenlab.codes.corpus import collapse
-from tokenlab.text.builtin import generate
+from tokenlab.codes.base.corpus import collapse
+from tokenlab.generated.corpora import generate
 from tokenlab.text.documents import Document, words
 from tokenlab.text.readers import read_documents
 from tokenlab.text.store import write_corpus

@@ -1,1 +1,1 @@
-"""What walks the pipeline and keeps its workspace whole. The pipeline itself stands in dvc.yaml; no science here."""
+"""Running the pipeline of dvc.yaml, tracking its results and serving pages about them; no science here."""

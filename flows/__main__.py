@@ -1,6 +1,6 @@
-"""`python -m flows run|status|clean`: the pipeline run by Prefect, what it did last, and the cache.
+"""`python -m flows run|status|clean`: run the pipeline with Prefect, show the last run, clean the cache.
 
-What is out of date is known before Prefect is imported: where nothing is, `run` ends at once.
+`run` asks DVC what is out of date before it imports Prefect: if nothing is, it ends at once.
 """
 
 import argparse
@@ -11,19 +11,21 @@ import time
 import urllib.request
 from pathlib import Path
 
-from flows.history import History
-from flows.plan import Dag, Plan, Selection, make_plan
-from flows.repro import DEFAULT_PRESET, Interrupted, find_targets, signals_raise
-from flows.workspace import pipeline
-from tasks.lifeline import die_with_parent
-from tokenlab.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
+from flows.run.history import History
+from flows.run.leftovers import remove_leftovers
+from flows.run.plan import Dag, Plan, Selection, make_plan
+from flows.run.presets import DEFAULT_PRESET, find_targets
+from flows.run.repro import Interrupted, signals_raise
+from flows.run.workspace import pipeline
+from tasks.runtime.parent_death import die_with_parent
+from tokenlab.core.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
 
 _REASONS_SHOWN = 2
 _SECONDS_TO_ANSWER = 10.0
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command and return its exit status: 0, 1 for a failed stage, 2 for what the user can mend."""
+    """Run the command and return its exit status: 0, 1 for a failed stage, 2 for an error that the user can correct."""
     options = _parser().parse_args(arguments)
     os.environ.setdefault("DO_NOT_TRACK", "1")
     die_with_parent()
@@ -35,25 +37,29 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"flows: {one_line(error)}", file=sys.stderr)
         return EXIT_STATUS
     except Interrupted as interruption:
-        print(f"flows: ended by {interruption}; `{_selection(options).command()}` goes on from here", file=sys.stderr)
+        print(f"flows: ended by {interruption}; `{_selection(options).command()}` continues from here", file=sys.stderr)
         return 128 + interruption.number
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m flows", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    run = commands.add_parser("run", help="run what is out of date, stages side by side")
-    run.add_argument("--only", metavar="TAG", help="only the stages with this tag in dvc.yaml, and what they need")
-    run.add_argument("--from", dest="start", metavar="STAGE", help="only this stage and those after it")
-    run.add_argument("--to", dest="end", metavar="STAGE", help="only this stage and those before it")
-    run.add_argument("--dry-run", action="store_true", help="only list what would run, why, and how long it took last")
-    run.add_argument("--workers", type=_count, metavar="N", help="stages side by side (default: one per core)")
+    run = commands.add_parser("run", help="run the stages that are out of date, independent ones in parallel")
+    run.add_argument("--only", metavar="TAG", help="only the stages with this tag in dvc.yaml, and their dependencies")
+    run.add_argument("--from", dest="start", metavar="STAGE", help="only this stage and the stages after it")
+    run.add_argument("--to", dest="end", metavar="STAGE", help="only this stage and the stages before it")
+    run.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only list the stages that would run, why, and the time that each took last",
+    )
+    run.add_argument("--workers", type=_count, metavar="N", help="stages that run in parallel (default: one per core)")
     run.set_defaults(command=_run)
-    status = commands.add_parser("status", help="the last run: state, time and size of each stage")
+    status = commands.add_parser("status", help="show the last run: state, time and size of each stage")
     status.set_defaults(command=_status)
     for command in (run, status):
         command.add_argument("--preset", default=DEFAULT_PRESET, help="sample (default), or a folder of presets/")
-    clean = commands.add_parser("clean", help="remove from the cache what no dvc.lock names any more")
+    clean = commands.add_parser("clean", help="remove the objects from the cache that no dvc.lock names any more")
     clean.add_argument("--yes", action="store_true", help="do not ask")
     clean.set_defaults(command=_clean)
     return parser
@@ -73,6 +79,8 @@ def _selection(options: argparse.Namespace) -> Selection:
 def _run(root: Path, options: argparse.Namespace) -> int:
     selection = _selection(options)
     with pipeline(root) as workspace:
+        if not options.dry_run:
+            remove_leftovers(root, selection.preset)
         plan = make_plan(root, selection)
         if not plan.steps:
             workspace.succeeded()
@@ -103,7 +111,7 @@ def _run(root: Path, options: argparse.Namespace) -> int:
 
 
 def _require_server() -> None:
-    """Without an address Prefect starts a server of its own for the run."""
+    """Check PREFECT_API_URL. Without this variable Prefect starts a temporary server for the run."""
     if url := os.environ.get("PREFECT_API_URL"):
         try:
             urllib.request.urlopen(f"{url}/health", timeout=_SECONDS_TO_ANSWER).close()
@@ -116,7 +124,7 @@ def _track(root: Path, preset: str) -> int:
 
 
 def describe(plan: Plan, durations: dict[str, float]) -> str:
-    """What a run would do: each stage with the seconds that it took last, and why."""
+    """The stages that a run would execute, each with the seconds that it took last, and the reasons."""
     if not plan.steps:
         return f"nothing to do: all {plan.considered} stages are up to date"
     width = max(len(step.address) for step in plan.steps)
@@ -128,7 +136,7 @@ def describe(plan: Plan, durations: dict[str, float]) -> str:
         lines.append(f"  {step.address:<{width}}  {seconds:>9}  {reasons}")
     known = [durations[step.address] for step in plan.steps if step.address in durations]
     unknown = len(plan.steps) - len(known)
-    lines.append(f"they took {sum(known):.1f} s when they last ran" + (f"; {unknown} not timed yet" if unknown else ""))
+    lines.append(f"their last runs took {sum(known):.1f} s" + (f"; {unknown} not timed yet" if unknown else ""))
     return "\n".join(lines)
 
 
@@ -196,12 +204,15 @@ def _clean(root: Path, options: argparse.Namespace) -> int:
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        raise ParameterError("nobody to ask; say --yes to remove it")
-    return input("Remove it? Results of other commits must then be made again. [y/N] ").strip().lower() in ("y", "yes")
+        raise ParameterError("no terminal to ask on; --yes removes it")
+    return input("Remove it? Results of other commits must then be computed again. [y/N] ").strip().lower() in (
+        "y",
+        "yes",
+    )
 
 
 def _folder_size(folder: Path) -> int:
-    """Of the objects in a cache, in bytes."""
+    """The size of all objects in a cache, in bytes."""
     return sum(path.stat().st_size for path in folder.glob("??/*"))
 
 

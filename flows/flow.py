@@ -1,15 +1,15 @@
-"""The pipeline as a Prefect flow: each stage that is out of date is a task, independent ones run side by side.
+"""The pipeline as a Prefect flow: each stage that is out of date is a task, and independent stages run in parallel.
 
-DVC decides what is out of date and keeps the results; Prefect has the timeline, the logs, retries and schedules. A task
-is `dvc repro --single-item STAGE` in a process of its own. Its state says what that came to:
+DVC decides what is out of date and keeps the results; Prefect adds the timeline, the logs, retries and schedules. A
+task runs `dvc repro --single-item STAGE` in its own process. Its state is the result:
 
     Completed   the command ran
     Restored    DVC's run cache had the result for these inputs
-    Cached      nothing had changed after all: a stage before it gave the same bytes again
-    NotReady    a stage before it failed; every other one goes on
+    Cached      nothing had changed after all: a stage before it produced the same bytes again
+    NotReady    a stage before it failed; all other stages continue
 
-The flow holds the workspace (`flows.workspace`), so that there is one run at a time, and whatever ends it ends its
-children (`flows.children`).
+The flow holds the workspace (`flows.run.workspace`), so there is one run at a time; when the flow ends, for whatever
+reason, so do its processes (`flows.run.dvc_processes`).
 """
 
 import os
@@ -30,26 +30,27 @@ from prefect.runtime import flow_run, task_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.children import Children, Ended, children_of
-from flows.history import History
 from flows.notify import notify
-from flows.plan import Plan, Selection, Step, make_plan
 from flows.rebuild import rebuild_and_compare
-from flows.reconcile import recorded
-from flows.repro import DEFAULT_PRESET
-from flows.workspace import pipeline
-from tokenlab.errors import EXIT_STATUS, ParameterError, TokenlabError
+from flows.run.dvc_processes import DvcProcesses, Ended
+from flows.run.history import History
+from flows.run.leftovers import remove_leftovers
+from flows.run.plan import Plan, Selection, Step, make_plan
+from flows.run.presets import DEFAULT_PRESET
+from flows.run.reconcile import recorded
+from flows.run.workspace import pipeline
+from tokenlab.core.errors import EXIT_STATUS, ParameterError, TokenlabError
 
 _THREADS = 256
-"""More than stages ever run at once: the flow itself counts workers and resources."""
+"""More than ever run at once: the flow itself counts workers and resources."""
 
 _DOWNLOADS_AT_ONCE = 2
-_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_BETWEEN_POLLS = 1.0
 _EVENT_STATES = {"running": "Completed", "restored": "Restored", "unchanged": "Cached"}
 
 
 class StageFailed(Exception):
-    """A stage did not go through."""
+    """A stage failed."""
 
     def __init__(self, address: str, ended: Ended) -> None:
         super().__init__(f"stage {address} failed ({ended.describe()})")
@@ -57,7 +58,7 @@ class StageFailed(Exception):
 
 
 class PipelineFailed(TokenlabError):
-    """Stages failed: which, and the command that goes on. `status` is for the shell."""
+    """Stages failed; the message names them and the command that continues. `status` is the exit status."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -65,29 +66,29 @@ class PipelineFailed(TokenlabError):
 
 
 def local_limits() -> dict[str, float]:
-    """How much of each resource this machine has for stages to share."""
+    """The amount of each resource that stages share on this machine."""
     cards = len([path for path in Path("/dev").glob("nvidia*") if path.name.removeprefix("nvidia").isdigit()])
     return {"gpu": cards, "memory_gb": psutil.virtual_memory().total / 2**30, "net": _DOWNLOADS_AT_ONCE}
 
 
 def _worth_retrying(task: Any, run: Any, state: State) -> bool:
-    """Not where a signal ended the stage: whoever sent it does not want another try."""
+    """Retry a failed stage, unless a signal ended it: whoever sent the signal does not want another attempt."""
     error = state.result(raise_on_failure=False)
     return isinstance(error, StageFailed) and not error.ended.killed
 
 
 @task(name="stage", cache_policy=NO_CACHE, persist_result=False, retry_condition_fn=_worth_retrying)
-def run_stage(step: Step, children: Children) -> State:
-    """Run one stage; its lines go to the log of this task run."""
+def run_stage(step: Step, processes: DvcProcesses) -> State:
+    """Run one stage; its output goes to the log of this task run."""
     logger = get_run_logger()
     if task_run.run_count > 1:
-        children.pause(step.policy.retry_delay)  # Prefect would sleep through every signal
-    while (ended := children.dvc(["repro", "--single-item", step.address], logger.info, step.policy.timeout)).busy:
-        logger.warning("another dvc is at work on the same paths; waiting until it ends")
-        children.pause(_SECONDS_BETWEEN_LOOKS)
+        processes.pause(step.policy.retry_delay)  # Prefect would sleep through every signal
+    while (ended := processes.dvc(["repro", "--single-item", step.address], logger.info, step.policy.timeout)).busy:
+        logger.warning("another dvc is working on the same paths; waiting until it ends")
+        processes.pause(_SECONDS_BETWEEN_POLLS)
     if ended.status != 0:
         error = StageFailed(step.address, ended)
-        return Failed(message=str(error), data=error)  # raised, it would bring a traceback that tells nothing
+        return Failed(message=str(error), data=error)  # raising it would only add a traceback to the log
     return Completed(name=_EVENT_STATES.get(ended.event, "Completed"))
 
 
@@ -106,15 +107,15 @@ def run_pipeline(
     workers: int | None = None,
     rebuild: bool = False,
 ) -> State:
-    """Bring a preset up to date, or with `rebuild` check that it gives the same bytes from nothing.
+    """Bring a preset up to date, or with `rebuild` check that its results can be reproduced from scratch.
 
     Args:
         preset: `sample`, or a folder of presets/.
-        only: only the stages with this tag, and what they need.
-        from_stage: only this stage and those after it.
-        to_stage: only this stage and those before it.
-        workers: stages side by side; by default one per core.
-        rebuild: in a temporary clone without any cache, run the stages that train nothing, and compare with dvc.lock.
+        only: only the stages with this tag, and the stages that these depend on.
+        from_stage: only this stage and the stages after it.
+        to_stage: only this stage and the stages before it.
+        workers: number of stages that run in parallel; by default one per core.
+        rebuild: run the stages that train nothing in a temporary clone without a cache, and compare with dvc.lock.
     """
     root = Path.cwd().resolve()
     selection = Selection(preset, only, from_stage, to_stage)
@@ -128,13 +129,14 @@ def run_pipeline(
 
 def _update(root: Path, selection: Selection, workers: int) -> State:
     with pipeline(root) as workspace:
+        remove_leftovers(root, selection.preset)
         plan = make_plan(root, selection)
         if plan.steps:
             state = _run_plan(root, selection, plan, workers)
         else:
             if plan.tracked:
-                with children_of(root) as children:
-                    track(children, selection.preset)
+                with DvcProcesses(root) as processes:
+                    track(processes, selection.preset)
             state = Completed(name="Cached", message=f"all {plan.considered} stages are up to date")
         if state.is_completed():
             workspace.succeeded()
@@ -146,15 +148,15 @@ def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> Sta
     history.start()
     state = "Crashed"
     try:
-        with children_of(root) as children:
-            run = _Run(plan, children, history, workers)
+        with DvcProcesses(root) as processes:
+            run = _Run(plan, processes, history, workers)
             if not run.to_end():
                 state = "Cancelled"
-                return Cancelled(message="cancelled; " + _goes_on(selection))
+                return Cancelled(message="cancelled; " + _continues(selection))
             if run.failures:
                 raise _pipeline_failed(run.failures, plan, selection)
             if plan.tracked:
-                track(children, selection.preset)
+                track(processes, selection.preset)
         state = "Completed"
         return Completed(message=run.summary())
     except TokenlabError:
@@ -164,11 +166,11 @@ def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> Sta
         history.end(state)
 
 
-def track(children: Children, preset: str) -> None:
-    """Bring the records of MLflow up to date with the results. Raises PipelineFailed."""
+def track(processes: DvcProcesses, preset: str) -> None:
+    """Bring MLflow up to date with the results. Raises PipelineFailed."""
     command = [sys.executable, "-m", "flows.tracking", "--preset", preset]
-    if (ended := children.run(command, get_run_logger().info)).status != 0:
-        raise PipelineFailed("the stages went through, but tracking failed: " + " ".join(ended.lines[-1:]), EXIT_STATUS)
+    if (ended := processes.run(command, get_run_logger().info)).status != 0:
+        raise PipelineFailed("the stages completed, but tracking failed: " + " ".join(ended.lines[-1:]), EXIT_STATUS)
 
 
 def _rebuild(root: Path, selection: Selection) -> State:
@@ -182,20 +184,21 @@ def _pipeline_failed(failures: dict[str, BaseException], plan: Plan, selection: 
         if isinstance(error, StageFailed):
             statuses.append(error.ended.stage_status)
             get_run_logger().error("%s; its last lines:\n  %s", error, "\n  ".join(error.ended.lines))
-    message = f"{len(failures)} of {len(plan.steps)} stages failed: {', '.join(failures)}; {_goes_on(selection)}"
+    message = f"{len(failures)} of {len(plan.steps)} stages failed: {', '.join(failures)}; {_continues(selection)}"
     return PipelineFailed(message, EXIT_STATUS if EXIT_STATUS in statuses else 1)
 
 
-def _goes_on(selection: Selection) -> str:
-    return f"`{selection.command()}` goes on from there"
+def _continues(selection: Selection) -> str:
+    return f"`{selection.command()}` continues from there"
 
 
 class _Run:
-    """The steps of a plan at work: each starts when those before it are done, a worker and its resources are free."""
+    """The execution of a plan: a step starts when the steps before it are done and a worker and its resources are
+    free."""
 
-    def __init__(self, plan: Plan, children: Children, history: History, workers: int) -> None:
+    def __init__(self, plan: Plan, processes: DvcProcesses, history: History, workers: int) -> None:
         self.failures: dict[str, BaseException] = {}
-        self._children = children
+        self._processes = processes
         self._history = history
         self._workers = workers
         self._limits = local_limits()
@@ -210,9 +213,9 @@ class _Run:
         return ", ".join(f"{states.count(name)} {name}" for name in dict.fromkeys(states))
 
     def to_end(self) -> bool:
-        """Run all steps, and return whether nobody cancelled the flow run. Raises ParameterError for a missing card."""
+        """Run all steps; return False if the flow run was cancelled. Raises ParameterError for a missing GPU."""
         for step in self._steps.values():
-            _require_card(step, self._limits)
+            require_gpu(step, self._limits)
         waiting = list(self._steps.values())
         while waiting or self._running():
             for step in list(waiting):
@@ -220,11 +223,11 @@ class _Run:
                     waiting.remove(step)
                     self._start(step)
             running = {self._futures[step.address].wrapped_future: step for step in self._running()}
-            done, _ = wait(running, timeout=_SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+            done, _ = wait(running, timeout=_SECONDS_BETWEEN_POLLS, return_when=FIRST_COMPLETED)
             for future in done:
                 self._ended(running[future])
             if not done and _is_cancelled():
-                self._children.stop()
+                self._processes.stop()
                 return False
         return True
 
@@ -232,7 +235,7 @@ class _Run:
         return [self._steps[address] for address in self._futures if address not in self._states]
 
     def _fits(self, step: Step) -> bool:
-        """One that asks for more than there is runs alone."""
+        """Whether a worker and the resources are free. A step that asks for more than the machine has runs alone."""
         running = self._running()
         if len(running) >= self._workers:
             return False
@@ -246,7 +249,7 @@ class _Run:
         run = run_stage.with_options(name=step.address, task_run_name=step.address, retries=step.policy.retries)
         self._started[step.address] = time.monotonic()
         needed = [self._futures[other] for other in step.after]
-        future: Any = run.submit(step=step, children=self._children, wait_for=needed, return_state=False)
+        future: Any = run.submit(step=step, processes=self._processes, wait_for=needed, return_state=False)
         self._futures[step.address] = future
 
     def _ended(self, step: Step) -> None:
@@ -260,21 +263,22 @@ class _Run:
             self.failures[step.address] = state.result(raise_on_failure=False)
 
 
-def _require_card(step: Step, limits: dict[str, float]) -> None:
+def require_gpu(step: Step, limits: dict[str, float]) -> None:
+    """Raise ParameterError if a step asks for more GPUs than the machine has."""
     if step.policy.resources.get("gpu", 0) > limits["gpu"]:
         raise ParameterError(
-            f"{step.address} asks for gpu: {step.policy.resources['gpu']} and this machine has {limits['gpu']:.0f}; "
-            "leave the stage out with --only or --to, or run it where there is one"
+            f"{step.address} asks for gpu: {step.policy.resources['gpu']}, and this machine has {limits['gpu']:.0f}; "
+            "leave the stage out with --only or --to, or run it on a machine with a GPU"
         )
 
 
 def _is_cancelled() -> bool:
-    """Whether the page asks this run to end. A worker sees to that itself; a run from the command line has none."""
+    """Whether this run was cancelled on the page. Only for runs from the command line: a worker handles it itself."""
     if "PREFECT__FLOW_RUN_ID" in os.environ:
         return False
     try:
         with get_client(sync_client=True) as client:
             state = client.read_flow_run(flow_run.id).state
-    except httpx.HTTPError:  # the server is away for a moment
+    except httpx.HTTPError:  # the server is unreachable for a moment
         return False
     return state is not None and (state.is_cancelling() or state.is_cancelled())

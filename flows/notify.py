@@ -1,7 +1,7 @@
-"""Tell somebody that a flow failed or crashed.
+"""Send a notification when a flow fails or crashes.
 
-TOKENLAB_ON_FAILURE in the environment of the flow (or its worker) is an address, which gets a POST of JSON, or a
-command for the shell, which gets the JSON as its input:
+The environment variable TOKENLAB_ON_FAILURE of the flow (or of its worker) is an address, which receives a POST with
+JSON, or a shell command, which receives the JSON on its standard input:
 
     {"flow": "tokenlab", "run": "sample", "id": "...", "state": "Failed", "message": "...", "parameters": {...}}
 """
@@ -15,15 +15,15 @@ from typing import Any
 from prefect.logging.loggers import flow_run_logger
 
 ON_FAILURE = "TOKENLAB_ON_FAILURE"
-"""Environment variable: the command or the address to tell."""
+"""Environment variable: the command or the address that receives notifications."""
 
 _SECONDS = 30.0
 
 
 def notify(flow: Any, flow_run: Any, state: Any) -> None:
-    """Hook of a flow. What goes wrong here is in the run's log, and changes nothing else."""
-    whom = os.environ.get(ON_FAILURE)
-    if not whom:
+    """Hook of a flow. Errors of the notification are logged and have no other effect."""
+    receiver = os.environ.get(ON_FAILURE)
+    if not receiver:
         return
     message = {
         "flow": flow.name,
@@ -35,10 +35,10 @@ def notify(flow: Any, flow_run: Any, state: Any) -> None:
     }
     content = json.dumps(message, ensure_ascii=False).encode()
     try:
-        if whom.startswith(("http://", "https://")):
-            request = urllib.request.Request(whom, content, {"Content-Type": "application/json"})
+        if receiver.startswith(("http://", "https://")):
+            request = urllib.request.Request(receiver, content, {"Content-Type": "application/json"})
             urllib.request.urlopen(request, timeout=_SECONDS).close()
         else:
-            subprocess.run(whom, shell=True, input=content, timeout=_SECONDS, check=True)
+            subprocess.run(receiver, shell=True, input=content, timeout=_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         flow_run_logger(flow_run, flow).error("%s: %s", ON_FAILURE, error)

@@ -1,7 +1,7 @@
-"""Do the results still follow from what is in git? Make them again from nothing and compare.
+"""Check that the committed results can be reproduced from the repository.
 
-In a temporary clone of the last commit, without any cache of DVC, the stages that neither train a model nor need a
-trained one run again; the hashes of their outputs must be those of the committed dvc.lock.
+In a temporary clone of the last commit, without DVC's cache, the stages that neither train a model nor depend on a
+trained one run again; the hashes of their outputs must equal the hashes in the committed dvc.lock.
 """
 
 import contextlib
@@ -11,28 +11,28 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import yaml
 from prefect.logging import get_run_logger
 
-from flows.children import children_of
-from flows.history import is_running, process_identity
-from flows.plan import Dag, Selection
-from flows.workspace import pipeline
-from tokenlab.errors import InputError, TokenlabError
+from flows.run.dvc_processes import DvcProcesses
+from flows.run.history import is_running, process_identity
+from flows.run.plan import Dag, Selection
+from flows.run.reproduced import Hashes, differences, recorded_hashes
+from flows.run.workspace import pipeline
+from tokenlab.core.errors import InputError, TokenlabError
 
 _NOTE = "process.json"
 
 
 class NotReproduced(TokenlabError):
-    """The results in dvc.lock do not follow from what is in git."""
+    """The results in dvc.lock cannot be reproduced from the repository."""
 
 
 def rebuild_and_compare(root: Path, selection: Selection) -> str:
-    """Run the stages of `selection` that train nothing in a clone of the workspace `root`; say how many are the same.
+    """Run the stages of `selection` that train nothing in a clone of the workspace `root`; return a line with their
+    number.
 
-    Raises NotReproduced, with a line for each stage that fails or gives other bytes, and InputError where the last
+    Raises NotReproduced, with a line for each stage that fails or produces other bytes, and InputError where the last
     commit has no results.
     """
     with _clone(root) as clone:
@@ -40,19 +40,19 @@ def rebuild_and_compare(root: Path, selection: Selection) -> str:
         if not before:
             raise InputError(f"{root}: the last commit has no dvc.lock; commit it after a run")
         addresses = _addresses(clone, selection)
-        with pipeline(clone), children_of(clone) as children:
-            ended = children.dvc(["repro", "--single-item", *addresses], get_run_logger().info)
+        with pipeline(clone), DvcProcesses(clone) as processes:
+            ended = processes.dvc(["repro", "--single-item", *addresses], get_run_logger().info)
         after = _recorded_hashes(clone)
-        differences = [line for address in addresses for line in _compare(address, before, after)]
-        if ended.status != 0 or differences:
+        changed = [line for address in addresses for line in differences(address, before, after)]
+        if ended.status != 0 or changed:
             failed = [f"{ended.events[-1]['stage']} failed ({ended.describe()})"] if ended.event == "failed" else []
-            raise NotReproduced("not reproduced:\n  " + "\n  ".join(failed + differences or ended.lines))
-    return f"{len(addresses)} stages give the bytes that dvc.lock says"
+            raise NotReproduced("not reproduced:\n  " + "\n  ".join(failed + changed or ended.lines))
+    return f"{len(addresses)} stages reproduce the bytes in dvc.lock"
 
 
 @contextlib.contextmanager
 def _clone(root: Path) -> Iterator[Path]:
-    """A clone of the last commit, removed in the end; so are those of processes that were killed."""
+    """A clone of the last commit, removed at the end together with the clones that killed processes left."""
     folder = root / ".work" / "rebuild"
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
@@ -63,7 +63,7 @@ def _clone(root: Path) -> Iterator[Path]:
         (Path(temporary) / _NOTE).write_text(json.dumps(process_identity()))
         clone = Path(temporary) / "clone"
         if subprocess.run(["git", "clone", "--quiet", str(root), str(clone)]).returncode != 0:
-            raise InputError(f"{root}: git cannot clone it; what is checked is the last commit")
+            raise InputError(f"{root}: git cannot clone it; the check needs a commit")
         yield clone
 
 
@@ -75,24 +75,10 @@ def _addresses(clone: Path, selection: Selection) -> list[str]:
         return dag.without_training(dag.select(clone, selection))
 
 
-def _recorded_hashes(clone: Path) -> dict[str, dict[str, str]]:
-    """The hash of each output of each stage, from every dvc.lock."""
-    found = {}
+def _recorded_hashes(clone: Path) -> Hashes:
+    """The hashes in every dvc.lock."""
+    found: Hashes = {}
     for path in clone.rglob("dvc.lock"):
         folder = path.parent.relative_to(clone).as_posix()
-        prefix = "" if folder == "." else f"{folder}/dvc.yaml:"
-        stages: dict[str, Any] = yaml.safe_load(path.read_bytes()).get("stages", {})
-        for name, stage in stages.items():
-            found[prefix + name] = {out["path"]: out["md5"] for out in stage.get("outs", [])}
+        found |= recorded_hashes(path.read_bytes(), "" if folder == "." else f"{folder}/dvc.yaml:")
     return found
-
-
-def _compare(address: str, before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]) -> list[str]:
-    if address not in before:
-        return [f"{address}: not in the committed dvc.lock"]
-    old, new = before[address], after.get(address, {})
-    return [
-        f"{address}: {path} has {new.get(path, 'no hash')}, dvc.lock says {old.get(path, 'nothing')}"
-        for path in sorted(old | new)
-        if old.get(path) != new.get(path)
-    ]

@@ -1,6 +1,6 @@
-"""A grid of parameters as a Prefect flow: each point is an experiment of DVC, in a folder of its own.
+"""A grid of parameters as a Prefect flow: each point is a DVC experiment in its own folder.
 
-`dvc exp run --temp` leaves the workspace as it is, and what points share comes from DVC's cache. Afterwards
+`dvc exp run --temp` leaves the workspace unchanged, and results that points share come from DVC's cache. Afterwards
 `dvc exp show` lists the points, and `dvc exp apply NAME` takes one over.
 """
 
@@ -18,15 +18,15 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed, State
 
-from flows.children import Children, children_of
 from flows.notify import notify
-from flows.reconcile import recorded
-from flows.repro import DEFAULT_PRESET, find_targets
-from flows.workspace import pipeline
-from tokenlab.errors import ParameterError, TokenlabError
+from flows.run.dvc_processes import DvcProcesses
+from flows.run.presets import DEFAULT_PRESET, find_targets
+from flows.run.reconcile import recorded
+from flows.run.workspace import pipeline
+from tokenlab.core.errors import ParameterError, TokenlabError
 
 POINTS_AT_MOST = 200
-"""A larger grid is a slip."""
+"""A larger grid is taken for a mistake."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
 
@@ -44,8 +44,8 @@ class Point(NamedTuple):
 def points_of(grid: dict[str, list[Any]], parameters: dict[str, Any], prefix: str) -> list[Point]:
     """Every combination of the values. `parameters` are those of the preset.
 
-    Raises ParameterError for a parameter that is not there, a value that is no number, text, boolean, null or list of
-    such, and for no point or too many.
+    Raises ParameterError for a parameter missing from the preset, for a value that is not a number, text, boolean, null
+    or a list of these, and for no point or too many.
     """
     for name, values in grid.items():
         _require_parameter(name, parameters)
@@ -54,7 +54,7 @@ def points_of(grid: dict[str, list[Any]], parameters: dict[str, Any], prefix: st
         for value in values:
             if any(isinstance(item, dict | list) for item in (value if isinstance(value, list) else [value])):
                 raise ParameterError(
-                    f"grid: {name}: {value!r} must be a number, text, true, false, null or a list of such"
+                    f"grid: {name}: {value!r} must be a number, text, true, false, null or a list of these"
                 )
     choices = list(itertools.product(*grid.values()))
     if not grid or len(choices) > POINTS_AT_MOST:
@@ -73,13 +73,13 @@ def _require_parameter(name: str, parameters: dict[str, Any]) -> None:
 
 
 @task(name="point", task_run_name="{point}", cache_policy=NO_CACHE, persist_result=False)
-def run_point(point: Point, params_file: str, targets: list[str], children: Children) -> State:
-    """Run one experiment; its lines go to the log of this task run."""
+def run_point(point: Point, params_file: str, targets: list[str], processes: DvcProcesses) -> State:
+    """Run one experiment; its output goes to the log of this task run."""
     settings = [
         word for name, value in point.values.items() for word in ("-S", f"{params_file}:{name}={json.dumps(value)}")
     ]
     command = ["exp", "run", "--temp", "--name", point.name, *settings, *targets]
-    ended = children.dvc(command, get_run_logger().info)
+    ended = processes.dvc(command, get_run_logger().info)
     if ended.status != 0:
         return Failed(message=f"{point.name} failed ({ended.describe()})")
     return Completed()
@@ -92,7 +92,7 @@ def sweep(grid: dict[str, list[Any]], preset: str = DEFAULT_PRESET, only: str | 
     Args:
         grid: the values of each parameter, such as {"segmentation.bpe.vocabulary_size": [8000, 12000]}.
         preset: `sample`, or a folder of presets/.
-        only: only the stages with this tag, and what they need.
+        only: only the stages with this tag, and the stages that these depend on.
     """
     root = Path.cwd().resolve()
     with recorded(root):
@@ -101,27 +101,27 @@ def sweep(grid: dict[str, list[Any]], preset: str = DEFAULT_PRESET, only: str | 
             params_file = str(Path(target).with_name("params.yaml"))
             parameters = yaml.safe_load((root / params_file).read_bytes())
             points = points_of(grid, parameters, f"sweep-{str(flow_run.id)[-8:]}")
-            with pipeline(root) as workspace, children_of(root) as children:
-                failed = _run_points(points, params_file, find_targets(root, preset, only), children)
+            with pipeline(root) as workspace, DvcProcesses(root) as processes:
+                failed = _run_points(points, params_file, find_targets(root, preset, only), processes)
                 table = results(root, [point for point in points if point not in failed])
                 workspace.succeeded()
         except TokenlabError as error:
             get_run_logger().error("%s", error)
             return Failed(message=str(error), data=error)
-    create_table_artifact(table, key="sweep", description=f"{preset}: what differs between the points")
+    create_table_artifact(table, key="sweep", description=f"{preset}: metrics that differ between the points")
     get_run_logger().info("\n".join(["results:", *map(json.dumps, table)]))
     if failed:
         return Failed(message=f"{len(failed)} of {len(points)} points failed: " + "; ".join(map(str, failed)))
     return Completed(message=f"{len(points)} points; `dvc exp show` lists them")
 
 
-def _run_points(points: list[Point], params_file: str, targets: list[str], children: Children) -> list[Point]:
-    states = [run_point(point, params_file, targets, children, return_state=True) for point in points]
+def _run_points(points: list[Point], params_file: str, targets: list[str], processes: DvcProcesses) -> list[Point]:
+    states = [run_point(point, params_file, targets, processes, return_state=True) for point in points]
     return [point for point, state in zip(points, states, strict=True) if not state.is_completed()]
 
 
 def results(root: Path, points: list[Point]) -> list[dict[str, Any]]:
-    """A row for each point: its experiment, its parameters, and the metrics that are not the same at all points."""
+    """A row for each point: its experiment, its parameters, and the metrics that differ between points."""
     from dvc.repo import Repo
 
     with Repo(str(root)) as repo:

@@ -1,1 +1,5 @@
-"""One module per stage of the pipeline: read parameters and inputs, call tokenlab, write outputs."""
+"""The stages of the pipeline, a folder a family. Numerics are pinned before a stage imports anything else."""
+
+from tasks.runtime.numerics import pin
+
+pin()

@@ -24,6 +24,6 @@ def chinese_sentences() -> list[str]:
     if folder:
         with gzip.open(Path(folder) / "pku/pd199801_train.utf8.gz", "rt", encoding="utf-8") as lines:
             return ["".join(line.split()) for line in itertools.islice(lines, 1000, 1300) if line.strip()]
-    from tokenlab.text.builtin import generate
+    from tokenlab.generated import generate
 
     return [document.text for document in generate("zh", sentences=600, seed=3)]

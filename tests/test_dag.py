@@ -1,81 +1,173 @@
-"""dvc.yaml says of every stage what the stage really uses."""
+"""dvc.yaml lists what every stage really uses, and nothing that computes imports what draws."""
 
 import ast
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 PIPELINES = ["dvc.yaml", "data/raw/dvc.yaml"]
-PACKAGES = ("tokenlab", "tasks")
+CODE = ("tokenlab", "tasks")
+DRAWING = ("tasks/report", "tokenlab/codes/show")
+"""What draws, lays out or says; only the stages that live there may import it."""
 
 
-def imported_files(module: str, found: set[Path] | None = None) -> set[Path]:
-    """The files of the project that a module needs: those that it imports, directly or not, itself, the packages around
-    it, and the data files and folders beside a module that names them."""
+class Stage(NamedTuple):
+    """A stage of a dvc.yaml, its `foreach` left out."""
+
+    name: str
+    command: str
+    deps: list[str]
+    meta: dict[str, Any]
+
+    @property
+    def module(self) -> str:
+        return self.command.split()[3]
+
+    @property
+    def code(self) -> list[str]:
+        return [dep for dep in self.deps if dep.startswith(CODE)]
+
+
+def stages() -> Iterator[Stage]:
+    for pipeline in PIPELINES:
+        for name, entry in yaml.safe_load((ROOT / pipeline).read_text(encoding="utf-8"))["stages"].items():
+            stage = entry.get("do", entry)
+            yield Stage(name, stage["cmd"], stage.get("deps", []), stage.get("meta", {}))
+
+
+ALL = [pytest.param(stage, id=stage.name) for stage in stages()]
+COMPUTING = [pytest.param(stage, id=stage.name) for stage in stages() if not stage.module.startswith("tasks.report")]
+
+
+def imported_files(module: str, root: Path = ROOT, found: set[str] | None = None) -> set[str]:
+    """The files of the project that a module needs: itself, what it imports, directly or not, anywhere in its text, and
+    the data files and folders beside a module that names them. Packages' `__init__` are looked through, not listed."""
     found = set() if found is None else found
-    parts = module.split(".")
-    for depth in range(1, len(parts) + 1):
-        package = ROOT.joinpath(*parts[:depth])
-        path = package / "__init__.py" if package.is_dir() else package.with_suffix(".py")
-        if not path.exists() or path in found:
-            continue
-        found.add(path)
-        text = path.read_text(encoding="utf-8")
-        found |= {other for other in path.parent.iterdir() if other.suffix != ".py" and f'"{other.name}"' in text}
-        for node in ast.walk(ast.parse(text)):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                assert node.level == 0, f"{path}: relative import"
-                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-            for name in names:
-                if name.split(".")[0] in PACKAGES:
-                    imported_files(name, found)
+    path = root.joinpath(*module.split("."))
+    if path.is_dir():
+        return found
+    path = path.with_suffix(".py")
+    name = str(path.relative_to(root))
+    if not path.exists() or name in found:
+        return found
+    found.add(name)
+    text = path.read_text(encoding="utf-8")
+    found |= {
+        str(other.relative_to(root))
+        for other in path.parent.iterdir()
+        if other.suffix != ".py" and not (other / "__init__.py").exists() and f'"{other.name}"' in text
+    }
+    for imported in _imports(text, path):
+        if imported.split(".")[0] in CODE:
+            imported_files(imported, root, found)
     return found
 
 
-def stages(pipeline: str):
-    for name, stage in yaml.safe_load((ROOT / pipeline).read_text(encoding="utf-8"))["stages"].items():
-        yield name, stage.get("do", stage)
+def _imports(text: str, path: Path) -> Iterator[str]:
+    """Every name that a text imports, and every module of the project that it names in a string (a registry does)."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[\w.]+", node.value):
+            yield node.value
 
 
-ALL = [pytest.param(pipeline, stage, id=name) for pipeline in PIPELINES for name, stage in stages(pipeline)]
+def lies_under(path: str, folders: list[str] | tuple[str, ...]) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
-@pytest.mark.parametrize(("pipeline", "stage"), ALL)
-def test_deps_are_the_imports(pipeline, stage):
-    command = stage["cmd"].split()
-    assert command[:3] == ["exec", "python", "-m"], "the shell must be replaced, or killing dvc leaves the stage alive"
-    needed = {str(path.relative_to(ROOT)) for path in imported_files(command[3])}
-    assert {dep for dep in stage["deps"] if dep.startswith(PACKAGES)} == needed
+@pytest.mark.parametrize("stage", ALL)
+def test_every_import_lies_under_a_dependency(stage: Stage) -> None:
+    needed = sorted(imported_files(stage.module))
+    assert not [path for path in needed if not lies_under(path, stage.code) and not _is_chosen(path, stage.code)]
 
 
-@pytest.mark.parametrize(("pipeline", "stage"), ALL)
-def test_every_file_named_exists(pipeline, stage):
-    for dep in stage["deps"]:
-        if dep.startswith(PACKAGES):
-            assert (ROOT / dep).exists(), dep
+@pytest.mark.parametrize("stage", ALL)
+def test_every_dependency_on_code_is_used(stage: Stage) -> None:
+    needed = imported_files(stage.module)
+    used = {dep for dep in stage.code if any(lies_under(path, [dep]) or _is_chosen(path, [dep]) for path in needed)}
+    assert set(stage.code) == used
 
 
-def test_the_walk_sees_every_kind_of_import(tmp_path, monkeypatch):
-    monkeypatch.setattr("test_dag.ROOT", tmp_path)
+def _is_chosen(path: str, deps: list[str]) -> bool:
+    """Whether a folder of data files has one among the dependencies: the one that the stage's argument names."""
+    return not path.endswith(".py") and any(lies_under(dep, [path]) for dep in deps)
+
+
+@pytest.mark.parametrize("stage", COMPUTING)
+def test_what_computes_reaches_nothing_that_draws(stage: Stage) -> None:
+    assert not [path for path in imported_files(stage.module) if lies_under(path, DRAWING)]
+    assert not [dep for dep in stage.code if any(lies_under(folder, [dep]) for folder in DRAWING)]
+
+
+@pytest.mark.parametrize("stage", ALL)
+def test_the_shell_gives_way_to_the_stage(stage: Stage) -> None:
+    assert stage.command.split()[:3] == ["exec", "python", "-m"], "or killing DVC would leave the stage alive"
+
+
+def test_an_init_holds_no_code() -> None:
+    """Packages' `__init__.py` are no dependencies: they hold a docstring and names offered lazily, nothing else."""
+    for path in [*ROOT.glob("tasks/**/__init__.py"), *ROOT.glob("tokenlab/**/__init__.py")]:
+        if path.parent == ROOT / "tokenlab" / "cli":
+            continue  # the command, which no stage runs
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            source = ast.unparse(node)
+            inert = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            lazy = "tokenlab.core.lazy import offer" in source or source.startswith("__getattr__, __all__ = offer(")
+            pins = path == ROOT / "tasks" / "__init__.py" and source.endswith(("import pin", "pin()"))
+            assert inert or lazy or pins, f"{path}: {source}"
+
+
+@pytest.mark.parametrize("package", CODE)
+def test_internal_imports_are_direct(package: str) -> None:
+    """A name that a package offers lazily is for users; inside, the module that defines it is imported."""
+    for path in ROOT.glob(f"{package}/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (folder := ROOT.joinpath(*str(node.module).split("."))).is_dir():
+                modules = {entry.stem for entry in folder.iterdir()}
+                assert {alias.name for alias in node.names} <= modules, f"{path}:{node.lineno}"
+
+
+def test_the_dag_is_short_enough_to_read() -> None:
+    assert len((ROOT / "dvc.yaml").read_text(encoding="utf-8").splitlines()) <= 350
+
+
+@pytest.mark.parametrize("preset", [".", "presets/cpu", "presets/paper"])
+def test_the_number_of_stages_stays_bounded(preset: str) -> None:
+    parameters = yaml.safe_load((ROOT / preset / "params.yaml").read_text(encoding="utf-8"))
+    count = 0
+    for entry in yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"].values():
+        found: Any = parameters
+        for name in entry.get("foreach", "")[2:-1].split(".") if "foreach" in entry else []:
+            found = found[name]
+        count += len(found) if "foreach" in entry else 1
+    assert count <= (60 if preset == "." else 120)
+
+
+def test_the_walk_sees_every_kind_of_import(tmp_path: Path) -> None:
     for name, text in {
         "tasks/__init__.py": "",
-        "tasks/a.py": "import tasks.b\nfrom tokenlab import c\ndef f():\n    from tokenlab.d import x\n",
+        "tasks/a.py": "import tasks.b\nfrom tokenlab import c\ndef f():\n    return 'tokenlab.g'\n",
         "tasks/b.py": 'import json\nopen("table.tsv")',
         "tasks/table.tsv": "",
         "tasks/other.tsv": "",
         "tokenlab/__init__.py": "",
-        "tokenlab/c.py": "",
-        "tokenlab/d/__init__.py": "from tokenlab.d.e import x",
+        "tokenlab/c.py": "from tokenlab.d.e import x",
+        "tokenlab/d/__init__.py": "",
         "tokenlab/d/e.py": "x = 1",
+        "tokenlab/g.py": "",
         "tokenlab/unused.py": "",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    expected = {"tasks/__init__.py", "tasks/a.py", "tasks/b.py", "tokenlab/__init__.py", "tokenlab/c.py"}
-    expected |= {"tasks/table.tsv", "tokenlab/d/__init__.py", "tokenlab/d/e.py"}
-    assert {str(path.relative_to(tmp_path)) for path in imported_files("tasks.a")} == expected
+    expected = {"tasks/a.py", "tasks/b.py", "tasks/table.tsv", "tokenlab/c.py", "tokenlab/d/e.py", "tokenlab/g.py"}
+    assert imported_files("tasks.a", tmp_path) == expected

@@ -1,4 +1,4 @@
 """tokenlab: how should this text be cut?
 
-Library side of the project: text in, numbers and tokenizers out. Nothing here knows of DVC, Prefect or MLflow.
+The library of the project: text in, numbers and tokenizers out. It is independent of DVC, Prefect and MLflow.
 """

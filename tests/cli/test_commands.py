@@ -40,7 +40,7 @@ OPTIONS = [
     ("--n-max 3 --min-frequency 2 --edge symbol", {}, {"n_max": 3, "min_frequency": 2, "edge": "symbol"}),
     ("--count-tokens unigram --single-character self", {"single_character": "self"}, {"count_tokens": "unigram"}),
     ("--count-tokens bigram", {}, {"count_tokens": "bigram"}),
-    ("--variation 0.5 --lambda 1.25", {"variation": 0.5, "weight": 1.25}, {}),
+    ("--variation 0.5 --lambda 1.25", {"vbe_weight": 0.5, "weight": 1.25}, {}),
     ("--log-base 2 --single-character 9", {"single_character": 9.0}, {"log_base": "2"}),
 ]
 

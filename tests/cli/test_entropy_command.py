@@ -12,8 +12,10 @@ import torch
 from tiny_models import pickle_weights, save_bert, save_characters
 
 from tokenlab.cli import main
-from tokenlab.entropy import BoundaryOptions, segment_by_entropy
-from tokenlab.entropy.scorer import ScoringOptions, load_scorer
+from tokenlab.entropy.options import ScoringOptions
+from tokenlab.entropy.scorer import load_scorer
+from tokenlab.segment.by_entropy import segment_by_entropy
+from tokenlab.segment.options import BoundaryOptions
 
 TEXT = "共同创造美好的新世纪，共同 努力\n\n二○二五年 hello 世界abc\n"
 LINES = TEXT.split("\n")[:-1]
@@ -138,7 +140,7 @@ def test_bad_input_is_one_line_and_status_2(tokenlab, model, text, tmp_path):
         (["segment", text, "--model", model, "--lambda", 2], "--lambda has no meaning with --model"),
         (["segment", text, "--model", model, "--n-max", 3], "--n-max has no meaning with --model"),
         (["segment", text, "--model", model, "--boundaries", "rise"], "--threshold is None"),
-        (["segment", text, "--model", model, "--threshold", 1], "--threshold has no meaning with boundaries `maxima`"),
+        (["segment", text, "--model", model, "--threshold", 1], "--threshold has no meaning with the rule `maxima`"),
         (["segment", text, *scored, "--context", 9], "--context has no meaning with --entropies"),
         (["segment", text, "--boundaries", "rise"], "--boundaries has no meaning with statistics"),
         (["segment", text, "--device", "cpu"], "--device has no meaning with statistics"),
@@ -150,7 +152,7 @@ def test_bad_input_is_one_line_and_status_2(tokenlab, model, text, tmp_path):
         (["segment", tmp_path / "shorter.txt", *scored], "goes on behind line 1"),
     ]
     if not torch.cuda.is_available():
-        cases.append((["entropy", text, "--model", model, "--device", "cuda"], "shows 0 GPUs"))
+        cases.append((["entropy", text, "--model", model, "--device", "cuda"], "sees 0 GPUs"))
     before = sorted(tmp_path.rglob("*"))
     for arguments, message in cases:
         assert message in tokenlab(*arguments, status=2), arguments

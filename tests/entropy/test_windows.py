@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokenlab.core.errors import ParameterError
 from tokenlab.entropy.windows import Window, plan_batches, plan_windows, text_blocks
-from tokenlab.errors import ParameterError
 
 shapes = st.integers(1, 12).flatmap(lambda room: st.tuples(st.just(room), st.integers(1, room)))
 

@@ -12,7 +12,7 @@ from prefect_server import Server, prefect_server
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A toy pipeline after a whole run. Tests work on copies."""
+    """A toy pipeline after a complete run. Tests work on copies."""
     folder = toy_pipeline.make(tmp_path_factory.mktemp("toy") / "finished")
     status, output = killing.run(killing.RUNNER, folder)
     assert status == 0, output
@@ -27,13 +27,13 @@ def fresh(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def copy_of_finished(finished: Path, tmp_path: Path) -> Path:
-    """A finished toy pipeline, to spoil."""
+    """A copy of a finished toy pipeline."""
     return shutil.copytree(finished, tmp_path / "workspace", symlinks=True)
 
 
 @pytest.fixture
 def assert_complete(finished: Path) -> Callable[[Path], None]:
-    """Assert that a workspace holds what an undisturbed run gives, and that nothing unfinished lies about."""
+    """Assert that a workspace has the results of an undisturbed run and no temporary files."""
 
     def check(folder: Path) -> None:
         assert toy_pipeline.lock(folder) == toy_pipeline.lock(finished)

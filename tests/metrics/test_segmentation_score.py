@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenlab.errors import InputError
-from tokenlab.metrics import score_segmentation
+from tokenlab.core.errors import InputError
+from tokenlab.metrics import of_segmentation, score_segmentation
 
 
 def test_worked_by_hand():
@@ -15,16 +15,16 @@ def test_worked_by_hand():
     assert score.boundaries == (5, 5, 4)
     assert score.unknown == (3, 3, 1)  # 创造 新 世纪, of which 世纪
     assert score.known == (4, 4, 3)  # 共同 美好 的 是, of which 的 is lost
-    figures = score.as_dict()
+    figures = of_segmentation(score)
     assert figures["precision"] == figures["recall"] == figures["f1"] == pytest.approx(4 / 7)
     assert figures["oov_rate"] == pytest.approx(3 / 7)
     assert figures["boundary_f1"] == pytest.approx(4 / 5)
 
 
 def test_undefined_figures_are_none():
-    figures = score_segmentation([["ab"]], [["ab"]], known_words={"ab"}).as_dict()
+    figures = of_segmentation(score_segmentation([["ab"]], [["ab"]], known_words={"ab"}))
     assert figures["boundary_f1"] is None and figures["oov_recall"] is None
-    assert score_segmentation([["ab"]], [["ab"]]).as_dict()["iv_recall"] is None
+    assert of_segmentation(score_segmentation([["ab"]], [["ab"]]))["iv_recall"] is None
 
 
 cuts = st.lists(st.booleans(), min_size=7, max_size=7)

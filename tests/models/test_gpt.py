@@ -6,14 +6,14 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from tokenlab.errors import ParameterError
-from tokenlab.models import GptShape, build_gpt, encode, learn_alphabet, save_model
-from tokenlab.models.gpt import packed_logits
-from tokenlab.models.packing import ordered_batches
+from tokenlab.core.errors import ParameterError
+from tokenlab.models import AlphabetOptions, GptShape, build_gpt, encode, learn_alphabet, save_model
+from tokenlab.models.gpt.model import packed_logits
+from tokenlab.models.gpt.packing import ordered_batches
 
 SHAPE = GptShape(layers=2, width=32, heads=4, context=24)
 TEXTS = ["今天天气很好。", "他说：明天也好。", "好", "天" * 23, "气很好"]
-ALPHABET = learn_alphabet(TEXTS, "character")
+ALPHABET = learn_alphabet(TEXTS)
 
 
 def logits_alone(model, ids):
@@ -46,7 +46,7 @@ def test_the_seed_fixes_the_weights_and_nothing_else_changes():
 
 @pytest.mark.parametrize("level", ["character", "byte"])
 def test_saved_it_loads_in_transformers_and_computes_the_same(tmp_path, level):
-    alphabet = learn_alphabet(TEXTS, level)
+    alphabet = learn_alphabet(TEXTS, AlphabetOptions(level))
     model = build_gpt(SHAPE, alphabet, seed=0).eval()
     save_model(model, alphabet, tmp_path)
     names = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
@@ -61,13 +61,13 @@ def test_saved_it_loads_in_transformers_and_computes_the_same(tmp_path, level):
 @pytest.mark.parametrize(
     ("size", "message"),
     [
-        ({"layers": 0}, "layers: 0"),
-        ({"heads": 5}, "heads: 5 do not divide a width of 32"),
-        ({"heads": 0}, "heads: 0"),
-        ({"width": -4}, "width: -4"),
-        ({"context": 1}, "context: 1"),
-        ({"dropout": 1.0}, "dropout: 1.0"),
-        ({"dropout": float("nan")}, "dropout: nan"),
+        ({"layers": 0}, "layers is 0"),
+        ({"heads": 5}, "heads is 5; it must divide the width, 32"),
+        ({"heads": 0}, "heads is 0"),
+        ({"width": -4}, "width is -4"),
+        ({"context": 1}, "context is 1"),
+        ({"dropout": 1.0}, "dropout is 1.0"),
+        ({"dropout": float("nan")}, "dropout is nan"),
     ],
 )
 def test_sizes_that_cannot_be(size, message):

@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenlab.models import encode, learn_alphabet
-from tokenlab.models.packing import IGNORED, ordered_batches, shuffled_batches
+from tokenlab.models import AlphabetOptions, encode, learn_alphabet
+from tokenlab.models.gpt.packing import IGNORED, ordered_batches, shuffled_batches
 
-BYTES = learn_alphabet([], "byte")
+BYTES = learn_alphabet([], AlphabetOptions("byte"))
 
 
 def pieces(batch):

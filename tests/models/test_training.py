@@ -10,10 +10,11 @@ import pytest
 import torch
 from torch.nn.functional import log_softmax
 
-from tokenlab.errors import InputError, ParameterError
-from tokenlab.models import GptShape, TrainingOptions, build_gpt, encode, learn_alphabet, train, training
-from tokenlab.models.packing import IGNORED, shuffled_batches
-from tokenlab.models.training import learning_rate
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.models import AlphabetOptions, GptShape, TrainingOptions, build_gpt, encode, learn_alphabet, train
+from tokenlab.models.gpt import training
+from tokenlab.models.gpt.packing import IGNORED, shuffled_batches
+from tokenlab.models.gpt.training import learning_rate
 
 SHAPE = GptShape(layers=1, width=16, heads=2, context=20)
 OPTIONS = TrainingOptions(steps=12, batch=2, learning_rate=5e-3, warmup=3, evaluate_every=5, seed=4)
@@ -30,7 +31,7 @@ TEXTS, HELD_OUT = sentences(60, 0), sentences(10, 1)
 
 
 def trained(options, level="character", dropout=0.0, checkpoint=None, texts=TEXTS, held_out=HELD_OUT):
-    alphabet = learn_alphabet(texts, level)
+    alphabet = learn_alphabet(texts, AlphabetOptions(level))
     shape = dataclasses.replace(SHAPE, dropout=dropout)
     model = build_gpt(shape, alphabet, seed=options.seed)
     train_on, evaluate_on = (encode(alphabet, some, shape.context) for some in (texts, held_out))
@@ -73,7 +74,7 @@ def test_updates_are_those_of_the_textbook():
     """AdamW as in Loshchilov & Hutter, algorithm 2, in float64, with gradients of sentences computed alone."""
     options = dataclasses.replace(OPTIONS, steps=4, warmup=1, weight_decay=0.3, gradient_clip=0.5)
     model, curve = trained(options)
-    alphabet = learn_alphabet(TEXTS, "character")
+    alphabet = learn_alphabet(TEXTS)
     plain = build_gpt(SHAPE, alphabet, seed=options.seed)
     batches = shuffled_batches(encode(alphabet, TEXTS, SHAPE.context), SHAPE.context, options.batch, options.seed)
     first, second = (dict.fromkeys(weights(plain), 0.0) for _ in range(2))
@@ -106,7 +107,7 @@ def test_updates_are_those_of_the_textbook():
 def test_losses_are_nats_per_character_of_sentences_alone(level):
     model, curve = trained(OPTIONS, level)
     assert [evaluation.step for evaluation in curve] == [5, 10, 12]
-    alphabet = learn_alphabet(TEXTS, level)
+    alphabet = learn_alphabet(TEXTS, AlphabetOptions(level))
     nats = 0.0
     for text in HELD_OUT:
         ids = alphabet.tokenizer.encode(text).ids
@@ -199,26 +200,26 @@ def test_no_text(texts):
 
 
 def test_a_loss_that_is_no_number():
-    with pytest.raises(ParameterError, match="no number at step 5; lower it"):
+    with pytest.raises(ParameterError, match="not a number at step 5; lower the rate"):
         trained(dataclasses.replace(OPTIONS, learning_rate=1e38, warmup=0))
 
 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"steps": 0}, "steps: 0"),
-        ({"batch": 0}, "batch: 0"),
-        ({"threads": 0}, "threads: 0"),
-        ({"seed": -1}, "seed: -1"),
-        ({"learning_rate": 0.0}, "learning_rate: 0.0"),
-        ({"learning_rate": float("nan")}, "learning_rate: nan"),
-        ({"final_learning_rate": 0.1}, "final_learning_rate: 0.1"),
-        ({"warmup": 12}, "warmup: 12 must be from 0 to 11"),
+        ({"steps": 0}, "steps is 0"),
+        ({"batch": 0}, "batch is 0"),
+        ({"threads": 0}, "threads is 0"),
+        ({"seed": -1}, "seed is -1"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0"),
+        ({"learning_rate": float("nan")}, "learning_rate is nan"),
+        ({"final_learning_rate": 0.1}, "final_learning_rate is 0.1"),
+        ({"warmup": 12}, "warmup is 12; it must be from 0 to 11"),
         ({"gradient_clip": -1.0}, "gradient_clip"),
-        ({"dtype": "float16"}, "dtype: 'float16'"),
-        ({"device": "tpu"}, "device: 'tpu' is none of cpu, cuda, cuda:N"),
-        ({"device": "meta"}, "device: 'meta'"),
-        ({"device": "cuda:99"}, r"device: 'cuda:99', but PyTorch sees \d+ GPUs"),
+        ({"dtype": "float16"}, "dtype is 'float16'"),
+        ({"device": "tpu"}, "device is 'tpu'; use cpu, cuda or cuda:N"),
+        ({"device": "meta"}, "device is 'meta'"),
+        ({"device": "cuda:99"}, r"device is 'cuda:99', but PyTorch sees \d+ GPUs"),
     ],
 )
 def test_options_that_cannot_be(option, message):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenlab.errors import InputError
+from tokenlab.core.errors import InputError
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics, read_statistics, write_statistics
 
 characters = st.characters(exclude_categories=["Cs"])

@@ -1,11 +1,13 @@
-"""Stages end with one line and status 2, and leave nothing half-written."""
+"""Bad input ends a stage with one line and status 2, and leaves no partial output."""
 
 import pytest
 from workspace import SMALL, make_workspace, run, set_parameters
 
-from tokenlab.text.builtin import generate
+from tokenlab.generated import generate
 
-OWN = SMALL | {"corpora": {"own": {"entropy": "data/raw/no-entropy"}}}
+OWN = SMALL | {"corpora": {"own": {}}}
+DEFAULT = SMALL["methods"]["default"]
+PEAKS = {"by": "entropy", "rule": "maxima", "isolate": "none"}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,7 @@ def test_bad_corpora(folder, form, content, message):
     path = folder.parent / "corpus.bad"
     path.write_bytes(content.encode("utf-8", "surrogateescape"))
     set_parameters(folder, "params.yaml", {"corpora": {"bad": {"path": str(path), "format": form, "gold": None}}})
-    line = refused(folder, "tasks.prepare", "params.yaml", "bad")
+    line = refused(folder, "tasks.corpora.prepare", "params.yaml", "bad")
     assert line.startswith("prepare bad: ") and message in line and "corpus.bad" in line
 
 
@@ -58,50 +60,42 @@ def test_bad_corpora(folder, form, content, message):
 )
 def test_bad_corpus_parameters(folder, corpus, message):
     set_parameters(folder, "params.yaml", {"corpora": {"bad": corpus}})
-    assert message in refused(folder, "tasks.prepare", "params.yaml", "bad")
+    assert message in refused(folder, "tasks.corpora.prepare", "params.yaml", "bad")
 
 
 def test_unknown_variant_missing_file_and_broken_yaml(folder):
-    assert "corpora.other is missing" in refused(folder, "tasks.prepare", "params.yaml", "other")
-    assert "nowhere.yaml" in refused(folder, "tasks.prepare", "nowhere.yaml", "zh")
+    assert "corpora.other is missing" in refused(folder, "tasks.corpora.prepare", "params.yaml", "other")
+    assert "nowhere.yaml" in refused(folder, "tasks.corpora.prepare", "nowhere.yaml", "zh")
     (folder.parent / "broken.yaml").write_text("a: [1", encoding="utf-8")
-    assert "broken.yaml: not YAML" in refused(folder, "tasks.prepare", str(folder.parent / "broken.yaml"), "zh")
+    assert "broken.yaml: not YAML" in refused(folder, "tasks.corpora.prepare", str(folder.parent / "broken.yaml"), "zh")
 
 
 @pytest.mark.parametrize(
     ("stage", "section", "value", "message"),
     [
-        ("statistics", "statistics", SMALL["statistics"] | {"n_max": 0}, "n_max"),
-        ("statistics", "statistics", SMALL["statistics"] | {"edge": "wrap"}, "segmentation.statistics.edge"),
-        ("statistics", "draw", {"sentences": 150, "train": 1.5, "validation": 0}, "segmentation.draw.train"),
-        ("statistics", "seeds", [], "segmentation.seeds"),
-        ("statistics", "seeds", [-1], "segmentation.seeds"),
-        ("statistics", "seeds", [1, 1], "segmentation.seeds"),
-        ("statistics", "draw", {"sentences": 10, "train": 0.7, "validation": 10**6}, "for training"),
-        ("segment", "readings", {"default": {"decoder": "viterbi"}}, "segmentation.readings.default"),
-        ("segment", "rest", {"readings": ["other"], "vocabulary_size": 1000}, "other"),
-        (
-            "segment",
-            "readings",
-            {"default": SMALL["readings"]["default"] | {"entropy_only": True}},
-            "candidates give one row",
-        ),
-        ("segment", "readings", {"peaks": {"boundaries": "rise", "isolate": "none"}}, "rise needs a threshold"),
-        (
-            "segment",
-            "readings",
-            {"peaks": {"boundaries": "maxima", "isolate": "none", "threshold": 1.0}},
-            "maxima have no threshold",
-        ),
-        ("segment", "corpora", {"zh": {"entropy": "data/raw/no-entropy"}}, "segmentation.corpora.own is missing"),
-        ("segment", "corpora", {"own": {"entropy": "data/nowhere"}}, "data/nowhere: no entropies of a corpus"),
-        ("tokenizer", "bpe", {"vocabulary_size": 10**12, "inference": ["raw"]}, "vocabulary_size"),
-        ("tokenizer", "bpe", {"vocabulary_size": 5, "inference": ["raw"]}, "vocabulary_size"),
+        ("ngram_statistics", "statistics", SMALL["statistics"] | {"n_max": 0}, "segmentation.statistics: n_max is 0"),
+        ("ngram_statistics", "statistics", SMALL["statistics"] | {"edge": "wrap"}, "segmentation.statistics.edge"),
+        ("ngram_statistics", "split", SMALL["split"] | {"train": 1.5}, "segmentation.split.train"),
+        ("ngram_statistics", "split", SMALL["split"] | {"validation": 10**6, "sentences": 10}, "for training"),
+        ("ngram_statistics", "seeds", [], "seeds is []"),
+        ("ngram_statistics", "seeds", [1, 1], "seeds is [1, 1]"),
+        ("segment", "methods", {"default": {"decoder": "viterbi"}}, "segmentation.methods.default.by is None"),
+        ("segment", "methods", {"default": DEFAULT | {"decoder": "beam"}}, "segmentation.methods.default.decoder"),
+        ("segment", "methods", {"default": DEFAULT | {"weight": 1}}, "list the values of lambda under weights"),
+        ("segment", "methods", {"default": DEFAULT | {"entropy_only": True}}, "grid gives one row"),
+        ("segment", "methods", {"peaks": PEAKS | {"rule": "rise"}}, "the rule `rise` needs a number"),
+        ("segment", "methods", {"peaks": PEAKS | {"threshold": 1.0}}, "no meaning with the rule `maxima`"),
+        ("segment", "methods", {"peaks": PEAKS | {"grid": [1.0]}}, "no meaning with the rule `maxima`"),
+        ("segment", "full", {"methods": ["other"], "vocabulary_size": 1000}, "segmentation.full.methods: other"),
+        ("segment", "corpora", {"zh": {}}, "segmentation.corpora.own is missing"),
+        ("segment", "corpora", {"own": {"entropy": True}}, "add own to entropy.scored"),
+        ("tokenizer", "bpe", {"vocabulary_size": 10**12, "inference": ["raw"]}, "segmentation.bpe: vocabulary_size"),
+        ("tokenizer", "bpe", {"vocabulary_size": 5, "inference": ["raw"]}, "vocabulary_size is 5"),
     ],
 )
 def test_bad_segmentation_parameters(prepared, stage, section, value, message):
     set_parameters(prepared, "params.yaml", {"segmentation": OWN | {section: value}})
-    assert message in refused(prepared, f"tasks.{stage}", "params.yaml", "own")
+    assert message in refused(prepared, f"tasks.segmentation.{stage}", "params.yaml", "own")
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +105,7 @@ def prepared(tmp_path_factory):
     text = "\n".join(document.text for document in generate("zh", sentences=300, seed=9))
     (folder / "own.txt").write_text(text, encoding="utf-8")
     set_parameters(folder, "params.yaml", {"corpora": {"own": {"path": "own.txt", "format": "text", "gold": None}}})
-    for stage in ("prepare", "statistics", "segment"):
+    for stage in ("corpora.prepare", "segmentation.ngram_statistics", "segmentation.segment"):
         done = run(folder, "-m", f"tasks.{stage}", "params.yaml", "own")
         assert done.returncode == 0, done.stderr
     return folder
@@ -121,16 +115,16 @@ def test_too_few_sentences(folder):
     (folder / "few.txt").write_text("一。二。三。\n", encoding="utf-8")
     corpora = {"few": {"path": "few.txt", "format": "text", "gold": None}}
     set_parameters(folder, "params.yaml", {"corpora": corpora, "segmentation": SMALL})
-    assert run(folder, "-m", "tasks.prepare", "params.yaml", "few").returncode == 0
-    assert "3 sentences" in refused(folder, "tasks.statistics", "params.yaml", "few")
+    assert run(folder, "-m", "tasks.corpora.prepare", "params.yaml", "few").returncode == 0
+    assert "3 sentences" in refused(folder, "tasks.segmentation.ngram_statistics", "params.yaml", "few")
     (folder / "few.txt").write_text("一样。\n" * 40, encoding="utf-8")
-    assert run(folder, "-m", "tasks.prepare", "params.yaml", "few").returncode == 0
-    assert "every sentence" in refused(folder, "tasks.statistics", "params.yaml", "few")
+    assert run(folder, "-m", "tasks.corpora.prepare", "params.yaml", "few").returncode == 0
+    assert "every sentence" in refused(folder, "tasks.segmentation.ngram_statistics", "params.yaml", "few")
 
 
 def test_download_without_mirror_and_network(folder, monkeypatch):
     monkeypatch.delenv("TOKENLAB_MIRROR", raising=False)
     for name in ("HTTP_PROXY", "http_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    done = run(folder, "-m", "tasks.download", "amazon/nowhere")
+    done = run(folder, "-m", "tasks.corpora.download", "amazon/nowhere")
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "amazon/nowhere" in done.stderr

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenlab.errors import InputError
+from tokenlab.core.errors import InputError
 from tokenlab.text import lines
 from tokenlab.text.lines import checked_stream, read_blocks, read_lines
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenlab.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.text.documents import Document, words
 from tokenlab.text.readers import read_documents
 from tokenlab.text.store import write_corpus

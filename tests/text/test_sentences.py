@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenlab.errors import ParameterError
+from tokenlab.core.errors import ParameterError
 from tokenlab.text.documents import Document, join_words, words
 from tokenlab.text.sentences import split_sentences
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tokenlab.errors import InputError
+from tokenlab.core.errors import InputError
 from tokenlab.text.splits import draw_splits
 
 PAPER = {"sentences": 2255, "train": 0.7, "validation": 677}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenlab.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.text import store
 from tokenlab.text.documents import Document, join_words
 from tokenlab.text.store import SCHEMA, CorpusSummary, corpus_batches, read_corpus, write_corpus

@@ -8,17 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from tokenlab.errors import InputError, ParameterError
-from tokenlab.tokenizers import save_tokenizer, token_spans, train_bpe
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.tokenizers import BpeOptions, save_tokenizer, token_spans, train_bpe
 
 SEGMENTED = ["我们 在 北京 。", "我们 爱 北京 ， 我们 爱 天 。"] * 4
 
 
 def test_merges_stay_inside_segments():
-    vocabulary = train_bpe(SEGMENTED, 100).get_vocab()
+    vocabulary = train_bpe(SEGMENTED, BpeOptions(100)).get_vocab()
     assert {"我们", "北京"} <= vocabulary.keys()
     assert not any("们爱" in token or "京。" in token for token in vocabulary)
-    assert any("们在" in token for token in train_bpe(["".join(s.split()) for s in SEGMENTED], 100).get_vocab())
+    assert any(
+        "们在" in token for token in train_bpe(["".join(s.split()) for s in SEGMENTED], BpeOptions(100)).get_vocab()
+    )
 
 
 def test_merges_are_those_of_a_plain_bpe():
@@ -38,19 +40,21 @@ def test_merges_are_those_of_a_plain_bpe():
                 if (sequence[i], sequence[i + 1]) == best:
                     sequence[i : i + 2] = ["".join(best)]
                 i += 1
-    vocabulary = train_bpe([" ".join(words)], 1 + 4 + 3).get_vocab()
+    vocabulary = train_bpe([" ".join(words)], BpeOptions(1 + 4 + 3)).get_vocab()
     assert sorted(vocabulary, key=vocabulary.get)[5:8] == merges
 
 
 def test_baseline_with_punctuation_split_off():
     raw = ["".join(sentence.split()) for sentence in SEGMENTED]
-    assert not any("。" in token and len(token) > 1 for token in train_bpe(raw, 100, "punctuation").get_vocab())
-    assert any("。" in token and len(token) > 1 for token in train_bpe(raw, 100).get_vocab())
+    assert not any(
+        "。" in token and len(token) > 1 for token in train_bpe(raw, BpeOptions(100, "punctuation")).get_vocab()
+    )
+    assert any("。" in token and len(token) > 1 for token in train_bpe(raw, BpeOptions(100)).get_vocab())
 
 
 def test_spans_cover_unknown_characters_and_skip_whitespace():
     text = "我们鑫 北京🀄"
-    spans = token_spans(train_bpe(SEGMENTED, 100), [text])[0]
+    spans = token_spans(train_bpe(SEGMENTED, BpeOptions(100)), [text])[0]
     assert [text[a:b] for a, b in spans] == ["我们", "鑫", "北京", "🀄"]
 
 
@@ -64,16 +68,15 @@ def test_transformers_loads_it_and_round_trips(loaded, text):
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models") / "bpe"
-    save_tokenizer(train_bpe(SEGMENTED, 100), folder)
+    save_tokenizer(train_bpe(SEGMENTED, BpeOptions(100)), folder)
     direct = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), unk_token="[UNK]")
     return direct, AutoTokenizer.from_pretrained(folder)
 
 
 def test_same_text_same_bytes(tmp_path):
     """In other processes, whose hash tables are seeded differently."""
-    program = (
-        f"import sys; from tokenlab.tokenizers import *;save_tokenizer(train_bpe({SEGMENTED * 3!r}, 60), sys.argv[1])"
-    )
+    training = f"save_tokenizer(train_bpe({SEGMENTED * 3!r}, BpeOptions(60)), sys.argv[1])"
+    program = f"import sys; from tokenlab.tokenizers import *; {training}"
     digests = set()
     for name in ("x", "y", "z"):
         subprocess.run([sys.executable, "-c", program, tmp_path / name], check=True)
@@ -83,8 +86,8 @@ def test_same_text_same_bytes(tmp_path):
 
 def test_errors():
     with pytest.raises(ParameterError, match=r"vocabulary_size is 5, .* 10;"):
-        train_bpe(SEGMENTED, 5)
+        train_bpe(SEGMENTED, BpeOptions(5))
     with pytest.raises(InputError, match="no text"):
-        train_bpe(["  "], 100)
+        train_bpe(["  "], BpeOptions(100))
     with pytest.raises(ParameterError, match="pre_tokenizer"):
-        train_bpe(SEGMENTED, 100, "bytes")
+        train_bpe(SEGMENTED, BpeOptions(100, "bytes"))

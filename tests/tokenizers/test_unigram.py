@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from plain_sequences import flat, plain_bits, private, texts_as_sequences, unflat
 from tokenizers import Tokenizer, models, trainers
 
-from tokenlab.errors import InputError, ParameterError
-from tokenlab.text.builtin import generate
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.generated import generate
 from tokenlab.text.readers import read_documents
 from tokenlab.tokenizers import (
     UnigramModel,

@@ -1,7 +1,7 @@
-"""The `tokenlab` command: one text, one method, without the pipeline.
+"""The `tokenlab` command: one method on one text, without the pipeline.
 
-Every command reads files or standard input (`-`), writes its result to standard output, and ends with status 2 and
-one line on standard error where its input or its options are at fault.
+Every command reads files or standard input (`-`) and writes its result to standard output. Errors in input or options
+end it with status 2 and one line on standard error.
 """
 
 import argparse
@@ -10,8 +10,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tokenlab.cli import codes, entropy, score, segment, statistics
-from tokenlab.errors import EXIT_STATUS, TokenlabError, one_line
+from tokenlab.cli import codes, entropy, score, segment
+from tokenlab.cli import ngram_statistics as statistics
+from tokenlab.core.errors import EXIT_STATUS, TokenlabError, one_line
 
 
 class _Parser(argparse.ArgumentParser):
@@ -19,11 +20,22 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_STATUS, f"{self.prog}: {message}; see `{self.prog} --help`\n")
 
 
+class _Version(argparse.Action):
+    """Looks the version up only where it is asked for: reading package metadata takes time."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"tokenlab {version('tokenlab')}")
+        parser.exit()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status."""
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `tokenlab ... | head` ends quietly
     parser = _Parser(prog="tokenlab", description="How should this text be cut?", allow_abbrev=False)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (segment, score, statistics, entropy, codes):
         command.add_parser(commands)

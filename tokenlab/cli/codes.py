@@ -1,20 +1,20 @@
-"""`tokenlab codes`: learn a character code, encode and decode with it, check atoms, look at it (Latom)."""
+"""`tokenlab codes`: learn a character code, encode and decode with it, check atoms, show it (Latom)."""
 
 import argparse
 import sys
 from typing import TYPE_CHECKING
 
 from tokenlab.cli import codes_apply, codes_learn
-from tokenlab.cli.options import check_output
-from tokenlab.errors import InputError, ParameterError
+from tokenlab.cli.output import check_output
+from tokenlab.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from tokenlab.codes.code import Code
-    from tokenlab.codes.components import ComponentCode
-    from tokenlab.codes.myte import MyteCode
+    from tokenlab.codes.base.interface import Code
+    from tokenlab.codes.baselines.components import ComponentCode
+    from tokenlab.codes.baselines.myte import MyteCode
 
-_COLLAPSE = "Each run of whitespace in a sequence becomes one space, and goes at its ends"
-_INPUT = "UTF-8 text, a sequence a line, or a Bible in CES XML; plain, gzip or zstd"
+_COLLAPSE = "Each run of whitespace in a sequence becomes one space, and is removed at its ends"
+_INPUT = "UTF-8 text, one sequence per line, or a Bible in CES XML; plain, gzip or zstd"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -22,7 +22,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = commands.add_parser(
         "codes",
         help="learn a character code; encode and decode with it",
-        description="Codes that write every character as a few atoms: learned (latom), random, or fixed.",
+        description="Codes that write every character as a few atoms: learned (latom), random, or from tables.",
         allow_abbrev=False,
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
@@ -44,7 +44,7 @@ def _add_learn(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     )
     parser.add_argument("input", metavar="INPUT", help=f"{_INPUT}; `-` is standard input")
     _add_format(parser)
-    codes_learn.add_options(parser)
+    codes_learn.add_code_options(parser)
     parser.set_defaults(run=codes_learn.learn)
 
 
@@ -63,7 +63,7 @@ def _add_encode(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--unknown",
         choices=["error", "byte", "skip"],
-        help="characters that the code does not know: an error (default), their bytes as <0xE8>, or nothing",
+        help="characters missing from the code: an error (default), their bytes as <0xE8>, or nothing",
     )
     parser.set_defaults(run=codes_apply.encode)
 
@@ -82,10 +82,10 @@ def _add_decode(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _add_check(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = actions.add_parser(
         "check",
-        help="find lines of atoms that are no encoded text",
-        description="Print for every line that is no encoded text its number, the first token at fault, the kind of "
-        "violation (foreign, digit, unassigned, truncated, bytes) and what is wrong, with tabs between; exit with 1 if "
-        "there is any. Otherwise print how many lines and atoms there are.",
+        help="find lines of atoms that are not encoded text",
+        description="Print for every line that is not encoded text its number, the first wrong token, the kind of "
+        "violation (foreign, digit, unassigned, truncated, bytes) and an explanation, separated by tabs; exit with 1 "
+        "if there is any. Otherwise print the numbers of lines and atoms.",
         allow_abbrev=False,
     )
     _add_atoms(parser)
@@ -97,8 +97,8 @@ def _add_show(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     parser = actions.add_parser(
         "show",
         help="print a code; a codebook as a table",
-        description="Print what a code is. A codebook is a table: the last digit across, those before it down, similar "
-        "atoms side by side, a space as ␣.",
+        description="Print a code. A codebook is printed as a table: columns for the last digit, rows for the digits "
+        "before it, similar atoms next to each other, a space as ␣.",
         allow_abbrev=False,
     )
     parser.add_argument("code", metavar="CODE.json", help="what `tokenlab codes learn` wrote")
@@ -127,10 +127,10 @@ def _add_atoms(parser: argparse.ArgumentParser) -> None:
 
 
 def _show(options: argparse.Namespace) -> None:
-    from tokenlab.codes.codebook import Codebook
+    from tokenlab.codes.base.codebook import Codebook
     from tokenlab.codes.saved import read_code
-    from tokenlab.codes.table import codebook_page
-    from tokenlab.files import write_text
+    from tokenlab.codes.show.codebook_table import codebook_page
+    from tokenlab.core.files import write_text
 
     code = read_code(options.code)
     try:
@@ -146,10 +146,11 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _shown_code(code: "Code") -> str:
-    from tokenlab.codes.codebook import Codebook
-    from tokenlab.codes.components import ComponentCode
-    from tokenlab.codes.myte import MyteCode
-    from tokenlab.codes.table import codebook_text
+    from tokenlab.codes.base.codebook import Codebook
+    from tokenlab.codes.baselines.byte import ByteCode
+    from tokenlab.codes.baselines.components import ComponentCode
+    from tokenlab.codes.baselines.myte import MyteCode
+    from tokenlab.codes.show.codebook_table import codebook_text
 
     reversible = "reversible" if code.reversible else "irreversible"
     head = f"{code.kind} code, {reversible}, {len(code.alphabet):,} atoms"
@@ -161,11 +162,13 @@ def _shown_code(code: "Code") -> str:
             return f"{head}, {len(code.components):,} characters\n{_components(code)}"
         case MyteCode():
             return f"{head}: {_rules(code)}\n"
-    return f"{head}: the bytes of UTF-8, {code.alphabet[0]} to {code.alphabet[-1]}\n"
+        case ByteCode():
+            return f"{head}: the bytes of UTF-8, {code.alphabet[0]} to {code.alphabet[-1]}\n"
+    return f"{head}\n"
 
 
 def _components(code: "ComponentCode") -> str:
-    from tokenlab.codes.table import visible
+    from tokenlab.codes.show.codebook_table import visible
 
     return "".join(f"{visible(character)}\t{' '.join(names)}\n" for character, names in sorted(code.components.items()))
 

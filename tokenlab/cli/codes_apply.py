@@ -1,4 +1,4 @@
-"""`tokenlab codes encode`, `decode` and `check`: text to atoms and back, a line for each sequence."""
+"""`tokenlab codes encode`, `decode` and `check`: text to atoms and back, one line per sequence."""
 
 import argparse
 import json
@@ -7,23 +7,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.options import with_progress
-from tokenlab.errors import InputError, ParameterError
+from tokenlab.cli.output import whole_output, with_progress
+from tokenlab.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from tokenlab.codes.code import Code, Violation
+    from tokenlab.codes.base.interface import Code, Violation
 
 VIOLATIONS_FOUND = 1
-"""Exit status of `check` where a line is no encoded text."""
+"""Exit status of `check` if a line is not encoded text."""
 
 _NO_ATOM = "\0"
 
 
 def encode(options: argparse.Namespace) -> None:
     """Print the atoms of every sequence by their names."""
-    from tokenlab.cli.sequences import open_sequences, whole_output
-    from tokenlab.codes.code import names_of, print_atoms
-    from tokenlab.codes.corpus import collapse
+    from tokenlab.cli.sequences import open_sequences
+    from tokenlab.codes.base.corpus import collapse
+    from tokenlab.codes.base.interface import names_of, print_atoms
     from tokenlab.codes.saved import read_code
 
     code = _with_policy(read_code(options.code), options)
@@ -39,8 +39,8 @@ def encode(options: argparse.Namespace) -> None:
 
 
 def _with_policy(code: "Code", options: argparse.Namespace) -> "Code":
-    from tokenlab.codes.codebook import Codebook
-    from tokenlab.codes.components import ComponentCode
+    from tokenlab.codes.base.codebook import Codebook
+    from tokenlab.codes.baselines.components import ComponentCode
 
     if options.unknown is None:
         return code
@@ -51,8 +51,7 @@ def _with_policy(code: "Code", options: argparse.Namespace) -> "Code":
 
 def decode(options: argparse.Namespace) -> None:
     """Print the text of every line of atoms."""
-    from tokenlab.cli.sequences import whole_output
-    from tokenlab.codes.code import names_of, parse_atoms
+    from tokenlab.codes.base.interface import names_of, parse_atoms
     from tokenlab.codes.saved import read_code
 
     code = read_code(options.code)
@@ -69,9 +68,8 @@ def decode(options: argparse.Namespace) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Print the first violation of every line that is no encoded text; exits with 1 if there is any."""
-    from tokenlab.cli.sequences import whole_output
-    from tokenlab.codes.code import names_of
+    """Print the first violation of every line that is not encoded text; exits with 1 if there is any."""
+    from tokenlab.codes.base.interface import names_of
     from tokenlab.codes.saved import read_code
 
     code = read_code(options.code)
@@ -95,7 +93,7 @@ def check(options: argparse.Namespace) -> None:
 
 def _violation_line(number: int, found: "Violation", tokens: list[str], as_json: bool) -> str:
     message = found.message
-    if found.kind == "foreign":  # The code saw a stand-in for what it has no atom for.
+    if found.kind == "foreign":  # The code was given a placeholder for this token.
         message = f"{tokens[found.position]!r} is no atom of this code; `tokenlab codes show` lists them"
     message = message.removeprefix(f"atom {found.position + 1}: ")
     row = {"line": number, "token": found.position + 1, "kind": found.kind, "message": message}

@@ -1,96 +1,95 @@
-"""`tokenlab codes learn`: a code from a text, and the figures of its learning on standard output."""
+"""`tokenlab codes learn`: a code from a text, with the numbers of its training on standard output."""
 
 import argparse
-import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from tokenlab.cli.options import check_output
-from tokenlab.errors import InputError, ParameterError
+from tokenlab.cli.options import add_options, field_names, flag_of, named_as_flags, options_from
+from tokenlab.cli.output import check_output
+from tokenlab.codes.registry import KINDS
+from tokenlab.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from tokenlab.cli.sequences import Sequences
-    from tokenlab.codes.code import Code
-    from tokenlab.codes.corpus import CharacterCorpus
+    from tokenlab.codes.base.corpus import CharacterCorpus
+    from tokenlab.codes.base.interface import Code
 
 PRINTED = """\
 lines printed of latom, numbers in full precision:
   iteration I log-likelihood X    before every M-step and after the last, in nats
-  objective X                     of the assignment, in nats; no other is better
-  random objective X              what a random assignment has on average
+  objective X                     of the assignment, in nats; the best possible
+  random objective X              mean over random assignments
   gap X                           the difference
   restart I tokens X              with --restarts: of the corpus, cut by BPE
-  chosen restart I                the one with the fewest; the lines above and below are of it
+  chosen restart I                the one with the fewest; the other lines describe it
   tokens before refinement X      with --refine: of the corpus, cut by BPE
   tokens after refinement X
-  mutual information before X     what an atom says about the next, in bits
+  mutual information before X     of adjacent atoms, in bits
   mutual information X
 Nothing is printed of the other codes."""
 
-_TABLES = ("radical", "stroke", "myte")
-_FLAGS = {"N": "-N", "K": "-K"} | {
-    name: "--" + name.replace("_", "-")
-    for name in ("seed", "iterations", "end_state", "floor", "backend", "refine", "restarts", "tables")
-}
-"""Of the library's parameters. Each is in the namespace only where it was given."""
 
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what decides the code."""
-    kinds = ["latom", "random", "character", "byte", *_TABLES]
-    parser.add_argument("--code", required=True, choices=kinds, help="kind of code")
+def add_code_options(parser: argparse.ArgumentParser) -> None:
+    """Add the kind of code and the options of all kinds; the parsed arguments hold only the given options."""
+    parser.add_argument("--code", required=True, choices=list(KINDS), help="kind of code")
     parser.add_argument("-o", "--output", required=True, metavar="CODE.json", help="write the code there")
+    with_tables = ", ".join(name for name, kind in KINDS.items() if kind.table)
     parser.add_argument(
-        "--tables", metavar="FOLDER", default=argparse.SUPPRESS, help=f"of {', '.join(_TABLES)}: the downloaded tables"
+        "--tables", metavar="FOLDER", default=argparse.SUPPRESS, help=f"of {with_tables}: the downloaded tables"
     )
-    group = parser.add_argument_group("latom and random", argument_default=argparse.SUPPRESS)
-    group.add_argument("-N", type=int, metavar="N", help="atoms of a character (default 2)")
-    group.add_argument("-K", type=_number_or_auto, metavar="K", help="atoms of a digit (auto, default: as few as do)")
-    group.add_argument("--seed", type=int, metavar="S", help="default 0; the same seed gives the same bytes")
-    group = parser.add_argument_group("latom", argument_default=argparse.SUPPRESS)
-    group.add_argument("--iterations", type=int, metavar="I", help="of EM (default 10)")
-    group.add_argument("--end-state", action="store_true", help="learn where sequences end")
-    group.add_argument("--floor", type=float, metavar="X", help="smallest posterior that counts (default 1e-300)")
-    group.add_argument("--backend", choices=["auto", "hmmlearn"], help="hmmlearn: the same numbers, slowly")
-    group.add_argument("--refine", choices=["swaps"], help="swap codes until atoms follow each other more regularly")
-    group.add_argument("--restarts", type=int, metavar="R", help="learn R codes and keep the best (default 1)")
-
-
-def _number_or_auto(value: str) -> int | None:
-    try:
-        return None if value == "auto" else int(value)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{value!r} is neither a number nor auto") from None
+    kinds_of: dict[type, list[str]] = {}
+    for name, kind in KINDS.items():
+        for options in kind.options:
+            kinds_of.setdefault(options, []).append(name)
+    for title in dict.fromkeys(map(" and ".join, kinds_of.values())):
+        group = parser.add_argument_group(title, argument_default=argparse.SUPPRESS)
+        for options, names in kinds_of.items():
+            if " and ".join(names) == title:
+                add_options(group, options)
 
 
 def learn(options: argparse.Namespace) -> None:
-    """Learn a code, write it, and print the figures."""
+    """Learn a code, write it, and print the numbers of its training."""
     from tokenlab.cli.sequences import open_sequences
-    from tokenlab.codes.saved import write_code
+    from tokenlab.codes.base.document import write_code
 
-    given = {name: getattr(options, name) for name in _FLAGS if hasattr(options, name)}
-    if "tables" in given and options.code not in _TABLES:
-        raise ParameterError(f"--tables: the code `{options.code}` has no such option")
-    if given.get("seed", 0) < 0:
-        raise ParameterError(f"--seed is {options.seed}; it must be at least 0")
+    given = _given(options)
     check_output("--output", options.output)
     with open_sequences(options.input, options.format) as sequences:
         corpus = _corpus(sequences)
     try:
         code = _learned(options.code, corpus, given)
     except InputError as error:
-        raise error if options.code in _TABLES else sequences.named(error) from None
-    write_code(code, options.output)
+        raise error if KINDS[options.code].table else sequences.named(error) from None
+    write_code(_with_table_order(code, corpus), options.output)
     if options.code == "latom":
         sys.stdout.write("".join(f"{line}\n" for line in _figures(code.facts)))
 
 
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of the code that were given, checked.
+
+    Raises ParameterError for a bad value, and for an option that this kind of code does not have.
+    """
+    own = KINDS[options.code]
+    every = [field for kind in KINDS.values() for options_of in kind.options for field in fields(options_of)]
+    flags = {"tables": "--tables"} | {field.name: flag_of(field) for field in every}
+    given = {name: value for name, value in vars(options).items() if name in flags}
+    known = {name for kind in own.options for name in field_names(kind)} | ({"tables"} if own.table else set())
+    for name in given:
+        if name not in known:
+            raise ParameterError(f"{flags[name]}: the code `{options.code}` has no such option")
+    for kind in own.options:
+        options_from(options, kind)
+    return given
+
+
 def _corpus(sequences: "Sequences") -> "CharacterCorpus":
-    from tokenlab.codes.corpus import character_corpus
+    from tokenlab.codes.base.corpus import character_corpus
 
     try:
         return character_corpus(sequences.texts("reading"))
@@ -101,21 +100,19 @@ def _corpus(sequences: "Sequences") -> "CharacterCorpus":
 def _learned(kind: Any, corpus: "CharacterCorpus", given: dict[str, Any]) -> "Code":
     from tokenlab.codes.learn import learn_code
 
-    if kind != "latom":
-        with _named_as_options():
+    with tqdm(desc="learning", unit=" iterations", disable=None, leave=False) as bar:
+        if KINDS[kind].iterative:
+            given = given | {"progress": lambda *_: bar.update()}
+        with named_as_flags(*KINDS[kind].options, tables="--tables"):
             return learn_code(kind, corpus, **given)
-    with tqdm(desc="learning", unit=" iterations", disable=None, leave=False) as bar, _named_as_options():
-        return learn_code(kind, corpus, progress=lambda *_: bar.update(), **given)
 
 
-@contextmanager
-def _named_as_options() -> Iterator[None]:
-    """Make errors about a parameter of the library name the option of the command."""
-    try:
-        yield
-    except ParameterError as error:
-        names = "|".join(_FLAGS)
-        raise ParameterError(re.sub(rf"^({names})(?=:| is )", lambda name: _FLAGS[name[0]], str(error))) from None
+def _with_table_order(code: "Code", corpus: "CharacterCorpus") -> "Code":
+    """A codebook of atoms with the order of its table, for `tokenlab codes show`; another code as it is."""
+    from tokenlab.codes.base.codebook import Codebook
+    from tokenlab.codes.show.row_order import with_table_order
+
+    return with_table_order(code, corpus) if isinstance(code, Codebook) and KINDS[code.kind].shaped else code
 
 
 def _figures(facts: dict[str, Any]) -> Iterator[str]:

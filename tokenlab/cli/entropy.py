@@ -5,11 +5,13 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.options import check_parquet, named_as_options, with_progress
-from tokenlab.errors import InputError, ParameterError
+from tokenlab.cli.options import add_options, named_as_flags, options_from
+from tokenlab.cli.output import check_parquet, with_progress
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 
 if TYPE_CHECKING:
-    from tokenlab.entropy.lines import Line
+    from tokenlab.entropy.scored_lines import Line
     from tokenlab.text.lines import TextInput
 
 
@@ -18,11 +20,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = commands.add_parser(
         "entropy",
         help="how unsure a language model is at every character",
-        description="The entropy, in nats, of a causal language model's prediction before it sees each character of a "
-        "text, a sentence a line. Characters inside a token of the model have no value.",
+        description="The entropy, in nats, of a causal language model's prediction at each character of a text, one "
+        "sentence per line. Characters inside a token of the model have no value.",
         allow_abbrev=False,
     )
-    parser.add_argument("input", metavar="INPUT", help="UTF-8 text, a sentence a line; `-` is standard input")
+    parser.add_argument("input", metavar="INPUT", help="UTF-8 text, one sentence per line; `-` is standard input")
     parser.add_argument(
         "--model",
         required=True,
@@ -34,7 +36,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--format",
         choices=["text", "json"],
         default="text",
-        help="text (default): a line for each character, its value behind a tab, and an empty line behind each "
+        help="text (default): a line for each character, its value after a tab, and an empty line after each "
         "sentence; json: a line with `text` and `entropy`, a list with a value or null for each character",
     )
     add_scoring_options(parser)
@@ -42,52 +44,30 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def add_scoring_options(parser: argparse.ArgumentParser) -> None:
-    """Add what decides how texts go through a model."""
+    """Add the options of scoring with a model."""
     group = parser.add_argument_group("language model")
-    group.add_argument(
-        "--device", default="auto", metavar="auto|cpu|cuda|cuda:N", help="default auto: every GPU, else the CPU"
-    )
-    group.add_argument(
-        "--dtype",
-        choices=["auto", "float32", "bfloat16"],
-        default="auto",
-        help="of the layers (default auto: bfloat16 on GPUs that have it); the softmax is always float32",
-    )
-    group.add_argument(
-        "--context", type=int, metavar="N", help="tokens that the model sees at most (default: its own, up to 1024)"
-    )
-    group.add_argument(
-        "--stride",
-        type=int,
-        metavar="N",
-        help="tokens from one window of a longer sentence to the next (default: half the context)",
-    )
-    group.add_argument(
-        "--batch-tokens", type=int, metavar="N", help="tokens in a batch (default 1024 on CPU, 16384 on GPU)"
-    )
-    group.add_argument("--threads", type=int, metavar="N", help="threads on CPU (default: one a core)")
+    add_options(group, DeviceOptions)
+    add_options(group, ScoringOptions, without=["unit"])
 
 
 def scored_lines(text: "TextInput", options: argparse.Namespace) -> Iterator["Line"]:
     """Each line of a text with its entropies, by the model and the options of the command line.
 
-    The model is loaded, and its errors are raised, before the first line is asked for.
+    The model is loaded, and its errors are raised, before the first line is read.
     """
-    with named_as_options():
-        if options.threads is not None and options.threads < 1:
-            raise ParameterError(f"threads is {options.threads}; it must be at least 1")
-        try:
-            import torch
+    place, chosen = options_from(options, DeviceOptions), options_from(options, ScoringOptions)
+    try:
+        import torch
 
-            from tokenlab.entropy.scorer import ScoringOptions, load_scorer
-        except ImportError as error:
-            raise ParameterError(
-                f"model needs {error.name}, which is not installed; pip install tokenlab[models]"
-            ) from None
-        if options.threads is not None:
-            torch.set_num_threads(options.threads)
-        chosen = ScoringOptions(context=options.context, stride=options.stride, batch_tokens=options.batch_tokens)
-        scorer = load_scorer(options.model, options.device, options.dtype)
+        from tokenlab.entropy.scorer import load_scorer
+    except ImportError as error:
+        raise ParameterError(
+            f"--model needs {error.name}, which is not installed; pip install tokenlab[models]"
+        ) from None
+    if place.threads is not None:
+        torch.set_num_threads(place.threads)
+    with named_as_flags(DeviceOptions, ScoringOptions, model="--model"):
+        scorer = load_scorer(options.model, place.device, place.dtype)
         scorer.window(chosen)
     return _scored(scorer.score_stream(with_progress(text.lines(), "scoring"), chosen), text.name)
 
@@ -100,7 +80,7 @@ def _scored(lines: Iterator["Line"], name: str) -> Iterator["Line"]:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenlab.entropy.lines import json_line, write_parquet
+    from tokenlab.entropy.scored_lines import json_line, write_parquet
     from tokenlab.text.lines import checked_stream
 
     if options.output is not None:

@@ -1,93 +1,151 @@
-"""Options that several commands share, and the progress bar."""
+"""Flags of the command line, made from the dataclasses in which the library declares its options.
+
+`add_options` adds a flag for every field, with its type, default, choices and help; `options_from` makes the dataclass
+from the parsed arguments. Errors of the library about an option name its flag: `n_max is 0` becomes `--n-max is 0`.
+"""
 
 import argparse
-import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import Field, fields
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from tqdm import tqdm
+from tokenlab.core.errors import ParameterError
 
-from tokenlab.errors import ParameterError
-
-if TYPE_CHECKING:
-    from tokenlab.ngrams import StatisticsOptions
+Options = TypeVar("Options")
 
 
-def add_statistical_options(parser: argparse.ArgumentParser) -> None:
-    """Add what decides the n-gram statistics."""
-    group = parser.add_argument_group("statistics")
-    group.add_argument("--n-max", type=int, default=6, metavar="N", help="longest n-gram (default 6)")
-    group.add_argument(
-        "--count-tokens",
-        choices=["ngram", "unigram", "bigram"],
-        default="ngram",
-        help="what T of the PMI counts: n-grams of 1..N (default), or those of one length",
-    )
-    group.add_argument(
-        "--edge",
-        choices=["skip", "symbol"],
-        default="skip",
-        help="an edge of a sentence is no neighbour (default), or one more neighbour",
-    )
-    group.add_argument(
-        "--min-frequency",
-        type=int,
-        default=1,
-        metavar="F",
-        help="leave out longer n-grams than one character that are seen fewer times (default 1)",
-    )
-    group.add_argument(
-        "--log-base", choices=["e", "2"], default="e", help="PMI and entropy in nats (e, default) or in bits (2)"
-    )
+def add_options(
+    target: argparse._ActionsContainer, kind: type, *, only: Collection[str] = (), without: Collection[str] = ()
+) -> None:
+    """Add a flag for each field of a dataclass of options to a parser or a group of one.
+
+    Where the parser suppresses defaults (`argument_default=argparse.SUPPRESS`), the parsed arguments hold only the
+    options that were given.
+
+    Args:
+        only: fields to add, where not all.
+        without: fields to leave out.
+    """
+    hints = get_type_hints(kind)
+    for field in fields(kind):
+        if field.name not in without and (not only or field.name in only):
+            _add_flag(target, field, hints[field.name])
 
 
-def statistics_options(options: argparse.Namespace) -> "StatisticsOptions":
-    """The options as the library takes them."""
-    from tokenlab.ngrams import StatisticsOptions
+def options_from(arguments: argparse.Namespace, kind: type[Options]) -> Options:
+    """The options in parsed arguments; those that are not there have their default.
 
-    with named_as_options():
-        return StatisticsOptions(
-            n_max=options.n_max,
-            count_tokens=options.count_tokens,
-            edge=options.edge,
-            min_frequency=options.min_frequency,
-            log_base=options.log_base,
-        )
+    Raises ParameterError naming the flag.
+    """
+    given = {name: getattr(arguments, name) for name in field_names(kind) if hasattr(arguments, name)}
+    with named_as_flags(kind):
+        return kind(**given)
 
 
-def check_parquet(name: str) -> None:
-    """`check_output` for the `--output` of commands that write Parquet there."""
-    check_output("--output", name, ", since Parquet cannot be written to a stream")
+def field_names(kind: type) -> list[str]:
+    """The options of a dataclass, in order."""
+    return [field.name for field in fields(kind)]
 
 
-def check_output(option: str, name: str, why: str = "") -> None:
-    """Refuse a place that cannot be written to before any work is done. why: a file, no stream, must be named."""
-    path = Path(name)
-    if name in ("", "-"):
-        raise ParameterError(f"{option} is {name!r}; name a file{why}")
-    if not path.parent.is_dir():
-        raise ParameterError(f"{option} is {name}, but there is no folder {path.parent}; make it first")
-    if path.exists() and not path.is_file():
-        raise ParameterError(f"{option} is {name}, which is no regular file; name another")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ParameterError(f"{option} is {name}, but nothing may be written to {path.parent}; name another place")
+def flag_of(field: Field[Any]) -> str:
+    """The flag of an option on the command line."""
+    return field.metadata.get("flag") or "--" + field.name.replace("_", "-")
 
 
 @contextmanager
-def named_as_options() -> Iterator[None]:
-    """Make errors about a parameter of the library name the option of the command: `n_max is 0` is `--n-max is 0`."""
+def named_as_flags(*kinds: type, **others: str) -> Iterator[None]:
+    """Make errors of the library about options name their flags.
+
+    Args:
+        kinds: the dataclasses of options.
+        others: flags of parameters outside of these.
+    """
+    flags = {field.name: flag_of(field) for kind in kinds for field in fields(kind)}
+    # The library may call an option by the name of its flag: lambda.
+    flags |= {flag.lstrip("-"): flag for flag in flags.values()} | others
     try:
         yield
     except ParameterError as error:
-        raise ParameterError(re.sub(r"^\w+", lambda name: "--" + name[0].replace("_", "-"), str(error))) from None
+        names = "|".join(map(re.escape, flags))
+        named = re.sub(rf"^({names})(?=:| is | has | `)", lambda found: flags[found[0]], str(error))
+        raise ParameterError(named) from None
 
 
-def with_progress(lines: Iterable[str], what: str) -> Iterator[str]:
-    """The lines, counted in characters on standard error where that is a terminal."""
-    with tqdm(desc=what, unit=" characters", unit_scale=True, disable=None, leave=False) as bar:
-        for line in lines:
-            bar.update(len(line))
-            yield line
+def _add_flag(target: argparse._ActionsContainer, field: Field[Any], hint: Any) -> None:
+    declared = field.metadata
+    flags = [flag_of(field), *declared.get("aliases", ())]
+    if hint is bool:
+        target.add_argument(*flags, dest=field.name, action="store_true", help=_help(field))
+        return
+    names, convert = _values(hint, declared)
+    settings: dict[str, Any] = {"metavar": declared.get("metavar")}
+    if convert is None:
+        settings |= {"choices": names}
+    elif names:
+        settings |= {"type": _name_or(convert), "metavar": settings["metavar"] or "|".join([*names, "NUMBER"])}
+    elif declared.get("none"):
+        settings |= {"type": _none_or(convert, declared["none"])}
+    else:
+        settings |= {"type": convert}
+    if target.argument_default is not argparse.SUPPRESS:
+        settings |= {"default": field.default}
+    target.add_argument(*flags, dest=field.name, help=_help(field), **settings)
+
+
+class _Registered(Sequence[str]):
+    """Names of a registry, read when they are shown or checked: a registry may import more than `--help` needs."""
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self._names = names
+
+    def __len__(self) -> int:
+        return len(list(self._names()))
+
+    def __getitem__(self, place: Any) -> Any:
+        return list(self._names())[place]
+
+
+def _values(hint: Any, declared: Any) -> tuple[Sequence[str], Callable[[str], Any] | None]:
+    """The names that an option takes, and the type of its other values, if it takes any."""
+    kinds = list(get_args(hint)) if isinstance(hint, UnionType) or get_origin(hint) is Union else [hint]
+    if declared.get("choices"):
+        return _Registered(declared["choices"]), None
+    names = [name for kind in kinds if get_origin(kind) is Literal for name in get_args(kind)]
+    others = [kind for kind in kinds if get_origin(kind) is not Literal and kind is not NoneType]
+    return names, others[0] if others else None
+
+
+def _name_or(convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A number, or a name, which the dataclass checks."""
+
+    def value(given: str) -> Any:
+        try:
+            return convert(given)
+        except ValueError:
+            return given
+
+    return value
+
+
+def _none_or(convert: Callable[[str], Any], none: str) -> Callable[[str], Any]:
+    def value(given: str) -> Any:
+        try:
+            return None if given == none else convert(given)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{given!r} is neither a number nor {none}") from None
+
+    return value
+
+
+def _help(field: Field[Any]) -> str:
+    """The help of an option, with its default where it has one to show."""
+    declared, default = field.metadata, field.default
+    text: str = declared["help"].replace("%", "%%")
+    if default is None and declared.get("none"):
+        return f"{text} (default {declared['none']})"
+    if default is None or isinstance(default, bool):
+        return text
+    return f"{text} (default {default:g})" if isinstance(default, float) else f"{text} (default {default})"

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from tokenlab.errors import InputError
+from tokenlab.core.errors import InputError
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -12,20 +12,21 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = commands.add_parser(
         "score",
         help="score a segmentation against gold words",
-        description="Compare two segmentations of the same text, a sentence a line, words separated by whitespace.",
+        description="Compare two segmentations of the same text, one sentence per line, words separated by whitespace.",
         allow_abbrev=False,
     )
-    parser.add_argument("gold", metavar="GOLD", help="the right words; `-` is standard input")
+    parser.add_argument("gold", metavar="GOLD", help="the gold words; `-` is standard input")
     parser.add_argument("predicted", metavar="PREDICTED", help="the words to score; `-` is standard input")
     parser.add_argument(
-        "--words", metavar="LIST", help="words of the training text, one a line: adds OOV and IV recall"
+        "--words", metavar="LIST", help="words of the training text, one per line: adds OOV and IV recall"
     )
     parser.add_argument("--format", choices=["text", "json"], default="text")
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenlab.metrics import score_segmentation
+    from tokenlab.metrics.registry import SEGMENTATION, of_segmentation
+    from tokenlab.metrics.segmentation import score_segmentation
     from tokenlab.text.lines import read_lines
 
     if [options.gold, options.predicted, options.words].count("-") > 1:
@@ -35,11 +36,19 @@ def _run(options: argparse.Namespace) -> None:
     score = score_segmentation(gold, predicted, known, (options.gold, options.predicted))
     if not score.words.gold:
         raise InputError(f"{options.gold}: no word in it; nothing can be scored")
-    figures = score.as_dict()
+    values = of_segmentation(score)
     if options.format == "json":
-        print(json.dumps(figures))
+        print(json.dumps(values))
         return
-    for name, value in figures.items():
-        shown = "undefined" if value is None else f"{100 * value:.2f} %" if isinstance(value, float) else str(value)
-        if known is not None or not name.startswith(("oov", "iv")):
-            sys.stdout.write(f"{name.replace('_', ' '):<20}{shown:>12}\n")
+    for metric in SEGMENTATION:
+        if known is not None or not metric.needs_known_words:
+            shown = _shown(values[metric.name], metric.unit)
+            sys.stdout.write(f"{metric.name.replace('_', ' '):<20}{shown:>12}\n")
+
+
+def _shown(value: float | int | None, unit: str) -> str:
+    if value is None:
+        return "undefined"
+    if unit == "share":
+        return f"{100 * value:.2f} %"
+    return str(value) if unit == "count" else f"{value:.4f} {unit}"

@@ -1,4 +1,4 @@
-"""`tokenlab segment`: cut sentences by n-gram statistics, or where a language model is unsure what comes next.
+"""`tokenlab segment`: cut sentences by n-gram statistics, or by the predictive entropy of a language model.
 
 Entropy-driven pre-tokenization, sections 3.1 and 3.2.
 """
@@ -7,26 +7,31 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokenlab.cli.entropy import add_scoring_options, scored_lines
-from tokenlab.cli.options import add_statistical_options, named_as_options, statistics_options, with_progress
-from tokenlab.cli.statistics import count_text
-from tokenlab.errors import InputError, ParameterError
+from tokenlab.cli.ngram_statistics import count_text
+from tokenlab.cli.options import add_options, field_names, flag_of, named_as_flags, options_from
+from tokenlab.cli.output import with_progress
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.entropy.options import DeviceOptions, ScoringOptions
+from tokenlab.ngrams.options import StatisticsOptions
+from tokenlab.segment.options import BoundaryOptions, SegmentOptions
 
 if TYPE_CHECKING:
-    from tokenlab.entropy.lines import Line
-    from tokenlab.ngrams import NgramStatistics, StatisticsOptions
-    from tokenlab.segment import Segmentation
+    from tokenlab.entropy.scored_lines import Line
+    from tokenlab.ngrams.counting import NgramStatistics
+    from tokenlab.segment.segmentation import Segmentation
     from tokenlab.text.lines import TextInput
 
 
 _SENTENCES_PER_BATCH = 1 << 10  # by a language model
-_SHARED_OPTIONS = ("input", "model", "entropies", "isolate", "format")
-_BOUNDARY_OPTIONS = ("boundaries", "threshold")
-_MODEL_OPTIONS = ("device", "dtype", "context", "stride", "batch_tokens", "threads")
+_ENTROPY_OPTIONS = {*field_names(BoundaryOptions)}
+_MODEL_OPTIONS = {*field_names(DeviceOptions), *field_names(ScoringOptions)}
+_STATISTICS_OPTIONS = {*field_names(StatisticsOptions), *field_names(SegmentOptions)} - {"isolate"}
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -34,60 +39,32 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = commands.add_parser(
         "segment",
         help="cut sentences into words by n-gram statistics or by a language model",
-        description="Cut sentences, one a line, into words by PMI and branching entropy, or, with --model or "
-        "--entropies, where a language model's prediction is unsure. Whitespace in a line is a boundary already.",
+        description="Cut sentences, one per line, into words by PMI and branching entropy, or, with --model or "
+        "--entropies, by the entropy of a language model's predictions. Whitespace in a line is always a boundary.",
         allow_abbrev=False,
     )
-    parser.add_argument("input", metavar="INPUT", help="UTF-8 text, a sentence a line; `-` is standard input")
+    parser.add_argument("input", metavar="INPUT", help="UTF-8 text, one sentence per line; `-` is standard input")
     signal = parser.add_mutually_exclusive_group()
     signal.add_argument(
         "--model",
         metavar="FOLDER_OR_NAME",
-        help="no statistics, but the entropies of this language model: a folder, or a name on the Hugging Face hub",
+        help="use the entropies of this language model instead of statistics: a folder, or a name on the Hugging Face "
+        "hub",
     )
     signal.add_argument(
         "--entropies",
         metavar="FILE",
-        help="no statistics, but the entropies of INPUT that `tokenlab entropy --format json` or `-o` wrote",
+        help="use the entropies of INPUT that `tokenlab entropy --format json` or `-o` wrote",
     )
     signal.add_argument(
         "--statistics-from",
         metavar="FILE",
-        help="count in this text instead of in INPUT, or take the Parquet that `tokenlab statistics` wrote with equal "
+        help="count in this text instead of INPUT, or use the Parquet that `tokenlab statistics` wrote with the same "
         "options",
     )
-    utility = parser.add_mutually_exclusive_group()
-    utility.add_argument(
-        "--lambda", dest="weight", type=float, default=1.0, metavar="X", help="weight of the entropies (default 1)"
-    )
-    utility.add_argument("--entropy-only", action="store_true", help="no PMI, entropies alone")
-    parser.add_argument(
-        "--single-character",
-        type=_number_or_name,
-        default="literal",
-        metavar="literal|self|fallback|NUMBER",
-        help="utility of a lone character: lambda times its entropy (default), log(T / f), only where nothing longer "
-        "begins (greedy), or a number",
-    )
-    parser.add_argument(
-        "--variation",
-        type=float,
-        default=0.0,
-        metavar="X",
-        help="weight of the variation of branching entropy, which is not in the paper (default 0; 0.5 with --lambda "
-        "1.25 finds Chinese words better)",
-    )
-    parser.add_argument("--decoder", choices=["viterbi", "greedy"], default="viterbi", help="default viterbi")
-    parser.add_argument(
-        "--isolate",
-        choices=["script", "punctuation", "none"],
-        default="script",
-        help="script (default): Latin runs whole, other characters that are not Han alone; punctuation: P, S and Z "
-        "alone",
-    )
-    parser.add_argument(
-        "--tie", choices=["short", "long"], default="short", help="which of equal spans (default short)"
-    )
+    alternatives = ("weight", "entropy_only")
+    add_options(parser.add_mutually_exclusive_group(), SegmentOptions, only=alternatives)
+    add_options(parser, SegmentOptions, without=alternatives)
     parser.add_argument(
         "--format",
         choices=["text", "json"],
@@ -95,25 +72,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="text (default): a space at each boundary; json: a line with `text` and the character `offsets` "
         "[start, end) of its segments",
     )
-    add_statistical_options(parser)
+    add_options(parser.add_argument_group("statistics"), StatisticsOptions)
     group = parser.add_argument_group("boundaries by entropy (with --model or --entropies)")
-    group.add_argument(
-        "--boundaries",
-        choices=["maxima", "prominence", "threshold", "rise"],
-        default="maxima",
-        help="before characters whose entropy is a local maximum (default), one of at least the prominence, above the "
-        "threshold, or that much higher than the one before",
-    )
-    group.add_argument("--threshold", type=float, metavar="NATS", help="prominence, threshold or rise")
+    add_options(group, BoundaryOptions)
     add_scoring_options(parser)
     parser.set_defaults(run=partial(_run, parser))
-
-
-def _number_or_name(value: str) -> str | float:
-    try:
-        return float(value)
-    except ValueError:
-        return value
 
 
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
@@ -132,22 +95,21 @@ def _check_meaning(parser: argparse.ArgumentParser, options: argparse.Namespace,
     """Refuse options, other than at their default, that belong to another way of segmenting."""
     given = {name for name, value in vars(options).items() if value != parser.get_default(name)}
     if not by_model:
-        signal, without_meaning = "statistics", given & {*_BOUNDARY_OPTIONS, *_MODEL_OPTIONS}
+        signal, without_meaning = "statistics", given & (_ENTROPY_OPTIONS | _MODEL_OPTIONS)
     elif options.model is not None:
-        signal, without_meaning = "--model", given - {*_SHARED_OPTIONS, *_BOUNDARY_OPTIONS, *_MODEL_OPTIONS}
+        signal, without_meaning = "--model", given & _STATISTICS_OPTIONS
     else:
-        signal, without_meaning = "--entropies", given - {*_SHARED_OPTIONS, *_BOUNDARY_OPTIONS}
-    for name in sorted(without_meaning):
-        flag = "lambda" if name == "weight" else name.replace("_", "-")
-        raise ParameterError(f"--{flag} has no meaning with {signal}; leave it out")
+        signal, without_meaning = "--entropies", given & (_STATISTICS_OPTIONS | _MODEL_OPTIONS)
+    kinds = (BoundaryOptions, DeviceOptions, ScoringOptions, StatisticsOptions, SegmentOptions)
+    for flag in sorted(flag_of(field) for kind in kinds for field in fields(kind) if field.name in without_meaning):
+        raise ParameterError(f"{flag} has no meaning with {signal}; leave it out")
 
 
 def _by_entropy(options: argparse.Namespace) -> Iterator["Segmentation"]:
-    from tokenlab.entropy import BoundaryOptions, segment_by_entropy
+    from tokenlab.segment.by_entropy import segment_by_entropy
     from tokenlab.text.lines import checked_stream
 
-    with named_as_options():
-        boundaries = BoundaryOptions(options.boundaries, options.threshold)
+    boundaries = options_from(options, BoundaryOptions)
     if options.entropies == "-":
         raise InputError("--entropies: standard input cannot be read here; name a file")
     with checked_stream(options.input) as text:
@@ -158,8 +120,8 @@ def _by_entropy(options: argparse.Namespace) -> Iterator["Segmentation"]:
 
 
 def _read_entropies(text: "TextInput", source: str) -> Iterator["Line"]:
-    """The lines of a text with the entropies that a file has of them; read once before, so that errors come first."""
-    from tokenlab.entropy.lines import read_entropy_lines
+    """The lines of a text with their entropies from a file. It is read once before, so that errors come first."""
+    from tokenlab.entropy.scored_lines import read_entropy_lines
 
     def checked() -> Iterator["Line"]:
         records = read_entropy_lines(source)
@@ -180,31 +142,21 @@ def _read_entropies(text: "TextInput", source: str) -> Iterator["Line"]:
 
 
 def _by_statistics(options: argparse.Namespace) -> Iterator["Segmentation"]:
-    from tokenlab.segment import Segmenter, SegmentOptions
+    from tokenlab.segment.by_statistics import Segmenter
     from tokenlab.text.lines import checked_stream
 
-    counted = statistics_options(options)
-    with named_as_options():
-        chosen = SegmentOptions(
-            weight=options.weight,
-            entropy_only=options.entropy_only,
-            single_character=options.single_character,
-            decoder=options.decoder,
-            isolate=options.isolate,
-            tie=options.tie,
-            variation=options.variation,
-        )
+    counted, chosen = options_from(options, StatisticsOptions), options_from(options, SegmentOptions)
     if options.statistics_from == "-":
         raise InputError("--statistics-from: standard input cannot be read here; name a file")
     with checked_stream(options.input) as text:
         statistics = _statistics(options.statistics_from, text, counted)
-        with named_as_options():
+        with named_as_flags(SegmentOptions):
             segmenter = Segmenter(statistics, chosen)
         yield from segmenter.segment(with_progress(text.lines(), "segmenting"))
 
 
-def _statistics(source: str | None, text: "TextInput", options: "StatisticsOptions") -> "NgramStatistics":
-    from tokenlab.ngrams import is_parquet, read_statistics
+def _statistics(source: str | None, text: "TextInput", options: StatisticsOptions) -> "NgramStatistics":
+    from tokenlab.ngrams.table import is_parquet, read_statistics
     from tokenlab.text.lines import checked_stream
 
     if source is None:

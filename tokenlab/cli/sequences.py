@@ -1,17 +1,15 @@
-"""Sequences of text from a file or stream, and standard output that gets everything or nothing."""
+"""Sequences of text from a file or stream."""
 
-import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import tee
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import Literal
 
-from tokenlab.cli.options import with_progress
-from tokenlab.errors import InputError
+from tokenlab.cli.output import with_progress
+from tokenlab.core.errors import InputError
 from tokenlab.text.documents import Document
 from tokenlab.text.lines import read_blocks, read_lines
 from tokenlab.text.readers import read_documents
@@ -24,17 +22,17 @@ _XML = (b"<?xml", b"\xef\xbb\xbf<?xml", b"<cesDoc")
 
 @dataclass(frozen=True)
 class Sequences:
-    """Where the sequences of an input are read from."""
+    """The place that the sequences of an input are read from."""
 
     name: str
-    """What errors call it."""
+    """In error messages."""
     path: Path
     format: Literal["text", "ces"]
 
     def read(self, what: str) -> Iterator[tuple[int | str, str]]:
         """The sequences with their places: every line with its number, blank ones too, or every verse with its id.
 
-        what: the title of the progress bar. Raises InputError for what cannot be read, naming file and line.
+        what: the title of the progress bar. Raises InputError for unreadable input, naming file and line.
         """
         if self.format == "text":
             return enumerate(with_progress(read_lines(self.path, self.name), what), 1)
@@ -50,7 +48,7 @@ class Sequences:
         return f"{self.name}:{place}" if isinstance(place, int) else f"{self.name}, verse {place}"
 
     def named(self, error: InputError) -> InputError:
-        """An error of what became of the sequences with their name in front, which those of reading have already."""
+        """An error about the sequences, with their name in front; errors of reading have it already."""
         return error if str(error).startswith(f"{self.name}:") else InputError(f"{self.name}: {error}")
 
     def _verses(self) -> Iterator[Document]:
@@ -64,7 +62,7 @@ class Sequences:
 def open_sequences(source: str, form: Format) -> Iterator[Sequences]:
     """The sequences of a file, of a folder of XML files, or of `-`, standard input, inside the `with` block.
 
-    What can be read only once is copied to a temporary file. Raises InputError where there is nothing to read.
+    Input that can be read only once is copied to a temporary file. Raises InputError if there is nothing to read.
     """
     name, path = ("standard input" if source == "-" else source), Path(source)
     if source != "-" and (path.is_file() or (path.is_dir() and form == "ces")):
@@ -84,12 +82,3 @@ def _format(path: Path, name: str, form: Format) -> Literal["text", "ces"]:
         return "ces"
     first = next(read_blocks(path, name), b"")
     return "ces" if first.lstrip().startswith(_XML) else "text"
-
-
-@contextmanager
-def whole_output() -> Iterator[BinaryIO]:
-    """What is written there goes to standard output when the block ends, and nothing of it where an error ends it."""
-    with tempfile.TemporaryFile() as spool:
-        yield cast(BinaryIO, spool)
-        spool.seek(0)
-        shutil.copyfileobj(spool, sys.stdout.buffer)

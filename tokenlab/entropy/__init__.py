@@ -1,13 +1,18 @@
-"""Predictive entropy: where a language model is unsure what comes next (Entropy-driven pre-tokenization, section 3.2).
+"""Predictive entropy of autoregressive language models (Entropy-driven pre-tokenization, section 3.2).
 
-`scorer.load_scorer` loads a causal language model and gives the entropy of its next-token distribution at every
-character or byte; `corpus.score_corpus` does so for a corpus at rest; `boundaries` turns entropies into boundaries and
-`segmentation` boundaries into segments, or entropies into evidence that `tokenlab.segment` adds to its own. `scorer`
-and `corpus` import torch and transformers (`pip install tokenlab[models]`), which is why nothing of them is imported
-here.
+A `Scorer`, made by `load_scorer`, computes the entropy of the next-token distribution of a causal language model, in
+nats, at every character or byte; `score_corpus` applies it to a stored corpus. Needs torch and transformers: `pip
+install tokenlab[models]`. `tokenlab.segment` turns entropies into boundaries.
 """
 
-from tokenlab.entropy.boundaries import BoundaryOptions, entropy_boundaries
-from tokenlab.entropy.segmentation import boundary_evidence, segment_by_entropy
+from tokenlab.core.lazy import offer
 
-__all__ = ["BoundaryOptions", "boundary_evidence", "entropy_boundaries", "segment_by_entropy"]
+__getattr__, __all__ = offer(
+    __name__,
+    {
+        "options": ["DeviceOptions", "ScoringOptions"],
+        "scored_corpus": ["score_corpus"],
+        "scorer": ["load_scorer"],
+        "stored": ["read_entropies"],
+    },
+)

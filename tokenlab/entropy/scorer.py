@@ -1,26 +1,25 @@
 """Next-token entropies of texts by a causal language model.
 
 H_t = -sum_x p(x | x_<t) ln p(x | x_<t), in nats, float32, from one teacher-forced pass (Entropy-driven
-pre-tokenization, equation 1). H_t belongs to the position before which it predicts:
+pre-tokenization, equation 1). H_t is the uncertainty about the token at position t:
 
-- t = 0 is predicted from the special tokens that stand before every text ([CLS], BOS); without any, it is NaN.
-- The value of a token stands at the character at which the token begins; characters inside a token, and such as the
-  tokenizer drops, have none. In bytes it stands at the token's first byte; of byte-level models every byte has one, and
-  a character has that of its first byte.
+- H_0 is predicted from the special tokens before every text ([CLS], BOS); it is NaN where there are none.
+- The value of a token is assigned to the character at which the token begins; other characters of the token, and
+  characters that the tokenizer drops, have no value. In bytes it is assigned to the token's first byte. A byte-level
+  model gives a value to every byte; a character then has the value of its first byte.
 - A text longer than the context is read in overlapping windows; see `windows`.
 
-Windows of like length go through the model together, padded on the right, where a causal model cannot see it; nothing
-needs a mask. The output embeddings and the softmax are applied to a few positions at a time, so logits of a batch never
-stand in memory, always in float32. With `bfloat16` the layers below compute under autocast.
+Windows of similar length go through the model together, padded on the right. A causal model does not attend to the
+padding, so no mask is needed. The output embeddings and the softmax are applied to a few positions at a time, always in
+float32, so the logits of a whole batch are never in memory. With `bfloat16` the layers below run under autocast.
 """
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -28,44 +27,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from tokenlab.entropy.loading import LoadedModel, load_model
-from tokenlab.entropy.tokens import TextTokens
+from tokenlab.core.errors import ParameterError
+from tokenlab.entropy.options import Dtype, ScoringOptions, Unit
 from tokenlab.entropy.windows import Window, plan_batches, plan_windows, text_blocks
-from tokenlab.errors import ParameterError
+from tokenlab.models.pretrained.loading import LoadedModel, load_model
+from tokenlab.models.pretrained.token_offsets import TextTokens
 
-Unit = Literal["characters", "bytes"]
-Dtype = Literal["auto", "float32", "bfloat16"]
-
-_LARGEST_CONTEXT = 1024  # unless told: longer ones cost more and say little more of the next character
+_LARGEST_CONTEXT = 1024  # By default: a longer context costs more and hardly improves predictions.
 _BATCH_TOKENS = {"cpu": 1024, "cuda": 1 << 14}  # On CPU 32 MB of activations a layer at width 1,024; more is slower.
 _LOGITS = {"cpu": 1 << 23, "cuda": 1 << 27}  # numbers in a chunk of logits
-_OWN_LOGITS = 1 << 28  # numbers in a batch of logits of a model that has to make them itself
+_OWN_LOGITS = 1 << 28  # numbers in a batch of logits of a model without a plain head
 _BATCHES_PER_BLOCK = 16
-
-
-@dataclass(frozen=True)
-class ScoringOptions:
-    """How texts go through a model. None is the default of model and device.
-
-    context: tokens that the model sees at most, prefix included (default: all that it can, up to 1,024).
-    stride: tokens from one window of a longer text to the next (default: half the context).
-    batch_tokens: tokens in a batch, padding included (default 1,024 on CPU, 16,384 on GPU).
-    unit: a value per character, or per byte of UTF-8.
-    """
-
-    context: int | None = None
-    stride: int | None = None
-    batch_tokens: int | None = None
-    unit: Unit = "characters"
-
-    def __post_init__(self) -> None:
-        if self.unit not in get_args(Unit):
-            raise ParameterError(f"unit is {self.unit!r}; use one of {', '.join(get_args(Unit))}")
-        for name in ("context", "stride", "batch_tokens"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ParameterError(f"{name} is {value}; it must be at least 1")
-
 
 DEFAULT = ScoringOptions()
 
@@ -83,9 +55,9 @@ class Scorer:
             self._free.put(_Replica(model.to(device), device, dtype, loaded.has_plain_head))
 
     def window(self, options: ScoringOptions = DEFAULT) -> tuple[int, int]:
-        """Context and stride, in tokens, as they are used with these options.
+        """Context and stride in tokens, resolved from these options.
 
-        Raises ParameterError where the context is longer than the model's, or has no room for text or for the stride.
+        Raises ParameterError where the context exceeds the model's, or is too short for text or for the stride.
         """
         limit, prefix = self.loaded.limit, len(self.loaded.prefix)
         context = options.context or min(limit or _LARGEST_CONTEXT, _LARGEST_CONTEXT)
@@ -96,16 +68,16 @@ class Scorer:
         return context, stride
 
     def block_characters(self, options: ScoringOptions = DEFAULT) -> int:
-        """How many characters to give to `score` at once: enough for batches of like length on every device."""
+        """Number of characters to pass to `score` at once: enough for batches of similar length on every device."""
         return _BATCHES_PER_BLOCK * self._batch_tokens(options) * len(self.devices)
 
     def score(self, texts: Sequence[str], options: ScoringOptions = DEFAULT) -> list[NDArray[np.float32]]:
         """The entropies of each text, float32[characters] or float32[bytes], in nats, NaN where there is none.
 
-        The batches that texts share change values by rounding alone (1e-5).
+        Values depend on the other texts of a batch only by rounding (1e-5).
 
         Raises:
-            InputError: a text with a lone surrogate, or with a character that the tokenizer refuses.
+            InputError: a lone surrogate, or a character that the tokenizer rejects.
             ParameterError: as `window`.
         """
         context, stride = self.window(options)
@@ -125,7 +97,7 @@ class Scorer:
     def score_stream(
         self, texts: Iterable[str], options: ScoringOptions = DEFAULT
     ) -> Iterator[tuple[str, NDArray[np.float32]]]:
-        """Each text with its entropies, in order; as `score`, in memory for one block of texts."""
+        """Each text with its entropies, in order, as `score`; holds one block of texts in memory."""
         for block in text_blocks(texts, len, self.block_characters(options)):
             yield from zip(block, self.score(block, options), strict=True)
 
@@ -138,7 +110,7 @@ class Scorer:
     def _scored(
         self, tokens: Sequence[TextTokens], batches: Sequence[Sequence[Window]]
     ) -> Iterator[NDArray[np.float32]]:
-        """The values of each batch, one window behind the other. A batch goes to whichever device is free."""
+        """The values of each batch, window after window. A batch goes to the first free device."""
         prefix = np.array(self.loaded.prefix, np.int64)
 
         def run(batch: Sequence[Window]) -> Tensor:
@@ -154,7 +126,7 @@ class Scorer:
                 self._free.put(replica)
 
         if len(self.devices) == 1:
-            results = list(map(run, batches))  # All are under way on a GPU before the first is waited for.
+            results = list(map(run, batches))  # On a GPU, all batches are queued before the first result is awaited.
         else:
             with ThreadPoolExecutor(len(self.devices)) as pool:
                 results = list(pool.map(run, batches))
@@ -194,8 +166,8 @@ def load_scorer(
     Args:
         name: a local folder or a name on the Hugging Face hub; see `load_model`.
         device: `auto` (every visible GPU, else the CPU), `cpu`, `cuda` (every visible GPU), `cuda:1`, or several; each
-            holds the whole model.
-        dtype: of the layers: `float32`, `bfloat16`, or `auto`: bfloat16 on GPUs that have it. Weights stay float32.
+            gets a copy of the model.
+        dtype: of the layers: `float32`, `bfloat16`, or `auto`: bfloat16 on GPUs that support it. Weights stay float32.
 
     Raises:
         InputError, SourceError: as `load_model`.
@@ -221,7 +193,7 @@ def _devices(device: str | Sequence[str]) -> list[torch.device]:
         if kind not in ("cpu", "cuda") or (number and not number.isdecimal()) or (kind == "cpu" and number):
             raise ParameterError(f"device is {name!r}; use auto, cpu, cuda or cuda:NUMBER")
         if kind == "cuda" and (not gpus or (number and int(number) >= gpus)):
-            raise ParameterError(f"device is {name!r}, but this machine shows {gpus} GPUs; use cpu, or mend the driver")
+            raise ParameterError(f"device is {name!r}, but PyTorch sees {gpus} GPUs; use cpu, or repair the driver")
         devices += [torch.device("cuda", i) for i in range(gpus)] if name == "cuda" else [torch.device(name)]
     if not devices:
         raise ParameterError("device is empty; use auto, cpu, cuda or cuda:NUMBER")
@@ -231,14 +203,14 @@ def _devices(device: str | Sequence[str]) -> list[torch.device]:
 def _padded(
     tokens: Sequence[TextTokens], batch: Sequence[Window], prefix: NDArray[np.int64]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Ids of a batch, int64[windows, length], and the rows and columns whose outputs predict its targets."""
+    """Ids of a batch, int64[windows, length], and the rows and columns whose outputs predict the targets."""
     length = len(prefix) + max(window.end - window.first for window in batch)
     ids = np.empty((len(batch), length), np.int64)
     rows, columns = [], []
     for row, window in enumerate(batch):
         inputs = np.concatenate((prefix, tokens[window.text].ids[window.first : window.end]))
         ids[row, : len(inputs)] = inputs
-        ids[row, len(inputs) :] = inputs[0]  # Any token will do; [PAD] would make transformers warn of no mask.
+        ids[row, len(inputs) :] = inputs[0]  # Any token will do; with [PAD], transformers would warn of a missing mask.
         first = len(prefix) + window.target - window.first - 1
         rows.append(np.full(len(inputs) - first, row))
         columns.append(np.arange(first, len(inputs)))
@@ -248,9 +220,9 @@ def _padded(
 def _entropy(logits: Tensor) -> Tensor:
     """Entropy in nats of softmax(logits), float32[positions] from float32[positions, vocabulary], which is overwritten.
 
-    With z = logits less their maximum, H = ln sum e^z - sum z e^z / sum e^z; nothing large is subtracted.
+    With z = logits minus their maximum, H = ln sum e^z - sum z e^z / sum e^z; no large numbers are subtracted.
     """
-    logits.sub_(logits.amax(-1, keepdim=True)).clamp_(min=-200.0)  # e^-200 is 0, and so is its share where -inf was.
+    logits.sub_(logits.amax(-1, keepdim=True)).clamp_(min=-200.0)  # e^-200 is 0 in float32.
     weights = logits.exp()
     total = weights.sum(-1)
     return total.log() - weights.mul_(logits).sum(-1) / total

@@ -1,22 +1,22 @@
-"""What a language model is given: long texts by overlapping windows, windows of like length in batches.
+"""Inputs of a language model: overlapping windows over long texts, and batches of windows of similar length.
 
-A window is the prefix (the special tokens that stand before every text, such as [CLS]) and up to q = context - prefix
-tokens of the text. From its tokens before t it predicts token t, and the one behind its last. The window at 0 gives all
-that it can: tokens up to q. Each later one begins `stride` tokens further and gives only what is new: the next `stride`
-tokens. So every token is predicted from the window in which it has the most left context, which is all of the text
-before it up to token q, and at least context - stride tokens (prefix included) from there on.
+A window is the prefix (the special tokens before every text, such as [CLS]) and up to q = context - prefix tokens of
+the text. Its outputs predict each of its tokens, and the token after its last. The first window predicts the tokens up
+to q. Each later window begins `stride` tokens further and predicts only the next `stride` tokens. So every token is
+predicted with the most left context of all windows: the whole text before it up to token q, and at least context -
+stride tokens (prefix included) from there on.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from tokenlab.errors import ParameterError
+from tokenlab.core.errors import ParameterError
 
 Item = TypeVar("Item")
 
 
 class Window(NamedTuple):
-    """The tokens [first, end) of a text behind the prefix; it gives the values of tokens [target, end]."""
+    """The tokens [first, end) of a text after the prefix; they predict tokens [target, end]."""
 
     text: int
     first: int
@@ -25,12 +25,12 @@ class Window(NamedTuple):
 
 
 def plan_windows(text: int, tokens: int, prefix: int, context: int, stride: int) -> Iterator[Window]:
-    """The windows of a text of so many tokens, from left to right.
+    """The windows of a text with this number of tokens, from left to right.
 
-    The last token of a text is never given, as nothing follows it. Without a prefix nothing predicts token 0.
+    The last token of a text is never an input, since nothing follows it. Without a prefix, token 0 is not predicted.
 
     Raises:
-        ParameterError: `context` has no room for a token of text, or `stride` leaves tokens out.
+        ParameterError: `context` leaves no room for text, or `stride` skips tokens.
     """
     room = context - prefix
     if room < 1:
@@ -47,11 +47,11 @@ def plan_windows(text: int, tokens: int, prefix: int, context: int, stride: int)
 
 
 def plan_batches(windows: Sequence[Window], prefix: int, batch_tokens: int) -> Iterator[list[Window]]:
-    """The windows in batches, long ones first, so that those of a batch are about equally long.
+    """The windows in batches, long windows first, so that windows in a batch have similar lengths.
 
     A batch has at most `batch_tokens` tokens, padding included, or one window. It ends early where the next window
-    would make more than a sixteenth of it padding, but not below a quarter of `batch_tokens`, where products get slow.
-    The order depends on lengths alone.
+    would raise the share of padding above a sixteenth, but not below a quarter of `batch_tokens`, where matrix products
+    get slow. The order depends only on the lengths.
     """
     batch: list[Window] = []
     inside = 0  # tokens without padding
@@ -71,7 +71,7 @@ def plan_batches(windows: Sequence[Window], prefix: int, batch_tokens: int) -> I
 
 
 def text_blocks(items: Iterable[Item], size: Callable[[Item], int], limit: int) -> Iterator[list[Item]]:
-    """The items in lists that end where their sizes, and one for each, reach `limit`."""
+    """The items in lists; a list ends when the sum of its sizes plus one per item reaches `limit`."""
     block: list[Item] = []
     total = 0
     for item in items:

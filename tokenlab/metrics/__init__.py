@@ -1,14 +1,13 @@
-"""Metrics. They know no method and no corpus."""
+"""Metrics of segmentations and of tokenized text, independent of methods and corpora."""
 
-from tokenlab.metrics.bigrams import bigram_bits, bigram_perplexity, bits_of_counts, bits_per_character
-from tokenlab.metrics.segmentation import Counts, SegmentationScore, score_segmentation
+from tokenlab.core.lazy import offer
 
-__all__ = [
-    "Counts",
-    "SegmentationScore",
-    "bigram_bits",
-    "bigram_perplexity",
-    "bits_of_counts",
-    "bits_per_character",
-    "score_segmentation",
-]
+__getattr__, __all__ = offer(
+    __name__,
+    {
+        "bigrams": ["bigram_bits", "bits_of_counts"],
+        "registry": ["Metric", "find_metric", "of_segmentation", "of_tokenization"],
+        "segmentation": ["Counts", "SegmentationScore", "score_segmentation"],
+        "tokenization": ["bigram_perplexity", "bits_per_character"],
+    },
+)

@@ -1,7 +1,7 @@
-"""Bigram perplexity of sequences of tokens under their own maximum-likelihood model (Latom, section 4.3.2).
+"""Bits of token sequences under their own maximum-likelihood bigram model (Latom, section 4.3.2).
 
-The model is not smoothed and not told the end of a sequence; the first token of a sequence follows BOS. It is estimated
-on the very tokens that it scores, so what it says is how regular they are, not how well a model would generalise.
+The model is not smoothed and has no end of sequence; the first token of a sequence follows BOS. It is estimated on the
+tokens that it scores, so it measures how regular they are, not how well a model would generalise.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from tokenlab.metrics.kernels import bigram_keys, bigram_table, count_sorted, sum_n_log_n
 
 _DENSE = 1 << 24
-"""Entries of the largest table of all pairs; beyond that the pairs that occur are sorted."""
+"""Entries of the largest table of all pairs; above this size, the occurring pairs are sorted instead."""
 
 
 def bigram_bits(symbols: np.ndarray, offsets: np.ndarray) -> float:
@@ -17,10 +17,10 @@ def bigram_bits(symbols: np.ndarray, offsets: np.ndarray) -> float:
 
     Args:
         symbols: int32[total], from 0.
-        offsets: int64[sequences + 1]; sequence i is symbols[offsets[i]:offsets[i+1]], empty ones are passed over.
+        offsets: int64[sequences + 1]; sequence i is symbols[offsets[i]:offsets[i+1]]; empty sequences are skipped.
 
     Returns:
-        Bits, 0.0 where there are no tokens. Of the counts alone, in whatever order they come: the same counts give the
+        Bits, 0.0 where there are no tokens. They depend only on the counts: the same counts in another order give the
         same float.
     """
     base = int(symbols.max()) + 1 if symbols.size else 1
@@ -35,15 +35,5 @@ def bigram_bits(symbols: np.ndarray, offsets: np.ndarray) -> float:
 
 
 def bits_of_counts(pairs: np.ndarray, contexts: np.ndarray) -> float:
-    """The same from counts of the pairs (BOS among the first members) and of the contexts, in any order."""
+    """The same bits from the counts of pairs (BOS among the first members) and of contexts, in any order."""
     return max(sum_n_log_n(contexts) - sum_n_log_n(pairs), 0.0)
-
-
-def bigram_perplexity(bits: float, tokens: int) -> float:
-    """2 to the bits per token; it rises when the same text is cut into fewer tokens, so compare bits per character."""
-    return 2.0 ** (bits / tokens)
-
-
-def bits_per_character(bits: float, characters: int) -> float:
-    """Bits of all tokens over the characters that they stand for: comparable across codes and vocabularies."""
-    return bits / characters

@@ -8,9 +8,9 @@ _SMALL = 1 << 16
 
 @njit(cache=True, nogil=True)
 def sum_n_log_n(counts):
-    """Sum of n log2 n over int64 counts, the same to the last bit in whatever order they come (0 log 0 = 0).
+    """Sum of n log2 n over int64 counts (0 log 0 = 0), the same to the last bit for any order of the counts.
 
-    Small counts are gathered in a histogram, of which there is one logarithm an entry; the few large ones are sorted.
+    Small counts go into a histogram, with one logarithm per entry; the few large ones are sorted.
     """
     small = np.zeros(_SMALL, np.int64)
     large = 0
@@ -36,7 +36,7 @@ def sum_n_log_n(counts):
 
 @njit(cache=True, nogil=True)
 def bigram_table(symbols, offsets, base):
-    """How often each symbol follows each: int32[base + 1, base], row 0 for the first of a sequence."""
+    """Counts of symbol pairs: int32[base + 1, base], row 0 for the first symbol of a sequence."""
     table = np.zeros((base + 1, base), np.int32)
     for i in range(offsets.size - 1):
         before = 0
@@ -62,7 +62,7 @@ def bigram_keys(symbols, offsets, base):
 
 @njit(cache=True, nogil=True)
 def count_sorted(keys):
-    """How often each key occurs, from sorted keys: int64[distinct keys]."""
+    """Counts of the distinct keys, from sorted keys: int64[distinct keys]."""
     counts = np.empty(keys.size, np.int64)
     size = 0
     for i in range(keys.size):

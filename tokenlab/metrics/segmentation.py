@@ -1,20 +1,22 @@
 """Precision, recall and F1 of word segmentation, as in the SIGHAN bake-offs (Emerson, 2005).
 
 A predicted word counts where a gold word starts and ends at the same characters. That is what the bake-off's script
-computes, up to its alignment by `diff`. Boundary figures count the cuts inside sentences, whose edges are given.
-Everything is pooled over the corpus, not averaged over sentences.
+computes, up to its alignment by `diff`. Boundaries are counted inside sentences, whose edges are given. All counts are
+pooled over the corpus, not averaged over sentences.
+
+`tokenlab.metrics.registry` lists the metrics computed from these counts.
 """
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
-from tokenlab.errors import InputError
+from tokenlab.core.errors import InputError
 
 
 class Counts(NamedTuple):
-    """Gold items, predicted items, and those that are both."""
+    """Gold items, predicted items, and items that are both."""
 
     gold: int
     predicted: int
@@ -22,7 +24,7 @@ class Counts(NamedTuple):
 
     @property
     def precision(self) -> float | None:
-        """Share of the predicted items that are right, 0..1; None where nothing was predicted."""
+        """Share of the predicted items that are correct, 0..1; None where nothing was predicted."""
         return self.both / self.predicted if self.predicted else None
 
     @property
@@ -38,7 +40,7 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class SegmentationScore:
-    """Counts of words and of boundaries, and of gold words by whether the training text knew them.
+    """Counts of words and of boundaries, and of the gold words that are missing from the training text or occur in it.
 
     `unknown` and `known` are None where no list of known words was given.
     """
@@ -49,40 +51,6 @@ class SegmentationScore:
     unknown: Counts | None
     known: Counts | None
 
-    FIGURES: ClassVar = (
-        "sentences",
-        "gold_words",
-        "predicted_words",
-        "precision",
-        "recall",
-        "f1",
-        "boundary_precision",
-        "boundary_recall",
-        "boundary_f1",
-        "oov_rate",
-        "oov_recall",
-        "iv_recall",
-    )
-
-    def as_dict(self) -> dict[str, float | int | None]:
-        """The figures that tables show: shares 0..1, None where undefined."""
-        words, boundaries, unknown, known = self.words, self.boundaries, self.unknown, self.known
-        values = (
-            self.sentences,
-            words.gold,
-            words.predicted,
-            words.precision,
-            words.recall,
-            words.f1,
-            boundaries.precision,
-            boundaries.recall,
-            boundaries.f1,
-            unknown.gold / words.gold if unknown and words.gold else None,
-            unknown.recall if unknown else None,
-            known.recall if known else None,
-        )
-        return dict(zip(self.FIGURES, values, strict=True))
-
 
 def score_segmentation(
     gold: Iterable[Sequence[str]],
@@ -90,10 +58,14 @@ def score_segmentation(
     known_words: Container[str] | None = None,
     names: tuple[str, str] = ("gold", "prediction"),
 ) -> SegmentationScore:
-    """Score predicted words against gold words, sentence by sentence; `names` are what errors call the two.
+    """Score predicted words against gold words, sentence by sentence.
 
-    Raises InputError, with the number of the sentence, where the two do not hold the same characters, and where one
-    has more sentences than the other.
+    Args:
+        known_words: the words of the training text, for the counts of unknown and known gold words.
+        names: of the two texts, for error messages.
+
+    Raises:
+        InputError: the two texts differ in their characters or in their number of sentences; names the sentence.
     """
     sentences = 0
     words = boundaries = found_unknown = _NOTHING

@@ -1,12 +1,12 @@
 """Kernels of the n-gram statistics, in the order in which they run.
 
 1. `sort_positions`: every position of the text, sorted by the `depth` characters that begin there (radix sort, one
-   stable counting pass a character, so the work is linear in the text).
+   stable counting pass per character, so the work is linear in the text).
 2. `common_prefixes`: how many characters neighbours in that order share; `count_distinct` follows from it.
-3. For n = 2, 3, ...: `branching_entropies` sees the n-grams as the (n-1)-grams with one neighbour; `number_ngrams` says
-   which n-gram begins at each position (a new one wherever neighbours share fewer than n) and fills its row.
+3. For n = 2, 3, ...: `branching_entropies` treats the n-grams as the (n-1)-grams with one neighbour; `number_ngrams`
+   numbers the n-gram at each position (a new one wherever neighbours share fewer than n) and fills its row.
 
-`link_parents` restores the trie of a table that was read back.
+`link_parents` restores the trie of a table that was read from a file.
 """
 
 import numpy as np
@@ -51,7 +51,7 @@ def sort_positions(codes, remaining, depth, alphabet):
 
 @njit(cache=True, nogil=True)
 def common_prefixes(codes, remaining, order):
-    """For each place in `order`: the characters there up to the separator, and those shared with the place before.
+    """For each place in `order`: its characters up to the separator, and the characters shared with the place before.
 
     Both uint8[characters], at most the depth that `remaining` was capped at.
     """
@@ -71,7 +71,7 @@ def common_prefixes(codes, remaining, order):
 
 @njit(cache=True, nogil=True)
 def count_distinct(lengths, shared, depth):
-    """How many different n-grams there are of each length: int64[depth + 1], entry n for length n."""
+    """Number of distinct n-grams of each length: int64[depth + 1], entry n for length n."""
     distinct = np.zeros(depth + 1, np.int64)
     for i in range(lengths.size):
         for n in range(shared[i] + 1, lengths[i] + 1):

@@ -1,8 +1,8 @@
-"""n-gram statistics as a Parquet table, one row an n-gram.
+"""n-gram statistics as a Parquet table, one row per n-gram.
 
 Columns: ngram (string), n (int32), count (int64), min_pmi (float64, null for n = 1), left_entropy, right_entropy
-(float64). Rows stand shorter n-grams first and in the order of code points, so that the trie can be rebuilt by one
-pass. The options, T and the size of the corpus are in the metadata of the schema, under `tokenlab.ngrams`.
+(float64). Rows are ordered by length, then by code points, so that one pass rebuilds the trie. The options, T and the
+size of the corpus are in the metadata of the schema, under `tokenlab.ngrams`.
 """
 
 import json
@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokenlab.errors import InputError, ParameterError
-from tokenlab.files import atomic_file
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.files import atomic_file
+from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.ngrams.kernels import link_parents
-from tokenlab.ngrams.statistics import NgramStatistics, StatisticsOptions
-from tokenlab.text.points import code_points
+from tokenlab.ngrams.options import StatisticsOptions
+from tokenlab.text.code_points import code_points
 
 _METADATA = b"tokenlab.ngrams"
 _ROWS_PER_BATCH = 1 << 19

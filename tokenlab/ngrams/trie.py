@@ -1,4 +1,4 @@
-"""Walking the rows of n-gram statistics: from an n-gram to the one with another character behind it."""
+"""A trie over the rows of n-gram statistics: from an n-gram to the one with another character after it."""
 
 from typing import NamedTuple
 
@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 
 class Trie(NamedTuple):
-    """Rows are those of NgramStatistics; a character is named by its row among the single characters."""
+    """Rows are those of NgramStatistics; a character is represented by its row among the single characters."""
 
-    unit: NDArray[np.int32]  # [code points] row of the single character, -1 where it was never seen
+    unit: NDArray[np.int32]  # [code points] row of the single character, -1 where it does not occur
     last: NDArray[np.int32]  # [rows] the last character
     first_child: NDArray[np.int32]  # [rows + 1] rows first_child[r] : first_child[r + 1] extend row r, sorted by last
 
@@ -26,7 +26,7 @@ def build_trie(last: NDArray[np.uint32], parent: NDArray[np.int32], characters: 
 
 @njit(cache=True, nogil=True)
 def child(row, unit, last, first_child):  # type: ignore[no-untyped-def]
-    """The row of the n-gram of `row` with the character `unit` behind it, or -1."""
+    """The row of the n-gram of `row` with the character `unit` after it, or -1."""
     low, high = first_child[row], first_child[row + 1]
     while low < high:
         middle = (low + high) >> 1
@@ -41,7 +41,7 @@ def child(row, unit, last, first_child):  # type: ignore[no-untyped-def]
 def suffix_rows(parent, last, first_child, characters):  # type: ignore[no-untyped-def]
     """The row of each n-gram without its first character, -1 for single characters: int32[rows].
 
-    It is always there: a part of an n-gram is seen as often as the n-gram.
+    It always exists: a substring of an n-gram occurs at least as often as the n-gram.
     """
     suffix = np.full(parent.size, -1, np.int32)
     for row in range(characters, parent.size):

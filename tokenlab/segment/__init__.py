@@ -1,9 +1,19 @@
-"""Segmentation of unsegmented text by n-gram statistics (Entropy-driven pre-tokenization, section 3.1).
+"""Segmentation of unsegmented text (Entropy-driven pre-tokenization, sections 3.1 and 3.2).
 
-`SegmentOptions` says how, `Segmenter` does it: utilities of spans, then a greedy or an optimal choice among them.
+`Segmenter` segments by n-gram statistics: it computes utilities of spans and makes a greedy or an optimal choice among
+them, as `SegmentOptions` say. `segment_by_entropy` places boundaries by the predictive entropy of a language model, by
+one of the rules of `BoundaryOptions`. `boundary_scores` adds predictive entropy to the first method.
 """
 
-from tokenlab.segment.segmenter import Segmentation, Segmenter
-from tokenlab.segment.utility import SegmentOptions, utilities
+from tokenlab.core.lazy import offer
 
-__all__ = ["SegmentOptions", "Segmentation", "Segmenter", "utilities"]
+__getattr__, __all__ = offer(
+    __name__,
+    {
+        "by_entropy": ["boundary_scores", "entropy_boundaries", "segment_by_entropy"],
+        "by_statistics": ["Segmenter"],
+        "options": ["BoundaryOptions", "SegmentOptions"],
+        "segmentation": ["Segmentation"],
+        "utility": ["utilities"],
+    },
+)

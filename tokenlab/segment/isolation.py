@@ -1,4 +1,4 @@
-"""Which characters may stand in a segment with others."""
+"""Classes of characters: which may share a segment with others."""
 
 import unicodedata
 
@@ -6,17 +6,17 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from tokenlab.segment.utility import Isolate
+from tokenlab.segment.options import Isolate
 
 FREE, SPACE, ALONE, WHOLE = range(4)
-"""Segmented by statistics; separates; a segment of its own; a run of these is one segment."""
+"""Free to be segmented; a separator; always a segment by itself; part of a run that is one segment."""
 
 _WHOLE = regex.compile(r"[0-9A-Za-z０-９Ａ-Ｚａ-ｚ.．%％@·]")
 _HAN = regex.compile(r"[\p{Script=Han}○]")
 
 
 class CharacterClasses:
-    """Class of every code point under one way of isolation, looked up once a distinct character."""
+    """The class of every code point under one kind of isolation; each distinct character is classified once."""
 
     def __init__(self, isolate: Isolate) -> None:
         self._isolate = isolate

@@ -15,11 +15,11 @@ _TILE = 512
 def look_up_spans(units, classes, last, first_child, utility, n_max):
     """Utility of the span of each length from each position, -inf where it is no candidate: float64[length, n_max].
 
-    units: int32[length], row of the single character, -1 where the statistics never saw it; classes: int8[length];
-    last, first_child: as in Trie; utility: float64[rows].
+    units: int32[length], row of the single character, -1 where the statistics do not contain it; classes:
+    int8[length]; last, first_child: as in Trie; utility: float64[rows].
 
-    Length by length over a tile of positions: the look-ups of one length do not wait for each other, which a walk
-    down the trie from each position would make them do (twice as fast on tables that do not fit the cache).
+    Works length by length over a tile of positions, so that the look-ups of one length are independent. A walk down the
+    trie from each position would chain them (half as fast on tables larger than the cache).
     """
     values = np.full((units.size, n_max), -np.inf)
     rows = np.empty(_TILE, np.int32)

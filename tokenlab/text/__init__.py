@@ -1,1 +1,1 @@
-"""Corpora: sources, readers, sentences, storage and the built-in generated text. Knows no method."""
+"""Corpora: readers, sentences, random splits and storage, independent of methods."""

@@ -1,4 +1,4 @@
-"""The unit of a corpus: a text with, where somebody marked them, its words.
+"""The unit of a corpus: a text, with its words where they are marked.
 
 Whitespace is never part of a word: it separates words and is not counted as a character.
 """
@@ -12,7 +12,7 @@ class Document(NamedTuple):
     """A text as it was read, and its gold words.
 
     `boundaries` are the character offsets inside `text` (0 < offset < len(text), ascending) at which a word ends or
-    the next begins; None means that nobody marked words. Slices of pure whitespace are no words.
+    the next begins; None means that words are not marked. Slices of pure whitespace are not words.
     """
 
     id: str

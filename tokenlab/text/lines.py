@@ -2,7 +2,7 @@
 
 `read_blocks` opens and decompresses (plain, gzip or zstd, by the first bytes and not by the name), `read_lines` decodes
 and splits, `checked_stream` reads everything once so that a command can refuse bad input before it writes anything.
-Memory is a few blocks and the longest line, however long the input is.
+Memory is a few blocks and the longest line, independent of the length of the input.
 """
 
 import codecs
@@ -19,7 +19,7 @@ from typing import BinaryIO, cast
 
 import pyarrow as pa
 
-from tokenlab.errors import InputError
+from tokenlab.core.errors import InputError
 
 Source = str | Path | BinaryIO
 """A path, "-" for standard input, or an open binary stream."""
@@ -28,18 +28,18 @@ _BLOCK = 1 << 18  # Bytes. 64 KiB to 1 MiB read equally fast; larger blocks leav
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = (
-    b"\x2a\x4d\x18"  # Behind a byte 0x50 to 0x5F: a frame of metadata, which parallel compressors put first.
+    b"\x2a\x4d\x18"  # After a byte 0x50 to 0x5F: a frame of metadata, which parallel compressors write first.
 )
 _BOM = "\ufeff"
 
 
 def read_blocks(source: Source, name: str | None = None, *, decompress: bool = True) -> Iterator[bytes]:
-    """The bytes of `source` in blocks, decompressed where they start as gzip or zstd.
+    """The bytes of `source` in blocks, decompressed if they start as gzip or zstd.
 
     Args:
         source: a path, "-" for standard input, or a binary stream (which stays open).
         name: what error messages call it; the path by default.
-        decompress: False gives the bytes as they are.
+        decompress: False returns the bytes as they are.
 
     Raises:
         InputError: no such file, a folder, no permission, truncated or corrupt compressed data.
@@ -64,7 +64,7 @@ def read_lines(source: Source, name: str | None = None) -> Iterator[str]:
     """
     name = name or _name(source)
     decoder = codecs.getincrementaldecoder("utf-8")()
-    open_line: list[str] = []  # The pieces of a line that runs over several blocks.
+    open_line: list[str] = []  # The pieces of a line that spans several blocks.
     count, at_start = 0, True
     for block in _then_end(read_blocks(source, name)):
         try:
@@ -88,13 +88,13 @@ def read_lines(source: Source, name: str | None = None) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class TextInput:
-    """Text that was read to its end without an error, and can be read again any number of times."""
+    """Text that was read to its end without an error and can be read again any number of times."""
 
     name: str
     _reopen: Callable[[], Source]
 
     def lines(self) -> Iterator[str]:
-        """The lines, from the first, as `read_lines` gives them."""
+        """The lines from the first on, as from `read_lines`."""
         return read_lines(self._reopen(), self.name)
 
 
@@ -102,8 +102,8 @@ class TextInput:
 def checked_stream(source: Source, name: str | None = None) -> Iterator[TextInput]:
     """Read all of `source` once to check it; yield it in a form that can be read again, inside the `with` block.
 
-    A regular file is opened anew for each reading. What can be read only once (standard input, a pipe, an open stream)
-    is copied to an anonymous temporary file, which the end of the block or of the process removes.
+    A regular file is opened again for each reading. Input that can be read only once (standard input, a pipe, an open
+    stream) is copied to an anonymous temporary file, which is removed at the end of the block or of the process.
 
     Raises:
         InputError: as `read_lines`, before anything is yielded.
@@ -145,7 +145,7 @@ def _opened(source: Source) -> Iterator[BinaryIO]:
 
 
 def _decompressed(stream: BinaryIO) -> BinaryIO:
-    """`stream` itself or its decompressed bytes, as its first bytes tell."""
+    """`stream` itself or its decompressed bytes, depending on its first bytes."""
     head = b""
     while len(head) < 4 and (more := stream.read(4 - len(head))):
         head += more
@@ -174,7 +174,7 @@ class _PutBack(io.RawIOBase):
 
 
 class _FromStart(io.RawIOBase):
-    """A file from its start with a position of its own, so that several readings of one handle do not meet."""
+    """A file from its start with a position of its own, so that several readers of one handle do not interfere."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._position = file, 0
@@ -191,14 +191,14 @@ class _FromStart(io.RawIOBase):
 
 
 def _then_end(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The blocks and then an empty one: there the decoder is told that no more bytes follow."""
+    """The blocks and then an empty one, which tells the decoder that no more bytes follow."""
     yield from blocks
     yield b""
 
 
 @contextmanager
 def _input_errors(name: str) -> Iterator[None]:
-    """Say what is wrong with the input `name` where the system or a decompressor says so in its own words."""
+    """Turn errors of the system and of decompressors into InputError, with the name of the input."""
     try:
         yield
     except FileNotFoundError as error:
@@ -214,7 +214,7 @@ def _input_errors(name: str) -> Iterator[None]:
 
 
 def _not_utf8(name: str, lines_before: int, good: str, error: UnicodeDecodeError) -> InputError:
-    """The error behind `good`, the text from the start of line `lines_before` + 1 on."""
+    """The error after `good`, the decoded text from the start of line `lines_before` + 1 on."""
     line = lines_before + good.count("\n") + 1
     column = len(good) - good.rfind("\n")
     byte = error.object[error.start]

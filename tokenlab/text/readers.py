@@ -1,12 +1,12 @@
 """Documents from the file formats of public corpora: one function per format, all behind `read_documents`.
 
-sighan   a paragraph a line, its words separated by spaces (SIGHAN bake-off, PKU)
-ces      Bibles in the Corpus Encoding Standard (christos-c/bible-corpus), a verse a document
-jsonl    a JSON object a line (SlimPajama, SkyPile)
-text     a document a line
+sighan   one paragraph per line, its words separated by spaces (SIGHAN bake-off, PKU)
+ces      Bibles in the Corpus Encoding Standard (christos-c/bible-corpus), one document per verse
+jsonl    one JSON object per line (SlimPajama, SkyPile)
+text     one document per line
 parquet  a corpus of `tokenlab.text.store`, or any file with a column of strings
 
-All are read as streams, compressed or not; texts of whitespace alone are no documents.
+All are read as streams, compressed or not; texts of whitespace alone are skipped.
 """
 
 import json
@@ -21,7 +21,7 @@ import pyarrow as pa
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from tokenlab.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.text.documents import Document, join_words
 from tokenlab.text.lines import read_blocks, read_lines
 from tokenlab.text.store import SCHEMA, parquet_batches, parquet_names, read_shard
@@ -38,7 +38,7 @@ def read_documents(
     folder with the path below that folder. Verses and the corpora of `tokenlab.text.store` keep their own ids.
 
     Args:
-        path: a file, or a folder (hidden files in it are passed over).
+        path: a file, or a folder (hidden files in it are skipped).
         format: "sighan", "ces", "jsonl", "text" or "parquet".
         text_key: for jsonl and parquet: the key or column of the text; "text" by default.
         sources: for jsonl and parquet: only documents whose `source` is one of these; in jsonl the source is
@@ -46,7 +46,7 @@ def read_documents(
 
     Raises:
         ParameterError: an unknown format, or an option that the format does not have.
-        InputError: no such file, no document at all, or content that is not of the format, with file and line.
+        InputError: no such file, no document at all, or content in another format, with file and line.
     """
     if format not in _FORMATS:
         raise ParameterError(f"format: {format!r} is none of {', '.join(_FORMATS)}")
@@ -69,7 +69,7 @@ class _Format(NamedTuple):
     """(files, text_key) -> documents"""
     endings: tuple[str, ...]
     keyed: bool = False
-    """Whether it has the options `text_key` and `sources`."""
+    """Whether the format has the options `text_key` and `sources`."""
 
 
 def _documents(path: Path, reader: _Format, text_key: str, sources: Collection[str] | None) -> Iterator[Document]:
@@ -115,7 +115,7 @@ def _stem(name: str) -> str:
 def _read_sighan(files: list[_File], text_key: str) -> Iterator[Document]:
     for path, stem in files:
         for number, line in enumerate(read_lines(path), 1):
-            # str.split knows U+3000 as a space, and any run of spaces as one.
+            # str.split treats U+3000 as a space, and a run of spaces as one.
             text, boundaries = join_words(line.split())
             yield Document(f"{stem}:{number}", text, boundaries)
 
@@ -135,7 +135,7 @@ def _read_jsonl(files: list[_File], text_key: str) -> Iterator[Document]:
 
 
 def _json_text(line: str, text_key: str, where: str) -> tuple[str, str | None]:
-    """The text and the set name of one line."""
+    """The text and the source of one line."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:  # ValueError: malformed, or a number of thousands of digits.
@@ -191,7 +191,7 @@ def _read_ces(files: list[_File], text_key: str) -> Iterator[Document]:
 
 
 def _verses(path: Path) -> Iterator[tuple[str, str]]:
-    """The ids and texts of the verses; the parser builds no tree, so memory is one verse."""
+    """The ids and texts of the verses; the parser builds no tree, so it holds one verse in memory."""
     target = _VerseTarget()
     parser = DefusedXMLParser(target=target, forbid_dtd=True)
     try:
@@ -211,7 +211,7 @@ def _verses(path: Path) -> Iterator[tuple[str, str]]:
 
 
 class _VerseTarget:
-    """Collects verses from the parser's events; elements inside a verse give their text to it."""
+    """Collects verses from the parser's events; the text of elements inside a verse belongs to it."""
 
     def __init__(self) -> None:
         self._verses: list[tuple[str | None, str]] = []

@@ -1,4 +1,4 @@
-"""Sentences of a document, by the characters that end one."""
+"""Sentences of a document, split after the characters that end a sentence."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from itertools import pairwise
 from unicodedata import east_asian_width
 
-from tokenlab.errors import ParameterError
+from tokenlab.core.errors import ParameterError
 from tokenlab.text.documents import Document
 
 
 def split_sentences(document: Document, ends: str = "。！？") -> Iterator[Document]:
-    """Cut a document into sentences; what follows the last end is a sentence too.
+    """Cut a document into sentences; text after the last end is a sentence, too.
 
-    With gold words a sentence ends after each word whose last character is in `ends`. Without them it ends after a run
-    of such characters; a run that closes with a character of scripts with spaces (`.`, `!`, `?`; told by its East Asian
-    width) counts only before whitespace or the end of the text. Nothing looks ahead any further: a quotation mark that
-    closes behind the end opens the next sentence.
+    With gold words, a sentence ends after each word whose last character is in `ends`. Without them it ends after a run
+    of such characters; a run whose last character belongs to scripts with spaces (`.`, `!`, `?`; recognised by its East
+    Asian width) counts only before whitespace or the end of the text. A closing quotation mark after the end belongs to
+    the next sentence.
 
-    Sentences come without surrounding whitespace, boundaries moved along, and those of whitespace alone are dropped.
+    Surrounding whitespace is removed and boundaries are moved accordingly; sentences of whitespace alone are dropped.
     Ids are "{document.id}.{k}", k from 0; the source is kept.
 
     Raises:

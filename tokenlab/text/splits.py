@@ -1,4 +1,4 @@
-"""Random parts of a corpus for training, test and validation."""
+"""Random splits of a corpus for training, test and validation."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,37 +6,39 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.errors import InputError
+from tokenlab.core.errors import InputError
 
 _FEWEST = 10
 _VALIDATION_SEED = 2005
-"""Not one that people take for a split, whose order it would share."""
+"""An unlikely seed of a split: with the same seed, both would draw the same order."""
 
 
 class Split(NamedTuple):
-    """Disjoint numbers of documents, int64, in the order in which they were drawn."""
+    """Disjoint numbers of documents, int64, in the order of the draw."""
 
     train: NDArray[np.int64]
     test: NDArray[np.int64]
 
 
 class Splits(NamedTuple):
-    """A split for each seed, and a validation part that shares no document with any test part."""
+    """A split for each seed, and validation documents that are in no test set."""
 
     of_seed: dict[int, Split]
     validation: NDArray[np.int64]
 
 
 def draw_splits(documents: int, seeds: Sequence[int], *, sentences: int, train: float, validation: int) -> Splits:
-    """Draw `sentences` documents for each seed, a share `train` of them for training and the rest for test.
+    """Draw `sentences` documents for each seed, a share `train` of them for training and the others for test.
 
-    Then draw `validation` documents for all seeds together: first of those that no seed has drawn, then, in a small
-    corpus, of those that are in no test part. A corpus of fewer than sentences + validation documents is shared out in
-    the same proportion. Raises InputError where there are fewer than 10, or where a part for training or test comes
-    out empty.
+    Then draw `validation` documents for all seeds together: first from the documents drawn for no seed, then, in a
+    small corpus, from the training documents that are in no test set. A corpus of fewer than sentences + validation
+    documents is divided in the same proportion.
+
+    Raises:
+        InputError: fewer than 10 documents, or an empty training or test set.
     """
     if documents < _FEWEST:
-        raise InputError(f"the corpus has {documents} sentences; training and test parts need at least {_FEWEST}")
+        raise InputError(f"the corpus has {documents} sentences; training and test sets need at least {_FEWEST}")
     wanted = sentences + validation
     if documents < wanted:
         sentences, validation = documents * sentences // wanted, documents * validation // wanted

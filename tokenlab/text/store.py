@@ -1,8 +1,8 @@
-"""Corpora at rest: Parquet shards, one row per document, written and read as streams.
+"""Stored corpora: Parquet shards, one row per document, written and read as streams.
 
 A corpus is a folder of `part-00000.parquet`, `part-00001.parquet`, ... with the columns of `SCHEMA`. The same documents
-give the same bytes (with one version of pyarrow). Pages carry checksums, so that a damaged file is an error and never
-another text. Memory is about one shard, however large the corpus is.
+give the same bytes (with one version of pyarrow). Pages have checksums, so a damaged file is an error and never another
+text. Memory is about one shard, independent of the size of the corpus.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokenlab.errors import InputError, ParameterError
-from tokenlab.files import atomic_folder
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.files import atomic_folder
 from tokenlab.text.documents import Document, words
 
 SCHEMA = pa.schema(
@@ -30,8 +30,8 @@ SCHEMA = pa.schema(
 
 _ROW_GROUP_ROWS = 1 << 14
 _SHARD_ROWS = 1 << 17  # A bound on memory where documents are a few characters long.
-# Others may have made one row group of a whole file. So read, pyarrow streams it (225 MB on disk: 11 MB held instead of
-# 225); either of the first two alone does not.
+# Other programs may write a whole file as one row group. With these settings pyarrow streams it (225 MB on disk: 11 MB
+# in memory instead of 225); either of the first two alone is not enough.
 _STREAMED = {"buffer_size": 1 << 20, "pre_buffer": False, "page_checksum_verification": True}
 
 
@@ -48,11 +48,11 @@ class CorpusSummary(NamedTuple):
 def write_corpus(
     documents: Iterable[Document], folder: str | Path, *, shard_characters: int = 4_000_000
 ) -> CorpusSummary:
-    """Write documents as a corpus that takes the place of `folder`; on any exception the old one stays.
+    """Write documents as a corpus that replaces `folder`; on any exception the old one stays.
 
     Args:
-        documents: read once, as a stream. That ids are unique is not checked.
-        folder: where the shards go.
+        documents: read once, as a stream. Ids are not checked for uniqueness.
+        folder: of the shards.
         shard_characters: a shard is closed once its texts have this many characters (whitespace included).
 
     Raises:
@@ -80,10 +80,10 @@ def write_corpus(
 
 
 def read_corpus(folder: str | Path) -> Iterator[Document]:
-    """The documents of a corpus, in the order in which they were written.
+    """The documents of a corpus, in the order of writing.
 
     Raises:
-        InputError: no corpus in `folder`, a shard missing, a file that is damaged or holds other columns.
+        InputError: no corpus in `folder`, a missing shard, a damaged file or other columns.
     """
     for path in _shard_paths(Path(folder)):
         yield from read_shard(path)
@@ -150,7 +150,7 @@ def _check_columns(path: str | Path, found: pa.Schema, wanted: pa.Schema) -> Non
         if field.name not in found.names:
             raise InputError(f"{path}: no column {field.name!r}, only {', '.join(found.names)}; name another")
         type = found.field(field.name).type
-        # Arrow would cast numbers to strings, of which nobody would learn.
+        # Arrow would silently cast numbers to strings.
         if _is_string(field.type) and not (_is_string(type) or pa.types.is_null(type)):
             raise InputError(f"{path}: the column {field.name!r} is {type}, not string; name another")
 
@@ -191,7 +191,7 @@ def _shards(documents: Iterable[Document], shard_characters: int) -> Iterator[li
         characters += len(document.text)
         if characters >= shard_characters or len(shard) == _SHARD_ROWS:
             yield shard
-            shard.clear()  # Not a new list: the caller still holds this one, and memory would be two shards.
+            shard.clear()  # Not a new list: the caller still refers to this one, and two shards would be in memory.
             characters = 0
     if shard:
         yield shard
@@ -219,7 +219,7 @@ def _extended(summary: CorpusSummary, documents: Iterable[Document]) -> CorpusSu
         count += 1
         characters += sum(map(len, pieces))
         if document.boundaries is not None:
-            # Without whitespace inside, each slice is a word: no need to cut them out.
+            # Without whitespace inside, each slice is a word, so counting boundaries is enough.
             plain = pieces == [document.text]
             gold = (gold or 0) + (
                 len(document.boundaries) + 1 if plain else len(words(document.text, document.boundaries))
@@ -236,7 +236,7 @@ def _check_boundaries(document: Document, where: str) -> None:
 def _values(column: pa.Array) -> Iterable[object]:
     if not pa.types.is_list(column.type):
         return column.to_pylist()
-    # A hundred times the speed of to_pylist, which makes an object of Arrow's for each number.
+    # A hundred times faster than to_pylist, which makes an Arrow object for each number.
     flat = column.values.to_numpy(zero_copy_only=False).tolist()
     offsets = column.offsets.to_numpy().tolist()
     valid = column.is_valid().to_numpy(zero_copy_only=False)
@@ -248,7 +248,7 @@ def _values(column: pa.Array) -> Iterable[object]:
 
 @contextmanager
 def _input_errors(path: str | Path) -> Iterator[None]:
-    """Say what is wrong with a Parquet file where pyarrow says so in its own words (often several lines)."""
+    """Turn errors of pyarrow about a Parquet file (often several lines) into InputError of one line."""
     try:
         yield
     except FileNotFoundError as error:

@@ -1,44 +1,59 @@
-"""BPE of characters on text that may have been cut before (Entropy-driven pre-tokenization, section 4.2).
+"""BPE of characters on raw or pre-segmented text (Entropy-driven pre-tokenization, section 4.2).
 
-Hugging Face `tokenizers` trains it. Where the training text was pre-segmented, a space stands at each boundary and no
-merge crosses it; the tokenizer is then used on raw text.
+Hugging Face `tokenizers` trains it. In pre-segmented training text, a space marks each boundary, and no merge crosses
+it; the tokenizer is then applied to raw text.
 """
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from tokenlab.errors import InputError, ParameterError
-from tokenlab.files import atomic_folder
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.files import atomic_folder
+from tokenlab.core.options import check_choice, option
 
 PreTokenizer = Literal["whitespace", "punctuation"]
-"""`whitespace` splits at whitespace alone; `punctuation` splits punctuation off too."""
+"""`whitespace` splits at whitespace only; `punctuation` also splits punctuation off."""
 
 UNKNOWN = "[UNK]"
 _WHITESPACE = [chr(point) for point in range(0x3001) if chr(point).isspace()]
 _LARGEST_VOCABULARY = 10_000_000
 
 
-def train_bpe(texts: Iterable[str], vocabulary_size: int, pre_tokenizer: PreTokenizer = "whitespace") -> Tokenizer:
-    """Train BPE on texts in which spaces, if any, are the boundaries that no merge may cross.
+@dataclass(frozen=True)
+class BpeOptions:
+    """How BPE is trained. Raises ParameterError for a vocabulary of less than 2 or more than ten million entries.
 
-    vocabulary_size: entries, alphabet and [UNK] included; fewer come out where nothing is left to merge.
-    Whitespace characters are added behind them as tokens of their own, so that decoding gives back all of a text whose
-    characters are known.
+    vocabulary_size: including the alphabet and [UNK]; smaller where no pair is left to merge.
+    """
 
-    Raises ParameterError where the vocabulary is smaller than the alphabet or larger than ten million, InputError where
-    there is no text.
+    vocabulary_size: int = option("entries of the vocabulary, the alphabet and [UNK] included", metavar="N")
+    pre_tokenizer: PreTokenizer = option("split at whitespace only, or also at punctuation", "whitespace")
+
+    def __post_init__(self) -> None:
+        check_choice("pre_tokenizer", self.pre_tokenizer, PreTokenizer)
+        if not 2 <= self.vocabulary_size <= _LARGEST_VOCABULARY:
+            raise ParameterError(
+                f"vocabulary_size is {self.vocabulary_size}; it must be from 2 to {_LARGEST_VOCABULARY:,}"
+            )
+
+
+def train_bpe(texts: Iterable[str], options: BpeOptions) -> Tokenizer:
+    """Train BPE on texts in which spaces, if any, are boundaries that no merge may cross.
+
+    Whitespace characters are added after the vocabulary as additional tokens, so that decoding restores every text of
+    known characters.
+
+    Raises ParameterError where the vocabulary is smaller than the alphabet, InputError where there is no text.
     """
     splitters = {"whitespace": pre_tokenizers.WhitespaceSplit, "punctuation": pre_tokenizers.Whitespace}
-    if pre_tokenizer not in splitters:
-        raise ParameterError(f"pre_tokenizer is {pre_tokenizer!r}; use one of {', '.join(get_args(PreTokenizer))}")
-    if not 2 <= vocabulary_size <= _LARGEST_VOCABULARY:
-        raise ParameterError(f"vocabulary_size is {vocabulary_size}; it must be from 2 to {_LARGEST_VOCABULARY:,}")
+    vocabulary_size = options.vocabulary_size
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
-    tokenizer.pre_tokenizer = splitters[pre_tokenizer]()
+    tokenizer.pre_tokenizer = splitters[options.pre_tokenizer]()
     tokenizer.decoder = decoders.Fuse()
     trainer = trainers.BpeTrainer(vocab_size=vocabulary_size, special_tokens=[UNKNOWN], show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
@@ -54,9 +69,9 @@ def train_bpe(texts: Iterable[str], vocabulary_size: int, pre_tokenizer: PreToke
 
 
 def token_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """For each text the character offsets [start, end) of its tokens, those of whitespace left out.
+    """For each text the character offsets [start, end) of its tokens, without tokens of whitespace.
 
-    An unknown character keeps its span, so no character is lost.
+    Unknown characters have a span too, so no character is lost.
     """
     return [
         [(start, end) for start, end in encoding.offsets if not text[start:end].isspace()]
@@ -65,7 +80,7 @@ def token_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[tuple[i
 
 
 def save_tokenizer(tokenizer: Tokenizer, folder: str | Path) -> None:
-    """Write `tokenizer.json` and what `transformers.AutoTokenizer.from_pretrained(folder)` needs, atomically."""
+    """Write a folder that `transformers.AutoTokenizer.from_pretrained` reads, atomically."""
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": UNKNOWN, "clean_up_tokenization_spaces": False}
     with atomic_folder(folder) as temporary:
         tokenizer.save(str(temporary / "tokenizer.json"))

@@ -1,16 +1,17 @@
-"""Kernels of BPE over sequences: the text as cells, and one merge after the other at the places where it applies.
+"""Kernels of BPE over sequences: the text as cells, and one merge after the other at the positions of its pair.
 
-A token that covers the cells p to q has its id in cells p and q and -1 between; -1 also stands between sequences. So
-the token after p begins at p plus its width, the token before p ends at p - 1, and no links are needed. A position of
-a list that is out of date is known by its cell: there no longer is the left token of the pair.
+A token that covers the cells p to q has its id in the cells p and q and -1 between them; -1 also separates sequences.
+So the token after p begins at p plus its width, the token before p ends at p - 1, and no links are needed. A position
+in a list is out of date where its cell no longer has the left token of the pair.
 
 1. `lay_out`, `_index_pairs`: the cells, and the positions of every pair, ascending, by one counting sort.
-2. `merge_all`: pair after pair, chosen from a heap, or from merges that were learned before.
-3. `_merge`: a merge changes counts by neighbour, not by occurrence, so the table of pairs is asked a few hundred times
-   however many occurrences there are; the positions of new pairs are laid down grouped by neighbour.
+2. `merge_all`: one pair after the other, from a heap, or from merges that were learned before.
+3. `_merge`: a merge changes counts by neighbour, not by occurrence, so the table of pairs is read a few hundred times
+   for any number of occurrences; the positions of new pairs are written grouped by neighbour.
 
-All occurrences of a token arise by its own merge at its rank: what a token spells has one derivation, that of encoding
-it alone, wherever it stands. So no pair's count rises after the merge that made it, and no two tokens spell the same.
+All occurrences of a token are made by its own merge at its rank: the spelling of a token has one derivation, that of
+encoding it alone, in every context. So the count of a pair never rises after the merge that made it, and no two tokens
+have the same spelling.
 """
 
 import numpy as np
@@ -35,7 +36,7 @@ _ROOM = 1 << 10
 
 @njit(cache=True, nogil=True)
 def lay_out(symbols, offsets):
-    """The text as cells (int32[total + sequences + 1]; empty sequences left out) and each sequence's first cell."""
+    """The text as cells (int32[total + sequences + 1], without empty sequences) and the first cell of each sequence."""
     sequences = 0
     for i in range(offsets.size - 1):
         sequences += offsets[i + 1] > offsets[i]
@@ -57,13 +58,13 @@ def lay_out(symbols, offsets):
 
 @njit(cache=True, nogil=True)
 def merge_all(cells, starts, alphabet, sizes, merges, learn):
-    """Merge pair after pair; `cells`, as from `lay_out`, gets the tokens.
+    """Merge one pair after the other in `cells`, which `lay_out` made.
 
-    merges: int32[most merges, 2], to be applied in their order. With `learn` they are filled: it is the most frequent
-    pair each time, until there are as many merges as `merges` has room for, or no pair is left.
+    merges: int32[most merges, 2], applied in their order. With `learn` they are filled in: each is the most frequent
+    pair, until `merges` is full or no pair is left.
 
-    Returns the number of merges, and for each of the sizes that was reached (ascending, int64) the tokens (int64) and
-    the bigram bits (float64).
+    Returns the number of merges, and for each size that was reached (ascending, int64) the tokens (int64) and the
+    bigram bits (float64).
     """
     largest = alphabet + merges.shape[0]
     widths = np.ones(largest, np.int64)
@@ -105,7 +106,7 @@ def merge_all(cells, starts, alphabet, sizes, merges, learn):
 
 @njit(cache=True, nogil=True)
 def collect_tokens(cells, widths, offsets):
-    """Ids of the tokens (int32) and where each sequence begins among them (int64[sequences + 1])."""
+    """Ids of the tokens (int32), and where each sequence begins among them (int64[sequences + 1])."""
     ids = np.empty(cells.size, np.int32)
     begins = np.zeros(offsets.size, np.int64)
     p, size = 1, 0
@@ -124,8 +125,8 @@ def collect_tokens(cells, widths, offsets):
 def _index_pairs(cells):
     """All pairs of adjacent symbols, each with its positions.
 
-    Returns the table, the pool of positions (int32, with the room that all merges need at most: two positions for each
-    token that goes), and how much of it is used.
+    Returns the table, the pool of positions (int32, with room for the most that all merges can need: two positions for
+    each token that is merged away), and the used length of the pool.
     """
     rows = np.full(cells.size, -1, np.int32)
     pairs, p = no_pairs(), 0
@@ -147,7 +148,7 @@ def _index_pairs(cells):
 
 @njit(cache=True, nogil=True)
 def _number_pairs(cells, pairs, rows, p):
-    """Note the row of the pair at each position from p on until the table is full; returns where that was."""
+    """Record the row of the pair at each position from p on until the table is full; returns the next position."""
     room = pairs.keys.size
     while p < cells.size - 1 and pairs.size[0] < room:
         if cells[p] >= 0 and cells[p + 1] >= 0:
@@ -160,10 +161,10 @@ def _number_pairs(cells, pairs, rows, p):
 
 @njit(cache=True, nogil=True)
 def _merge(cells, widths, pairs, pool, used, row, token, before, after, kept):
-    """Merge the pair of `row` to a new token, whose width stands in `widths`.
+    """Merge the pair of `row` into a new token, whose width is in `widths`.
 
-    before, after: int64[at least token + 2] of zeros, and so again in the end; kept: int32[occurrences], scratch.
-    Returns the table with the new pairs behind the others, how much of the pool is used, and the replacements.
+    before, after: int64[at least token + 2], zero before and after the call; kept: int32[occurrences], scratch. Returns
+    the table with the new pairs after the others, the used length of the pool, and the number of replacements.
     """
     left, right = pairs.keys[row] >> 32, pairs.keys[row] & 0xFFFFFFFF
     positions = pool[pairs.starts[row] : pairs.starts[row] + pairs.lengths[row]]
@@ -201,10 +202,10 @@ def _merge(cells, widths, pairs, pool, used, row, token, before, after, kept):
 
 @njit(cache=True, nogil=True)
 def _replace(cells, widths, positions, left, right, token, before, after, kept):
-    """Replace the pair by the token at each of the positions where it is, from left to right.
+    """Replace the pair by the token at each position that still has it, from left to right.
 
-    Counts in before[x + 1] and after[y + 1] the neighbours x and y of the new tokens as they are in the end (-1: none),
-    adjacent new tokens as neighbours on the right alone, and puts the places into `kept`. Returns how many there are.
+    Counts in before[x + 1] and after[y + 1] the final neighbours x and y of the new tokens (-1: none); adjacent new
+    tokens count as right neighbours only. Writes the positions into `kept` and returns their number.
     """
     size, end_before = 0, -1
     for i in range(positions.size):

@@ -1,6 +1,6 @@
-"""Tokenizers over atoms as Hugging Face tokenizers. An atom is one character there: its own, or a private-use one.
+"""Tokenizers over atoms as Hugging Face tokenizers, in which an atom is one character, such as a private-use one.
 
-Ids are those of this package; [UNK] comes behind them. Text goes in as it is: nothing is normalised or split.
+Ids are those of this package; [UNK] follows them. Text is neither normalised nor split.
 """
 
 from collections.abc import Sequence
@@ -8,21 +8,21 @@ from collections.abc import Sequence
 import numpy as np
 from tokenizers import Tokenizer, decoders, models
 
-from tokenlab.errors import ParameterError
+from tokenlab.core.errors import ParameterError
 from tokenlab.tokenizers.bpe import UNKNOWN
-from tokenlab.tokenizers.bpe_sweep import check_merges
+from tokenlab.tokenizers.merges import check_merges
 from tokenlab.tokenizers.unigram import UnigramModel
 
 
 def bpe_tokenizer(merges: np.ndarray, alphabet_characters: Sequence[str]) -> Tokenizer:
-    """The BPE tokenizer whose encoding of a string is `tokenize` of its atoms.
+    """The BPE tokenizer that encodes a string as `tokenize` does its atoms.
 
     Args:
-        merges: int32[merges, 2] of `bpe_sweep`, or the first ones.
+        merges: int32[merges, 2] of `bpe_sweep`, or the first of them.
         alphabet_characters: the character of each symbol.
 
-    Raises ParameterError where merges are not over this alphabet, where an entry is not one character or appears twice,
-    or where a token spells [UNK].
+    Raises ParameterError where the merges are not over this alphabet, an entry is not one character or is there twice,
+    or a token spells [UNK].
     """
     spelled = _alphabet(alphabet_characters)
     pairs = []
@@ -36,14 +36,14 @@ def bpe_tokenizer(merges: np.ndarray, alphabet_characters: Sequence[str]) -> Tok
 
 
 def unigram_tokenizer(model: UnigramModel, alphabet_characters: Sequence[str]) -> Tokenizer:
-    """The unigram tokenizer whose encoding of a string is `unigram_tokenize` of its atoms.
+    """The unigram tokenizer that encodes a string as `unigram_tokenize` does its atoms.
 
     Args:
         model: one of the models of `unigram_sweep`.
         alphabet_characters: the character of each symbol.
 
-    Raises ParameterError where a piece has a symbol beyond the alphabet, where an entry is not one character or appears
-    twice, or where a piece spells [UNK].
+    Raises ParameterError where a piece has a symbol beyond the alphabet, an entry is not one character or is there
+    twice, or a piece spells [UNK].
     """
     alphabet = _alphabet(alphabet_characters)
     if model.symbols.max(initial=-1) >= len(alphabet):
@@ -67,7 +67,7 @@ def _alphabet(characters: Sequence[str]) -> list[str]:
 
 def _with_unknown(tokens: list[str]) -> list[str]:
     if len(set(tokens)) < len(tokens):
-        raise ParameterError("two tokens spell the same, which those of a sweep never do; name what a sweep gave")
+        raise ParameterError("two tokens are spelled the same, which a sweep never does; pass the result of a sweep")
     if UNKNOWN in tokens:
         raise ParameterError(f"a token spells {UNKNOWN}, the name of the unknown token; use other characters for it")
     return [*tokens, UNKNOWN]

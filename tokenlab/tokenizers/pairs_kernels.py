@@ -1,7 +1,7 @@
-"""Kernels that keep the pairs of adjacent tokens: a hash table with a count and a list of positions each, and a heap.
+"""Kernels for the pairs of adjacent tokens: a hash table with a count and a list of positions for each, and a heap.
 
-A pair's key is left << 32 | right. Rows are numbered as pairs appear and never removed, so a walk over them does not
-depend on the hash. The lists lie in one pool; they may name places where the pair no longer is.
+The key of a pair is left << 32 | right. Rows are numbered as pairs appear and are never removed, so iterating over them
+does not depend on the hash. The lists share one pool; they may contain positions that no longer have the pair.
 """
 
 from typing import NamedTuple
@@ -16,21 +16,21 @@ class Pairs(NamedTuple):
     """Open addressing from keys to rows, and the columns of the rows."""
 
     slots: np.ndarray
-    """int32[at least twice the rows there is room for, a power of two]: a row, or -1."""
+    """int32[at least twice the room for rows, a power of two]: a row, or -1."""
     keys: np.ndarray
     """int64[room]."""
     counts: np.ndarray
-    """int64[room]: how often the pair stands in the text now, overlapping occurrences counted each."""
+    """int64[room]: current occurrences of the pair in the text, overlapping ones included."""
     starts: np.ndarray
-    """int64[room]: where in the pool its list begins."""
+    """int64[room]: where its list begins in the pool."""
     lengths: np.ndarray
-    """int64[room]: positions in its list."""
+    """int64[room]: length of its list."""
     size: np.ndarray
-    """int64[1]: rows."""
+    """int64[1]: number of rows."""
 
 
 class Heap(NamedTuple):
-    """Binary heap of pairs, highest count first, the smallest pair of ids among equals; counts may be too high."""
+    """Binary heap of pairs: highest count first, then the smallest pair of ids; counts may be out of date, too high."""
 
     counts: np.ndarray
     """int64[room]."""
@@ -42,7 +42,7 @@ class Heap(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def pair_key(left, right):
-    """Of two token ids; keys compare as pairs of ids do."""
+    """The key of a pair of token ids; keys have the order of the pairs."""
     return (np.int64(left) << np.int64(32)) | np.int64(right)
 
 
@@ -62,7 +62,7 @@ def no_pairs():
 
 @njit(cache=True, nogil=True)
 def _slot(slots, keys, key):
-    """The slot that holds the key's row, or the empty one where it would be put."""
+    """The slot with the row of the key, or the empty slot for it."""
     mask = slots.size - 1
     slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & mask
     while slots[slot] >= 0 and keys[slots[slot]] != key:
@@ -72,13 +72,13 @@ def _slot(slots, keys, key):
 
 @njit(cache=True, nogil=True)
 def find(pairs, key):
-    """The row of a key, -1 where there is none."""
+    """The row of a key; -1 where there is none."""
     return np.int64(pairs.slots[_slot(pairs.slots, pairs.keys, key)])
 
 
 @njit(cache=True, nogil=True)
 def find_or_add(pairs, key):
-    """The row of a key; a new one has no occurrence. There must be room for it."""
+    """The row of a key; a new row has no occurrences. The table must have room for it."""
     slot = _slot(pairs.slots, pairs.keys, key)
     if pairs.slots[slot] < 0:
         row = pairs.size[0]
@@ -93,7 +93,7 @@ def find_or_add(pairs, key):
 
 @njit(cache=True, nogil=True)
 def add_list(pairs, key, start, count):
-    """Add a pair with room for its positions in the pool; returns where that ends. There must be room for the row."""
+    """Add a pair with room for its positions in the pool; returns the end of that. The table must have room for it."""
     row = find_or_add(pairs, key)
     pairs.counts[row] = count
     pairs.starts[row] = start
@@ -103,7 +103,7 @@ def add_list(pairs, key, start, count):
 
 @njit(cache=True, nogil=True)
 def _resized(array, room, used):
-    """A longer array that begins with the first `used` entries of this one."""
+    """A longer array with the first `used` entries of this one."""
     longer = np.empty(room, array.dtype)
     longer[:used] = array[:used]
     return longer
@@ -155,7 +155,7 @@ def heap_with_room(heap, more):
 
 @njit(cache=True, nogil=True)
 def push(heap, count, key):
-    """Put a pair on the heap. There must be room for it."""
+    """Push a pair onto the heap, which must have room for it."""
     at = heap.size[0]
     while at > 0:
         parent = (at - 1) // 2
@@ -169,7 +169,7 @@ def push(heap, count, key):
 
 @njit(cache=True, nogil=True)
 def _settle(heap, count, key):
-    """Put a pair where the top was, and let it sink."""
+    """Replace the top by a pair and sift it down."""
     at, size = 0, heap.size[0]
     while True:
         child = 2 * at + 1
@@ -187,9 +187,9 @@ def _settle(heap, count, key):
 
 @njit(cache=True, nogil=True)
 def pop_best(heap, pairs):
-    """Take the most frequent pair off the heap and return its row, -1 where no pair is left.
+    """Pop the most frequent pair and return its row; -1 where no pair is left.
 
-    A count that has fallen since it was pushed is corrected and sinks.
+    A count that has fallen since it was pushed is corrected and sifted down.
     """
     while heap.size[0] > 0:
         count, key = heap.counts[0], heap.keys[0]

@@ -1,17 +1,17 @@
-"""Sequences of atoms: symbols 0 to alphabet-1 in the alphabet's order, and where each sequence begins.
+"""Sequences of atoms: symbols 0 to alphabet-1 in the order of the alphabet, and where each sequence begins.
 
 `symbols` is int32[total] and `offsets` int64[sequences + 1]: sequence i is symbols[offsets[i]:offsets[i+1]]. No token
-reaches across two sequences; empty ones are allowed and say nothing.
+crosses the end of a sequence; empty sequences are allowed and change no result.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from tokenlab.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError, ParameterError
 
 LARGEST_TOTAL = 2**30
-"""Symbols and sequences together; positions are kept as int32."""
+"""Largest number of symbols and sequences together, whose positions are int32."""
 
 
 def check_sequences(
@@ -19,7 +19,7 @@ def check_sequences(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The two arrays as contiguous int32 and int64.
 
-    Raises InputError where offsets do not fit the symbols, or a symbol is not in 0..alphabet-1.
+    Raises InputError where the offsets do not fit the symbols, or a symbol is outside 0..alphabet-1.
     """
     symbols, offsets = np.asarray(symbols), np.asarray(offsets)
     if symbols.ndim != 1 or offsets.ndim != 1 or not offsets.size:
@@ -42,7 +42,7 @@ def check_sequences(
 def check_sizes(sizes: Sequence[int], alphabet: int) -> np.ndarray:
     """Vocabulary sizes as int64.
 
-    Raises ParameterError where there are none, where they do not ascend, or where one is smaller than the alphabet.
+    Raises ParameterError where there are none, they do not ascend, or one is below the alphabet.
     """
     if alphabet < 1:
         raise ParameterError(f"alphabet is {alphabet}; it must be at least 1")

@@ -1,8 +1,8 @@
-"""Kernels of the pieces of a unigram model: the seed pieces, and a trie that the lattice is walked with.
+"""Kernels for the pieces of a unigram model: the seed pieces, and a trie to find the arcs of the lattice.
 
 The trie is a double array (Aoe, 1989): the child of a node by code c is the slot base[node] + c if its owner is that
-node. It takes a few times the memory of the pieces for any alphabet, so it stays in the cache where a dense table of
-children would not. Codes are symbols + 1; code 0 ends a sequence and is no child, so walks need no bounds.
+node. It takes a few times the memory of the pieces for any alphabet, so it fits into the cache, unlike a dense table of
+children. Codes are symbols + 1; code 0 ends a sequence and is never a child, so walks check no bounds.
 """
 
 from typing import NamedTuple
@@ -14,19 +14,19 @@ _NONE = np.uint32(0xFFFFFFFF)
 
 
 class Trie(NamedTuple):
-    """Nodes are slots, the root is slot 0; arrays end with room for every code behind the last base."""
+    """Nodes are slots, and the root is slot 0; the arrays end with room for every code after the last base."""
 
     base: np.ndarray
-    """uint32[slots]: the children of a node begin here; 0 for a leaf."""
+    """uint32[slots]: where the children of a node begin; 0 for a leaf."""
     owner: np.ndarray
-    """uint32[slots]: the node that this one is a child of."""
+    """uint32[slots]: the parent of a node."""
     piece: np.ndarray
-    """int32[slots]: the piece that ends here, -1 for none."""
+    """int32[slots]: the piece that ends at a node; -1 for none."""
 
 
 @njit(cache=True, nogil=True)
 def build_trie(symbols, offsets, alphabet):
-    """The trie of pieces in lexicographic order: piece i is symbols[offsets[i]:offsets[i+1]], none empty or twice."""
+    """The trie of distinct, non-empty pieces in lexicographic order: piece i is symbols[offsets[i]:offsets[i+1]]."""
     room = 2 * symbols.size + 4 * alphabet + 4
     base, owner, piece = np.zeros(room, np.uint32), np.full(room, _NONE, np.uint32), np.full(room, -1, np.int32)
     nodes, depths = np.empty(symbols.size + 1, np.uint32), np.empty(symbols.size + 1, np.int32)
@@ -71,7 +71,7 @@ def build_trie(symbols, offsets, alphabet):
 
 @njit(cache=True, nogil=True)
 def _place(owner, free, codes):
-    """The first base from which the slots of all codes are free; the first code's slot is tried from `free` on."""
+    """The first base at which the slots of all codes are free; the slot of the first code is tried from `free` on."""
     slot = free
     while True:
         fits = True
@@ -93,7 +93,7 @@ def _longer(array, fill):
 
 @njit(cache=True, nogil=True)
 def remaining_symbols(codes, depth):
-    """Symbols from each position to the end of its sequence, at most `depth`: uint8[length]."""
+    """uint8[length]: number of symbols from each position to the end of its sequence, at most `depth`."""
     remaining = np.zeros(codes.size, np.uint8)
     for p in range(codes.size - 2, -1, -1):
         if codes[p] > 0:
@@ -103,11 +103,11 @@ def remaining_symbols(codes, depth):
 
 @njit(cache=True, nogil=True)
 def repeated_substrings(shared, longest):
-    """The substrings of 2 to `longest` symbols that occur twice or more, and not always with the same symbol behind.
+    """The substrings of 2 to `longest` symbols that occur at least twice, and not always before the same symbol.
 
-    These are the inner nodes of the suffix tree. shared: uint8[positions], symbols that each position of the sorted
-    ones shares with the one before, counted up to longest + 1. Returns for each substring the first place among the
-    sorted positions (int32), its length (int32) and how often it occurs (int64).
+    These are the inner nodes of the suffix tree. shared: uint8[positions], the length of the common prefix of each
+    sorted position and the one before, at most longest + 1. Returns for each substring its first place among the sorted
+    positions (int32), its length (int32) and its number of occurrences (int64).
     """
     firsts, lengths = np.empty(shared.size, np.int32), np.empty(shared.size, np.int32)
     counts = np.empty(shared.size, np.int64)

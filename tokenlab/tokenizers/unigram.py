@@ -1,12 +1,13 @@
 """Unigram tokenizers over sequences of atoms, at every vocabulary size along one path of pruning (Latom, section A.2).
 
-The algorithm is Kudo's (2018), in the form of sentencepiece. Seed pieces are the repeated substrings of the highest
-frequency times length. Then EM with the digamma M-step (a sparse prior), which drops pieces expected less than 0.5
-times, and pruning take turns: pieces go that the best segmentation of the text does without, and at any rate the
-quarter whose loss is least. Instead of training every smaller size anew the same goes on from size to size.
+The algorithm is that of Kudo (2018) as implemented in sentencepiece. The seed pieces are the repeated substrings with
+the highest frequency times length. Then EM and pruning alternate: EM has the digamma M-step (a sparse prior) and drops
+pieces with an expected count below 0.5; pruning removes the pieces that the best segmentation of the text does not use,
+and at least the quarter with the smallest loss. Smaller sizes are not trained anew: pruning continues from size to
+size.
 
-What differs from sentencepiece: single symbols never go, nothing goes that a size asked for needs, and sizes are
-reached by pruning alone, so each is met exactly. There is no pre-tokenization.
+Unlike sentencepiece, single symbols are never removed, no size is undershot, and sizes are reached by pruning alone, so
+each is met exactly. There is no pre-tokenization.
 """
 
 from collections.abc import Sequence
@@ -15,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokenlab.errors import ParameterError
-from tokenlab.metrics import bigram_bits
+from tokenlab.core.errors import ParameterError
+from tokenlab.metrics.bigrams import bigram_bits
 from tokenlab.ngrams.kernels import common_prefixes, sort_positions
 from tokenlab.tokenizers.bpe_kernels import lay_out
 from tokenlab.tokenizers.sequences import check_sequences, check_sizes
@@ -36,12 +37,12 @@ _LEAST_COUNT = 0.5
 
 
 class UnigramModel(NamedTuple):
-    """Pieces in lexicographic order of their symbols; a piece's id is its place in that order."""
+    """Pieces in lexicographic order of their symbols; the id of a piece is its place in that order."""
 
     symbols: np.ndarray
     """int32[total]: the symbols of all pieces, one piece after the other."""
     offsets: np.ndarray
-    """int64[pieces + 1]: piece i is symbols[offsets[i]:offsets[i+1]], at most 16 symbols; single symbols are."""
+    """int64[pieces + 1]: piece i is symbols[offsets[i]:offsets[i+1]], 1 to 16 symbols; every symbol is a piece."""
     log_probabilities: np.ndarray
     """float64[pieces], in nats."""
 
@@ -51,26 +52,27 @@ class UnigramModel(NamedTuple):
 
 
 class UnigramSweep(NamedTuple):
-    """The text at each vocabulary size that there were pieces enough for, and the models."""
+    """The text at each vocabulary size for which there are enough pieces, and the models."""
 
     sizes: np.ndarray
-    """int64[rows], ascending: pieces, the alphabet included."""
+    """int64[rows], ascending: pieces, including the alphabet."""
     tokens: np.ndarray
     """int64[rows]: tokens of the best segmentation of the text."""
     bits: np.ndarray
-    """float64[rows]: bits of these tokens under their own bigram model, as `tokenlab.metrics.bigram_bits`."""
+    """float64[rows]: bits of these tokens under their own bigram model, as `tokenlab.metrics.bigram_bits` computes."""
     models: list[UnigramModel]
     """One for each row."""
 
 
 class _Text(NamedTuple):
-    """Sequences as the kernels read them."""
+    """Sequences in the layout of the kernels."""
 
     codes: np.ndarray
     """uint32[total + sequences + 1]: symbols + 1, and 0 between sequences."""
     starts: np.ndarray
     """int32[sequences]: where each begins."""
     longest: int
+    """Symbols of the longest sequence."""
 
 
 class _Fitted(NamedTuple):
@@ -93,14 +95,14 @@ def unigram_sweep(
         symbols: int32[total], 0..alphabet-1.
         offsets: int64[sequences + 1], where sequences begin.
         alphabet: number of symbols; each is a piece at every size, used or not.
-        sizes: ascending vocabulary sizes, from the alphabet on. A size for which the text has too few repeated
+        sizes: ascending vocabulary sizes, not below the alphabet. A size for which the text has too few repeated
             substrings gets no row.
-        seed_size: pieces to begin with, at least the largest size; by default 40 times the largest. Many valuable
+        seed_size: number of seed pieces, at least the largest size; default: 40 times the largest size. Many frequent
             substrings are shifts of each other: four times gives 25% more tokens at 1,200 pieces (English Bible).
 
     Raises:
-        InputError: symbols and offsets that are no sequences over the alphabet.
-        ParameterError: no sizes, sizes out of order or smaller than the alphabet, or a seed smaller than a size.
+        InputError: symbols and offsets are not sequences over the alphabet.
+        ParameterError: no sizes, or sizes out of order or below the alphabet, or fewer seed pieces than a size.
     """
     wanted = check_sizes(sizes, alphabet)
     seed_size = _SEEDS * int(wanted[-1]) if seed_size is None else seed_size
@@ -128,8 +130,8 @@ def unigram_tokenize(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The ids of the pieces of the best segmentation (int32) and the offsets of the sequences among them (int64).
 
-    Of equally good segmentations the one whose last piece is longest, at each position, as Hugging Face does.
-    Raises InputError for symbols and offsets that are no sequences over the alphabet.
+    Of equally good segmentations it takes the one with the longest last piece at each position, as Hugging Face does.
+    Raises InputError where symbols and offsets are not sequences over the alphabet.
     """
     symbols, offsets = check_sequences(symbols, offsets, alphabet)
     ids, begins = _segment(_lay_out(symbols, offsets), model, _trie(model, alphabet))
@@ -143,7 +145,7 @@ def unigram_counts(
 ) -> tuple[np.ndarray, float]:
     """The expected count of each piece over all segmentations (float64[pieces]), and the log-likelihood in nats.
 
-    Raises InputError for symbols and offsets that are no sequences over the alphabet.
+    Raises InputError where symbols and offsets are not sequences over the alphabet.
     """
     return _expect(_lay_out(*check_sequences(symbols, offsets, alphabet)), model, _trie(model, alphabet))
 
@@ -154,7 +156,7 @@ def _lay_out(symbols: np.ndarray, offsets: np.ndarray) -> _Text:
 
 
 def _seed_model(text: _Text, alphabet: int, size: int) -> UnigramModel:
-    """The single symbols and the repeated substrings with the highest frequency times length, ties by their order."""
+    """The single symbols, and the repeated substrings with the highest frequency times length; ties by their order."""
     remaining = remaining_symbols(text.codes, LONGEST + 1)
     padded = np.concatenate([text.codes.view(np.int32), np.zeros(LONGEST + 1, np.int32)])
     order = sort_positions(padded, remaining, LONGEST + 1, alphabet)
@@ -179,7 +181,7 @@ def _seed_model(text: _Text, alphabet: int, size: int) -> UnigramModel:
 
 
 def _fit(text: _Text, model: UnigramModel, alphabet: int, size: int, steps: int) -> _Fitted:
-    """Steps of EM, in which pieces may go until there are `size`, and the best segmentation."""
+    """The model after steps of EM, which keep at least `size` pieces, and the best segmentation."""
     for _ in range(steps):
         counts, _ = _expect(text, model, _trie(model, alphabet))
         model = _maximised(model, counts, size)
@@ -188,7 +190,7 @@ def _fit(text: _Text, model: UnigramModel, alphabet: int, size: int, steps: int)
 
 
 def _maximised(model: UnigramModel, counts: np.ndarray, size: int) -> UnigramModel:
-    """M-step: the model of the expected counts, without pieces expected too rarely, but with `size` pieces at least."""
+    """M-step: the model of the expected counts without pieces of a small count, but with at least `size` pieces."""
     single = np.diff(model.offsets) == 1
     kept = single | (counts >= _LEAST_COUNT)
     missing = size - np.count_nonzero(kept)
@@ -199,7 +201,7 @@ def _maximised(model: UnigramModel, counts: np.ndarray, size: int) -> UnigramMod
 
 
 def _prune(fitted: _Fitted, size: int) -> UnigramModel:
-    """The 75% of the pieces with the largest losses, without those that lose nothing, but `size` pieces at least.
+    """The 75% of the pieces with the largest losses, without pieces of no loss, but at least `size` pieces.
 
     Of equal losses the more probable pieces stay.
     """
@@ -214,7 +216,7 @@ def _prune(fitted: _Fitted, size: int) -> UnigramModel:
 
 
 def _only(model: UnigramModel, kept: np.ndarray) -> UnigramModel:
-    """The pieces where `kept` (bool[pieces]) is true, with the probabilities that they have."""
+    """The pieces where `kept` (bool[pieces]) is true, with unchanged probabilities."""
     lengths = np.diff(model.offsets)
     return UnigramModel(
         model.symbols[np.repeat(kept, lengths)],

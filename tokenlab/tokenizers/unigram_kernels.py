@@ -1,16 +1,16 @@
-"""Kernels of the unigram model: expected counts by forward-backward, the best segmentation, and what a piece is worth.
+"""Kernels of the unigram model: expected counts by forward-backward, the best segmentation, and the loss of a piece.
 
-A sequence's lattice has a node at each position and an arc for each piece that stands there. Arcs are found by walking
-the trie; nodes of the trie that are no piece have probability 0, which costs less than asking. All is done in the
-linear domain: where a stretch of the forward values gets small it is scaled up by a power of two, and the backward
-values at the same places.
+The lattice of a sequence has a node at each position and an arc for each piece at that position. Arcs are found by
+walking the trie; nodes of the trie without a piece have probability 0, which is cheaper than a test. Values are in the
+linear domain: where a stretch of the forward values becomes small, it is multiplied by a power of two, and so are the
+backward values at the same positions.
 """
 
 import numpy as np
 from numba import njit
 
 LONGEST = 16
-"""Symbols in a piece at most."""
+"""Largest number of symbols in a piece."""
 _SMALL = 2.0**-200
 _SCALE = 2.0**200
 _LOG_SCALE = 200.0 * np.log(2.0)
@@ -18,10 +18,10 @@ _LOG_SCALE = 200.0 * np.log(2.0)
 
 @njit(cache=True, nogil=True)
 def expected_counts(codes, starts, longest, trie, probability):
-    """E-step: how often each node of the trie is expected as a piece, and the log-likelihood (nats).
+    """E-step: the expected count of each node of the trie as a piece, and the log-likelihood (nats).
 
-    codes: uint32[cells], symbols + 1 and 0 between sequences; starts: first cell of each; longest: symbols of the
-    longest; probability: float64[slots of the trie].
+    codes: uint32[cells], symbols + 1, and 0 between sequences; starts: first cell of each sequence; longest: symbols of
+    the longest sequence; probability: float64[slots of the trie].
     """
     base, owner = trie.base, trie.owner
     expected = np.zeros(probability.size, np.float64)
@@ -58,7 +58,7 @@ def expected_counts(codes, starts, longest, trie, probability):
 
 @njit(cache=True, nogil=True)
 def _forward(text, length, base, owner, probability, forward, scaled):
-    """Forward values; puts the positions from which they are scaled into `scaled` and returns how many there are."""
+    """Compute forward values; write the positions at which scaling begins into `scaled`, and return their number."""
     scalings = 0
     forward[0] = 1.0
     forward[1 : length + 1] = 0.0
@@ -85,10 +85,10 @@ def _forward(text, length, base, owner, probability, forward, scaled):
 def best_segmentation(codes, starts, longest, trie, score, widths):
     """The pieces of the segmentation with the highest score of each sequence (Viterbi).
 
-    score: float64[slots], log-probabilities, -inf where a node is no piece; widths: int32[pieces]. Sums are taken from
-    the left; of equal ones the longer last piece wins, as in Hugging Face's `Unigram`.
+    score: float64[slots], log-probabilities, -inf where a node has no piece; widths: int32[pieces]. Scores are added
+    from the left; the longer last piece wins a tie, as in Hugging Face's `Unigram`.
 
-    Returns the pieces (int32[tokens]) and where each sequence begins among them (int64[sequences + 1]).
+    Returns the pieces (int32[tokens]), and where each sequence begins among them (int64[sequences + 1]).
     """
     base, owner, piece = trie.base, trie.owner, trie.piece
     best, back = np.empty(longest + 1, np.float64), np.empty(longest + 1, np.int32)
@@ -142,9 +142,9 @@ def digamma(x):
 
 @njit(cache=True, nogil=True)
 def log_probabilities(expected, kept, least):
-    """M-step: digamma(c) - digamma(sum of c) in nats of the expected counts of the pieces kept, at least `least` each.
+    """M-step: digamma(c) - digamma(sum of c) in nats, for the expected counts c of the kept pieces, at least `least`.
 
-    -inf for the others.
+    The other pieces get -inf.
     """
     total = 0.0
     for i in range(expected.size):
@@ -159,10 +159,10 @@ def log_probabilities(expected, kept, least):
 
 @njit(cache=True, nogil=True)
 def pruning_losses(symbols, offsets, trie, score, counts):
-    """What the log-likelihood loses (nats) if each piece goes and its best segmentation by others takes its place.
+    """Loss of log-likelihood (nats) if a piece is replaced by its best segmentation into other pieces.
 
-    counts: int64[pieces], of the best segmentation. A piece that is not in it, or that its own best segmentation does
-    without, loses nothing: -inf. Single symbols: inf.
+    counts: int64[pieces], of the best segmentation of the text. -inf for a piece that is not in it, or whose other
+    segmentation has a higher score; inf for single symbols.
     """
     losses = np.empty(counts.size, np.float64)
     best, back = np.empty(LONGEST + 1, np.float64), np.empty(LONGEST + 1, np.int32)
@@ -190,7 +190,7 @@ def pruning_losses(symbols, offsets, trie, score, counts):
 
 @njit(cache=True, nogil=True)
 def _segment_by_others(text, trie, score, best, back):
-    """Best segmentation of a piece without itself, in best and back; returns the score of the piece."""
+    """Write the best segmentation of a piece into other pieces into `best` and `back`; return the piece's own score."""
     whole = 0.0
     best[0] = 0.0
     best[1 : text.size + 1] = -np.inf

@@ -1,0 +1,169 @@
+"""The processes that a flow starts: DVC, and tracking afterwards; each in its own session.
+
+A process follows the thread that started it (`tasks.runtime.parent_death`): if the flow is killed, the kernel ends the
+process and its stage. If the flow is only asked to end, `stop` kills the sessions, and no new process starts.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from flows.run.repro import environment
+
+Log = Callable[[str], None]
+"""Receives each line that a process prints."""
+
+_LINES_KEPT = 20
+_SECONDS_TO_READ_ON = 5.0
+_BUSY = " is busy, it is being blocked by:"
+"""DVC's message when another DVC works on the same path; it gives up at once, whatever the flag for waiting."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended: its exit status (negative: the signal that ended it), its last lines, the events of DVC."""
+
+    status: int
+    lines: tuple[str, ...]
+    timed_out: bool = False
+    events: tuple[dict[str, str | int | None], ...] = ()
+
+    @property
+    def event(self) -> str:
+        """The last event of the stage: `unchanged`, `restored`, `running` or `failed`; empty where there is none."""
+        return str(self.events[-1]["event"]) if self.events else ""
+
+    @property
+    def stage_status(self) -> int:
+        """The exit status of the stage's own command where there is one, else DVC's."""
+        own = self.events[-1].get("status") if self.events else None
+        return own if isinstance(own, int) else self.status
+
+    @property
+    def busy(self) -> bool:
+        """Whether DVC gave up because another DVC was working on the same paths."""
+        return self.status > 0 and any(_BUSY in line for line in self.lines)
+
+    @property
+    def killed(self) -> bool:
+        """Whether somebody ended the stage or its DVC with a signal."""
+        return not self.timed_out and (self.status < 0 or self.stage_status < 0)
+
+    def describe(self) -> str:
+        """In words: `exit status 3`, `SIGKILL`, `time limit`."""
+        if self.timed_out:
+            return "time limit"
+        if self.killed:
+            return signal.Signals(-min(self.status, self.stage_status)).name
+        return f"exit status {self.stage_status}"
+
+
+class Stopped(Exception):
+    """No new process starts, because the flow is ending."""
+
+
+class DvcProcesses:
+    """The processes of one flow in the workspace `root`.
+
+    As a context manager it stops them where the block ends with an exception.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+
+    def __enter__(self) -> "DvcProcesses":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.stop()
+
+    def dvc(self, arguments: Sequence[str], log: Log, timeout: float | None = None) -> Ended:
+        """Run `dvc --wait-for-lock ARGUMENTS`; as `run`, with the events of its stages."""
+        reading, writing = os.pipe()
+        with os.fdopen(reading, encoding="utf-8") as events:
+            try:
+                command = [sys.executable, "-m", "flows.run.dvc_child", str(writing), *arguments]
+                ended = self.run(command, log, timeout, pass_fds=[writing])
+            finally:
+                os.close(writing)
+            return Ended(ended.status, ended.lines, ended.timed_out, tuple(map(json.loads, events)))
+
+    def run(
+        self, command: Sequence[str], log: Log, timeout: float | None = None, pass_fds: Sequence[int] = ()
+    ) -> Ended:
+        """Run a command in the workspace and wait for it; after `timeout` seconds it is killed.
+
+        Raises Stopped where the flow is ending.
+        """
+        with self._lock:
+            if self._stopping.is_set():
+                raise Stopped
+            process = subprocess.Popen(
+                command,
+                cwd=self._root,
+                env=environment(self._root),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=pass_fds,
+                start_new_session=True,
+            )
+            self._running.add(process)
+        lines: deque[str] = deque(maxlen=_LINES_KEPT)
+        assert process.stdout is not None
+        reader = threading.Thread(target=_read, args=(process.stdout, lines, log), daemon=True)
+        reader.start()
+        timed_out = False
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            _kill_session(process)
+            process.wait()
+            with self._lock:
+                self._running.discard(process)
+        reader.join(_SECONDS_TO_READ_ON)  # a descendant in another session may hold the pipe open
+        return Ended(process.returncode, tuple(lines), timed_out)
+
+    def pause(self, seconds: float) -> None:
+        """Sleep. Raises Stopped as soon as the flow is ending."""
+        if self._stopping.wait(seconds):
+            raise Stopped
+
+    def stop(self) -> None:
+        """Kill all running processes, and start no more."""
+        with self._lock:
+            self._stopping.set()
+            for process in self._running:
+                _kill_session(process)
+
+
+def _kill_session(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _read(pipe: IO[bytes], lines: "deque[str]", log: Log) -> None:
+    for line in pipe:
+        # Only the last state of a progress bar.
+        if text := line.decode(errors="replace").rstrip().rpartition("\r")[2]:
+            lines.append(text)
+            log(text)

@@ -1,0 +1,245 @@
+"""The plan of a run: the stages that are out of date, why, in which order, and under which conditions.
+
+DVC has the DAG (dvc.yaml) and tells what changed; a stage after a changed one may have to run as well, so it is in the
+plan. Prefect is not imported here, so it takes a second to see that there is nothing to do.
+
+The conditions are in a stage's `meta` in dvc.yaml:
+
+    meta: {tags: [segmentation], retries: 2, retry_delay: 10, timeout: 3600, resources: {memory_gb: 4, gpu: 1, net: 1}}
+"""
+
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flows.run.presets import DEFAULT_PRESET, find_targets
+from tasks.report.views import VIEWS
+from tokenlab.core.errors import InputError, ParameterError, one_line
+
+if TYPE_CHECKING:
+    from dvc.stage import Stage
+
+RESOURCES = ("gpu", "memory_gb", "net")
+"""What a stage may ask for: GPUs, GiB of memory, network connections."""
+
+TRAINING = "training"
+"""The tag of stages that train a model: too expensive to repeat each night."""
+
+_OTHER_META = {"tags"}
+"""Keys of `meta` that are not conditions."""
+
+_TRACKED = {view.stage for view in VIEWS}
+_SECONDS_BETWEEN_POLLS = 1.0
+
+
+class Policy(NamedTuple):
+    """The conditions of a stage. Times are in seconds."""
+
+    retries: int = 0
+    retry_delay: float = 10.0
+    timeout: float | None = None
+    resources: Mapping[str, float] = MappingProxyType({})
+
+
+class Step(NamedTuple):
+    """A stage to run: its address in DVC, the reasons, the addresses of the steps before it, and its conditions."""
+
+    address: str
+    reasons: tuple[str, ...]
+    after: tuple[str, ...]
+    policy: Policy
+
+
+class Selection(NamedTuple):
+    """What to run: a preset; of it only the stages with a tag and what these depend on; only a part of the DAG."""
+
+    preset: str = DEFAULT_PRESET
+    only: str | None = None
+    start: str | None = None
+    end: str | None = None
+
+    def command(self, *words: str) -> str:
+        """The command line that runs this selection."""
+        options = {"preset": self.preset if self.preset != DEFAULT_PRESET else None, "only": self.only}
+        options |= {"from": self.start, "to": self.end}
+        given = [word for name, value in options.items() if value for word in (f"--{name}", value)]
+        return " ".join(["python -m flows", *(words or ("run",)), *given])
+
+
+class Plan(NamedTuple):
+    """The steps in order; the number of stages in the selection; whether any of them is tracked in MLflow."""
+
+    steps: tuple[Step, ...]
+    considered: int
+    tracked: bool = False
+
+
+class Dag:
+    """The stages of a workspace and their order, read from DVC. Addresses have the form that `dvc repro` takes."""
+
+    def __init__(self, repo: Any) -> None:
+        import networkx
+
+        graph = repo.index.graph  # edges point to dependencies
+        order = list(networkx.topological_sort(graph))[::-1]
+        self.stages: dict[str, Stage] = {_address(stage): stage for stage in order}
+        self.needs = {_address(stage): {_address(other) for other in graph.successors(stage)} for stage in order}
+
+    def before(self, addresses: Iterable[str]) -> set[str]:
+        """These stages and all stages that they depend on, directly or not."""
+        found, open_ = set(), list(addresses)
+        while open_:
+            if (address := open_.pop()) not in found:
+                found.add(address)
+                open_ += self.needs[address]
+        return found
+
+    def after(self, addresses: Iterable[str]) -> set[str]:
+        """These stages and all stages that depend on them, directly or not."""
+        found = set(addresses)
+        for address, needs in self.needs.items():  # in topological order
+            if needs & found:
+                found.add(address)
+        return found
+
+    def named(self, name: str, own: list[str]) -> set[str]:
+        """The stages of `own` with this name or address; the name of a loop means all of its stages."""
+        found = {address for address in own if name in (address, *_names(self.stages[address]))}
+        if name in self.stages:
+            found.add(name)
+        if not found:
+            known = sorted({_names(self.stages[address])[1] for address in own})
+            raise ParameterError(f"no stage {name!r}; there are: {', '.join(known)}")
+        return found
+
+    def select(self, root: Path, selection: Selection) -> list[str]:
+        """The addresses of a selection, in order. Raises ParameterError for an unknown name."""
+        target = find_targets(root, selection.preset, None)[0]
+        find_targets(root, selection.preset, selection.only)
+        own = [address for address, stage in self.stages.items() if stage.path_in_repo == target]
+        chosen = [
+            address
+            for address in own
+            if selection.only is None or selection.only in _meta(self.stages[address]).get("tags", [])
+        ]
+        selected = self.before(chosen)
+        if selection.end is not None:
+            selected &= self.before(self.named(selection.end, own))
+        if selection.start is not None:
+            selected &= self.after(self.named(selection.start, own))
+        return [address for address in self.stages if address in selected]
+
+    def without_training(self, addresses: list[str]) -> list[str]:
+        """The stages that neither train a model nor depend on a trained one."""
+        trained = {address for address in addresses if TRAINING in _meta(self.stages[address]).get("tags", [])}
+        after = self.after(trained)
+        return [address for address in addresses if address not in after]
+
+
+def make_plan(root: Path, selection: Selection) -> Plan:
+    """Ask DVC which stages of the selection are out of date in the workspace `root`.
+
+    Waits while another DVC runs one of the stages. Raises ParameterError for an unknown preset, tag or stage and for an
+    invalid `meta`, and InputError where DVC cannot read the pipeline or `start` leaves out a stage whose outputs are
+    missing.
+    """
+    from dvc.exceptions import DvcException
+    from dvc.lock import LockError
+    from dvc.repo import Repo, lock_repo
+
+    waited = False
+    while True:
+        try:
+            with Repo(str(root), _wait_for_lock=True) as repo, lock_repo(repo):
+                return _plan(root, selection, Dag(repo))
+        except LockError:
+            if not waited:
+                print("plan: another dvc is working here; waiting until it ends", file=sys.stderr, flush=True)
+            waited = True
+            time.sleep(_SECONDS_BETWEEN_POLLS)
+        except DvcException as error:
+            raise InputError(f"dvc cannot read the pipeline: {one_line(error)}; `dvc status` says more") from error
+
+
+def _plan(root: Path, selection: Selection, dag: Dag) -> Plan:
+    selected = dag.select(root, selection)
+    steps: dict[str, Step] = {}
+    for address in selected:
+        stage = dag.stages[address]
+        reasons = _reasons(stage)
+        after = tuple(other for other in steps if other in dag.needs[address])
+        if after and not reasons:
+            reasons = [f"after {other}" for other in after]
+        if reasons:
+            _require_inputs(dag, address, selected)
+            steps[address] = Step(address, tuple(reasons), after, read_policy(address, _meta(stage)))
+    tracked = any(_names(dag.stages[address])[1] in _TRACKED for address in selected)
+    return Plan(tuple(steps.values()), len(selected), tracked)
+
+
+def _require_inputs(dag: Dag, address: str, selected: list[str]) -> None:
+    for other in dag.needs[address]:
+        if other not in selected and (missing := [str(out) for out in dag.stages[other].outs if not out.exists]):
+            raise InputError(
+                f"{address} needs {missing[0]}, an output of {other}, which --from leaves out; start there"
+            )
+
+
+def _address(stage: "Stage") -> str:
+    name = getattr(stage, "name", None)
+    path = stage.path_in_repo
+    if name is None:  # made by `dvc add`
+        return path
+    return name if path == "dvc.yaml" else f"{path}:{name}"
+
+
+def _names(stage: "Stage") -> tuple[str, str]:
+    name = str(getattr(stage, "name", None) or stage.path_in_repo)
+    return name, name.partition("@")[0]
+
+
+def _meta(stage: "Stage") -> dict[str, Any]:
+    return stage.meta if isinstance(stage.meta, dict) else {}
+
+
+def _reasons(stage: "Stage") -> list[str]:
+    """Why DVC would run a stage; empty where it is up to date."""
+    found = [part for parts in stage.status(check_updates=False).values() for part in parts]
+    if found and not any(entry.hash_info for entry in (*stage.outs, *stage.deps)):
+        return ["never run"]
+    reasons = []
+    for part in found:
+        if isinstance(part, str):
+            reasons.append({"changed command": "changed command", "always changed": "always runs"}.get(part, part))
+            continue
+        for path, change in part.get("changed deps", {}).items():
+            if isinstance(change, dict):
+                reasons += [f"{_WORDS[what]} parameter {name}" for name, what in change.items()]
+            else:
+                reasons.append(f"{_WORDS[change]} dependency {path}")
+        reasons += [f"{_WORDS[change]} output {path}" for path, change in part.get("changed outs", {}).items()]
+    return reasons
+
+
+_WORDS = {"modified": "changed", "new": "new", "deleted": "missing", "not in cache": "uncached"}
+"""DVC's words for a change -> ours."""
+
+
+def read_policy(address: str, meta: dict[str, Any]) -> Policy:
+    """The conditions in a stage's `meta`. Raises ParameterError for an unknown key or an invalid value."""
+    known = {*_OTHER_META, *Policy._fields}
+    if unknown := sorted(set(meta) - known):
+        raise ParameterError(f"{address}: meta {unknown[0]!r} is unknown; there are: {', '.join(sorted(known))}")
+    policy = Policy(**{name: value for name, value in meta.items() if name not in _OTHER_META})
+    numbers = {"retries": policy.retries, "retry_delay": policy.retry_delay, "timeout": policy.timeout or 0}
+    if not isinstance(policy.resources, Mapping):
+        raise ParameterError(f"{address}: meta resources must be a mapping such as {{memory_gb: 4}}")
+    if unknown := sorted(set(policy.resources) - set(RESOURCES)):
+        raise ParameterError(f"{address}: resource {unknown[0]!r} is unknown; there are: {', '.join(RESOURCES)}")
+    for name, value in (numbers | dict(policy.resources)).items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            raise ParameterError(f"{address}: meta {name} is {value!r}; it must be a non-negative number")
+    return policy

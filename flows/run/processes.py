@@ -1,0 +1,51 @@
+"""The processes of a run: each has the path of the workspace in its environment.
+
+`tasks.runtime.parent_death` ends them when the runner dies. `end_processes` is used twice more: by the running pipeline
+to stop its children, and by the next run to stop orphans.
+"""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+import psutil
+
+from tokenlab.core.errors import TokenlabError
+
+PIPELINE = "TOKENLAB_PIPELINE"
+"""Environment variable of every process of a run: the root of its workspace."""
+
+_SECONDS_TO_END = 20.0
+_SECONDS_BETWEEN_POLLS = 0.01
+
+
+def end_processes(root: Path) -> int:
+    """Kill every other process of a run in the workspace `root`, wait until none is left, and return their number.
+
+    Only for the holder of the pipeline lock. Raises TokenlabError for a process that does not end because it hangs in
+    the kernel.
+    """
+    ended: set[psutil.Process] = set()
+    deadline = time.monotonic() + _SECONDS_TO_END
+    while processes := _processes(root):
+        if time.monotonic() > deadline:
+            raise TokenlabError(f"process {processes[0].pid} of an earlier run does not end; end it, then run again")
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        ended.update(processes)
+        time.sleep(_SECONDS_BETWEEN_POLLS)
+    return len(ended)
+
+
+def _processes(root: Path) -> list[psutil.Process]:
+    """The other processes of the workspace; zombies have no environment and do not count."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(
+            psutil.NoSuchProcess, psutil.AccessDenied, OSError
+        ):  # it ended, or belongs to another user
+            if process.pid != os.getpid() and process.environ().get(PIPELINE) == str(root):
+                found.append(process)
+    return found

@@ -1,0 +1,84 @@
+"""Do the results of this workspace have the bytes that the last commit records? `python -m flows.run.reproduced`.
+
+Run after `make repro` in a clean clone: the output names every stage whose results differ from the committed dvc.lock,
+and every committed table that changed. CI ends with this check.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
+
+LOCKS = ("dvc.lock", "data/raw/dvc.lock")
+"""The lock files of the preset `sample` and of the raw data."""
+
+TABLES = "reports/sample/tables"
+
+Hashes = dict[str, dict[str, str]]
+"""Address of a stage -> path of an output -> its hash."""
+
+
+def recorded_hashes(lock: bytes, prefix: str = "") -> Hashes:
+    """The hash of each output of each stage that a dvc.lock records; `prefix` goes before the names of the stages."""
+    stages: dict[str, Any] = (yaml.safe_load(lock) or {}).get("stages", {})
+    return {
+        f"{prefix}{name}": {out["path"]: str(out.get("md5")) for out in stage.get("outs", [])}
+        for name, stage in stages.items()
+    }
+
+
+def differences(address: str, before: Hashes, after: Hashes) -> list[str]:
+    """A line for each output of a stage that has another hash than before."""
+    if address not in before:
+        return [f"{address}: not in the committed dvc.lock"]
+    old, new = before[address], after.get(address, {})
+    return [
+        f"{address}: {path} has {new.get(path, 'no hash')}, dvc.lock says {old.get(path, 'nothing')}"
+        for path in sorted(old | new)
+        if old.get(path) != new.get(path)
+    ]
+
+
+def check(root: Path) -> list[str]:
+    """A line for each difference between the workspace and its last commit: outputs of stages, committed tables.
+
+    Raises InputError where there is no commit or no lock file to compare with.
+    """
+    found: list[str] = []
+    for name in LOCKS:
+        committed = _git(root, "show", f"HEAD:{name}")
+        if not (root / name).exists():
+            raise InputError(f"{name}: not there; run `make repro` first")
+        before, after = recorded_hashes(committed), recorded_hashes((root / name).read_bytes())
+        found += [line for address in sorted(before | after) for line in differences(address, before, after)]
+    changed = _git(root, "status", "--porcelain", "--", TABLES).decode().splitlines()
+    return found + [f"{line[3:]}: not as committed" for line in changed]
+
+
+def _git(root: Path, *arguments: str) -> bytes:
+    ended = subprocess.run(["git", *arguments], cwd=root, capture_output=True)
+    if ended.returncode != 0:
+        raise InputError(f"git {' '.join(arguments)}: {ended.stderr.decode(errors='replace').strip()}; commit it first")
+    return ended.stdout
+
+
+def main() -> int:
+    """Print the differences; return 0 where there are none, 1 where there are, 2 where nothing can be compared."""
+    try:
+        found = check(Path.cwd())
+    except (TokenlabError, OSError) as error:
+        print(f"reproduced: {one_line(error)}", file=sys.stderr)
+        return EXIT_STATUS
+    for line in found:
+        print(line)
+    if not found:
+        print("reproduced: every output has the bytes that the committed dvc.lock records")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

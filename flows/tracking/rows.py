@@ -1,0 +1,217 @@
+"""From the tables of the evaluation stages to the parameters and metrics logged to MLflow: one `Row` for each row of a
+table, and one for each variant with the means over its repetitions (seeds).
+
+`tasks.report.views` declares which stages are tracked and what their columns mean. A row's own parameters are in
+columns `param.NAME`; the parameters of the stages before come from dvc.lock.
+"""
+
+import hashlib
+import json
+import math
+import statistics
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import polars as pl
+
+from flows.tracking.lock import Entry, Pipeline, overlap
+from tasks.report.views import PARAMETER, File, View, Where
+from tokenlab.core.errors import ParameterError
+
+ROW, MEAN = "row", "mean"
+"""The tag `kind` of a run."""
+
+_CODE = ("flows", "tasks", "tokenlab")
+
+
+@dataclass(frozen=True)
+class Row:
+    """The content of one MLflow run; its tag `kind` is `row`, or `mean` for the means of a variant."""
+
+    key: str
+    """A hash that finds the run again."""
+    name: str
+    params: dict[str, str]
+    metrics: dict[str, float]
+    tags: dict[str, str]
+    datasets: dict[str, tuple[str, str]]
+    """Path -> version (DVC's md5) and context: `source` or `input`."""
+    artefacts: list[str]
+    figures: list[str]
+
+
+def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterator[Row]:
+    """The rows of a stage's table, then the means of its variants.
+
+    Raises InputError where the table is neither in the cache nor in the workspace, and ParameterError where it lacks a
+    column that the view names.
+    """
+    names = {"preset": preset, "key": entry.variant}
+    path = view.table.format_map(names)
+    table = pl.read_parquet(pipeline.find(path)[0])
+    facts = [*view.key, *view.facts]
+    if missing := [name for name in view.columns() if name not in table.columns]:
+        raise ParameterError(
+            f"{entry.address}: {path} has no column {', '.join(missing)}; correct the view in tasks/report/views.py"
+        )
+    own = [name for name in table.columns if name.startswith(PARAMETER)]
+    numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and name not in (*facts, *own)]
+    metrics = [*(name for name in view.metrics if name in numbers), *numbers]  # MLflow shows the first ones first
+    ancestry = _Ancestry(pipeline, entry, view)
+    digest = [pipeline.digest(entry), asdict(view)]
+    variants: dict[str, list[Row]] = {}
+    for row in table.iter_rows(named=True):
+        described = {name: _text(row[name]) for name in facts if row[name] is not None}
+        parameters = {name.removeprefix(PARAMETER): _text(row[name]) for name in own if row[name] is not None}
+        above, datasets = ancestry.of(row)
+        tags = {name: _tag(text, row) for name, text in view.tags.items()}
+        tags |= {
+            "kind": ROW,
+            "preset": preset,
+            "stage": entry.address.rpartition(":")[2],
+            "variant": _name(view, row, without=view.repeats),
+            **{name: described[name] for name in view.repeats if name in described},
+            "mlflow.source.name": f"dvc repro {entry.address}",
+            "mlflow.source.type": "LOCAL",
+        }
+        of_table = Row(
+            key=_hash([digest, [row[name] for name in view.key]]),
+            name=_name(view, row),
+            params={"preset": preset, **above, **parameters, **described},
+            metrics={name: float(row[name]) for name in metrics if _is_number(row[name])},
+            tags={name: text for name, text in tags.items() if text},
+            datasets=datasets,
+            artefacts=_paths(view.artefacts, row, names),
+            figures=[path for path in _paths(view.figures, row, names) if pipeline.has(path)],
+        )
+        variants.setdefault(tags["variant"], []).append(of_table)
+        yield of_table
+    if view.repeats:
+        yield from (_mean(name, rows, view) for name, rows in variants.items())
+
+
+class _Ancestry:
+    """The parameters and the datasets of the stages that a row depends on; rows of one table may differ in these."""
+
+    def __init__(self, pipeline: Pipeline, entry: Entry, view: View) -> None:
+        self._pipeline = pipeline
+        self._entry = entry
+        self._only = view.only
+        self._made = {o for e in [entry, *pipeline.ancestors(entry)] if _file(e) == _file(entry) for o in e.outs}
+        self._known: dict[frozenset[str], tuple[dict[str, str], dict[str, tuple[str, str]]]] = {}
+
+    def of(self, row: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+        without = frozenset(stage for stage, where in self._only.items() if not _matches(row, where))
+        if without not in self._known:
+            ancestors = self._pipeline.ancestors(self._entry, without)
+            self._known[without] = _parameters(self._entry, ancestors), self._datasets(ancestors)
+        return self._known[without]
+
+    def _datasets(self, ancestors: list[Entry]) -> dict[str, tuple[str, str]]:
+        """The data that the stage itself reads, then the data that no stage of the preset makes."""
+        sources = {
+            path: (md5, "source")
+            for other in ancestors
+            for path, md5 in other.deps.items()
+            if path.partition("/")[0] not in _CODE and not any(overlap(path, out) for out in self._made)
+        }
+        return {path: (md5, "input") for path, md5 in self._entry.deps.items() if path.startswith("data/")} | sources
+
+
+def _parameters(entry: Entry, ancestors: list[Entry]) -> dict[str, str]:
+    """The parameters of the stages before an evaluation stage; where two of them disagree, the nearer one counts.
+
+    The variant of a stage is left out of the names of its parameters, so that runs of several corpora have the same
+    names: `corpora.zh.path` becomes `corpora.path`. It stays where a stage has several variants among the ancestors and
+    this one is not the evaluation stage's. Sections that the evaluation stage itself lists are in its table.
+    """
+    listed = [section for values in entry.params.values() for section in values]
+    found: dict[str, str] = {}
+    for other in reversed(ancestors):
+        alone = sum(member.stage == other.stage for member in ancestors) == 1
+        variant = other.variant if alone or other.variant == entry.variant else ""
+        for values in other.params.values():
+            for path, value in _flatten(values):
+                if not any(path[: len(section)] == section for section in (name.split(".") for name in listed)):
+                    found[".".join(part for part in path if part != variant)] = _text(value)
+    return found
+
+
+def _flatten(values: Mapping[str, Any]) -> Iterator[tuple[list[str], Any]]:
+    """The leaves of nested mappings, each with its path; a name with points in it is a path, too."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            for path, leaf in _flatten(value):
+                yield [*str(name).split("."), *path], leaf
+        else:
+            yield str(name).split("."), value
+
+
+def _file(entry: Entry) -> str:
+    """The dvc.yaml of a stage, empty for the one in the root."""
+    return entry.address.rpartition(":")[0]
+
+
+def _mean(variant: str, rows: list[Row], view: View) -> Row:
+    """The mean of each metric over the rows that have it, the standard deviation of the view's metrics, and everything
+    that all rows share."""
+    values = {
+        name: [row.metrics[name] for row in rows if name in row.metrics]
+        for name in dict.fromkeys(name for row in rows for name in row.metrics)
+    }
+    spreads = {f"{name}_sd": statistics.stdev(values[name]) for name in view.metrics if len(values.get(name, [])) > 1}
+    return Row(
+        key=_hash([MEAN, [row.key for row in rows]]),
+        name=variant,
+        params={**_shared(row.params for row in rows), "runs": str(len(rows))},
+        metrics={name: statistics.fmean(of_rows) for name, of_rows in values.items()} | spreads,
+        tags=_shared(row.tags for row in rows) | {"kind": MEAN},
+        datasets=rows[0].datasets,
+        artefacts=[path for path in rows[0].artefacts if all(path in row.artefacts for row in rows)],
+        figures=[path for path in rows[0].figures if all(path in row.figures for row in rows)],
+    )
+
+
+def _shared(mappings: Iterable[dict[str, str]]) -> dict[str, str]:
+    """The entries that all mappings have."""
+    first, *others = mappings
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def _paths(files: Iterable[File], row: Mapping[str, Any], names: Mapping[str, str]) -> list[str]:
+    return [file.path.format_map({**row, **names}) for file in files if _matches(row, file.where)]
+
+
+def _name(view: View, row: Mapping[str, Any], without: Iterable[str] = ()) -> str:
+    parts = []
+    for column, form in view.label.items():
+        if row[column] is not None and column not in without:
+            text = _text(row[column])
+            parts.append(form.format(text) if isinstance(form, str) else form.get(text, ""))
+    return " ".join(filter(None, parts))
+
+
+def _tag(text: str | Mapping[str, Mapping[str, str]], row: Mapping[str, Any]) -> str:
+    if isinstance(text, str):
+        return text
+    column, texts = next(iter(text.items()))
+    return texts.get(_text(row[column]), "")
+
+
+def _matches(row: Mapping[str, Any], where: Where) -> bool:
+    return all(row[name] in values for name, values in where.items())
+
+
+def _is_number(value: Any) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,271 @@
+"""The MLflow store of the project, and the update that makes its runs equal to the rows of the pipeline.
+
+The store is derived: the folder `.mlflow` may be deleted at any time, and `make track` writes it again. A run is
+written in four steps, its key in the first and the status FINISHED in the last, so a run with a key that is not
+FINISHED was interrupted, and is written again.
+
+A run whose row has left the pipeline gets the tag `superseded` and moves to MLflow's deleted runs: MLflow has no filter
+that applies to every page and search by default, but it hides deleted runs everywhere. They are kept complete, appear
+with the filter "State: Deleted", and are restored when their row comes back.
+"""
+
+import fcntl
+import filecmp
+import json
+import logging
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+
+from flows.tracking.lock import Pipeline
+from flows.tracking.mlflow_pages import view_tags
+from flows.tracking.rows import Row
+from tasks.report.views import Question, View
+from tokenlab.core.errors import InputError
+from tokenlab.core.files import atomic_file
+
+if TYPE_CHECKING:
+    from mlflow.entities import Experiment, Run
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+FOLDER = ".mlflow"
+DATABASE = "mlruns.db"
+
+_KEY, _SUPERSEDED, _QUESTION = "key", "superseded", "question"
+_PAGE = 5000
+
+
+@dataclass
+class Changes:
+    """How many runs a synchronisation wrote, restored and superseded, and how many there are now."""
+
+    written: int = 0
+    restored: int = 0
+    superseded: int = 0
+    present: int = 0
+
+    def __str__(self) -> str:
+        counts = {"written": self.written, "restored": self.restored, "superseded": self.superseded}
+        changed = [f"{count} {name}" for name, count in counts.items() if count]
+        return f"{self.present} runs ({', '.join(changed) or 'nothing new'})"
+
+
+@dataclass
+class Tracked:
+    """A question, the views of all stages that answer it, and their rows."""
+
+    question: Question
+    views: list[View]
+    rows: list[Row]
+
+
+class Store:
+    """The runs of one project. Made by `open_store`.
+
+    It uses MLflow's store interface: the client queries the store before each change and takes 1.5 times as long.
+    """
+
+    def __init__(self, folder: Path, store: "SqlAlchemyStore") -> None:
+        self._folder = folder
+        self._store = store
+
+    def synchronise(self, preset: str, tracked: list[Tracked], pipeline: Pipeline, whole: bool = True) -> Changes:
+        """Make the runs of a preset equal to the rows of `tracked`.
+
+        whole: `tracked` is everything that the preset has; otherwise runs of other questions stay as they are.
+        """
+        from mlflow.entities import RunTag
+
+        runs = self._runs(preset)
+        changes = Changes()
+        experiments = set()
+        code = _commit(self._folder.parent)
+        for question in tracked:
+            experiment = self._experiment(question)
+            experiments.add(experiment.experiment_id)
+            changes.present += len(question.rows)
+            for row in question.rows:
+                run = runs.pop(row.key, None)
+                if run is None or run.info.status != "FINISHED":
+                    self._write(experiment, row, run, code, pipeline)
+                    changes.written += 1
+                    continue
+                if run.info.lifecycle_stage != "active" or _SUPERSEDED in run.data.tags:
+                    self._restore(run)
+                    changes.restored += 1
+                for path in row.figures:
+                    _place(pipeline, path, _artefact_folder(run))
+        for run in runs.values():
+            if run.info.lifecycle_stage == "active" and (whole or run.info.experiment_id in experiments):
+                self._store.set_tag(run.info.run_id, RunTag(_SUPERSEDED, "true"))
+                self._store.delete_run(run.info.run_id)
+                changes.superseded += 1
+        return changes
+
+    def _experiments(self) -> dict[str, str]:
+        """The ids of the experiments by the name of their question."""
+        experiments = self._store.search_experiments()
+        return {e.tags[_QUESTION]: e.experiment_id for e in experiments if _QUESTION in e.tags}
+
+    def _experiment(self, tracked: Tracked) -> "Experiment":
+        from mlflow.entities import ExperimentTag
+
+        experiment = self._store.get_experiment_by_name(tracked.question.title)
+        location = (self._folder / "artifacts" / tracked.question.name).as_uri()
+        if experiment is None:
+            number = self._store.create_experiment(tracked.question.title, artifact_location=location)
+            experiment = self._store.get_experiment(number)
+        elif experiment.artifact_location != location:
+            raise InputError(
+                f"{self._folder}: made while the project lay elsewhere ({experiment.artifact_location}); "
+                "delete this folder, then `make track` writes it again"
+            )
+        if experiment.lifecycle_stage != "active":
+            self._store.restore_experiment(experiment.experiment_id)
+        for name, value in {_QUESTION: tracked.question.name, **view_tags(tracked.views)}.items():
+            if experiment.tags.get(name) != value:
+                self._store.set_experiment_tag(experiment.experiment_id, ExperimentTag(name, value))
+        return experiment
+
+    def _runs(self, preset: str) -> dict[str, "Run"]:
+        """All runs of a preset by their key, superseded runs included."""
+        from mlflow.entities import ViewType
+
+        found: dict[str, Run] = {}
+        experiments = list(self._experiments().values())
+        token = None
+        while experiments:
+            page = self._store.search_runs(
+                experiments, f"tags.preset = '{preset}'", ViewType.ALL, _PAGE, page_token=token
+            )
+            found |= {run.data.tags[_KEY]: run for run in page if _KEY in run.data.tags}
+            if not (token := page.token):
+                break
+        return found
+
+    def _write(
+        self, experiment: "Experiment", row: Row, run: "Run | None", code: dict[str, str], pipeline: Pipeline
+    ) -> None:
+        from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunStatus, RunTag
+
+        if run is None:
+            tags = [RunTag(name, value) for name, value in {_KEY: row.key, **row.tags, **code}.items()]
+            run = self._store.create_run(experiment.experiment_id, "", _now(), tags, row.name)
+        else:
+            self._restore(run)
+        number, started = run.info.run_id, run.info.start_time
+        metrics = [Metric(name, value, started, 0) for name, value in row.metrics.items()]
+        self._store.log_batch(number, metrics, [Param(name, value) for name, value in row.params.items()], tags=[])
+        inputs = [
+            DatasetInput(
+                Dataset(path, md5, source_type="local", source=json.dumps({"uri": path})),
+                [InputTag("mlflow.data.context", context)],
+            )
+            for path, (md5, context) in row.datasets.items()
+        ]
+        self._store.log_inputs(number, inputs)
+        for path in (*row.artefacts, *row.figures):
+            _place(pipeline, path, _artefact_folder(run))
+        self._store.update_run_info(number, RunStatus.FINISHED, _now(), None)
+
+    def _restore(self, run: "Run") -> None:
+        if run.info.lifecycle_stage != "active":
+            self._store.restore_run(run.info.run_id)
+        if _SUPERSEDED in run.data.tags:
+            self._store.delete_tag(run.info.run_id, _SUPERSEDED)
+
+
+def _now() -> int:
+    """Milliseconds since 1970."""
+    return int(time.time() * 1000)
+
+
+def _artefact_folder(run: "Run") -> Path:
+    return Path(unquote(urlparse(run.info.artifact_uri).path))
+
+
+def _place(pipeline: Pipeline, path: str, folder: Path) -> None:
+    """Put an output among the artefacts of a run, in place of an older file of the same name.
+
+    A hard link to the object in DVC's cache, which is never written to: hundreds of runs with a tokenizer and figures
+    each take no space, and a link holds the content even after `dvc gc`. A copy where there can be no link.
+    """
+    source, never_changes = pipeline.find(path)
+    target = folder / Path(path).name
+    if target.exists():
+        if target.samefile(source) or filecmp.cmp(target, source, shallow=False):
+            return
+        target.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    if never_changes:
+        with suppress(OSError):  # the cache is on another disk
+            os.link(source, target)
+            return
+    with atomic_file(target) as temporary:
+        shutil.copyfile(source, temporary)
+
+
+@contextmanager
+def open_store(root: Path) -> Iterator[Store]:
+    """The store of the project in `root`, made where there is none; other processes that track wait.
+
+    Raises InputError where it is damaged.
+    """
+    folder = root / FOLDER
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _set_environment()
+        from mlflow.exceptions import MlflowException
+        from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+        from sqlalchemy import event
+
+        database = folder / DATABASE
+        artefacts = (folder / "artifacts").as_uri()
+        try:
+            if not database.exists():
+                # Making the tables takes a second; the rename leaves no half-made database after a kill.
+                with atomic_file(database) as temporary:
+                    SqlAlchemyStore(f"sqlite:///{temporary}", artefacts).engine.dispose()
+            store = SqlAlchemyStore(f"sqlite:///{database}", artefacts)
+            store.engine.dispose()  # connections opened before the listener is there would miss it
+            if not event.contains(store.engine, "connect", _without_flush):
+                event.listen(store.engine, "connect", _without_flush)
+            try:
+                yield Store(folder, store)
+            finally:
+                # MLflow keeps its engines, and a kept connection would go on using a database that was deleted.
+                store.engine.dispose()
+        except MlflowException as error:
+            problem = str(error).partition("\n")[0]
+            raise InputError(f"{database}: {problem}; delete {folder}, then `make track` writes it again") from error
+
+
+def _without_flush(connection: Any, record: Any) -> None:
+    """Do not wait for the disk at each of the thousands of commits: 100 ms a run become 15.
+
+    Killing the process is still safe; only a power cut can damage the database, which is then written again.
+    """
+    connection.execute("PRAGMA synchronous = OFF")
+
+
+def _set_environment() -> None:
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.setdefault("DO_NOT_TRACK", "1")
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+
+
+def _commit(root: Path) -> dict[str, str]:
+    """Tags with the commit of the code, for the reader; the key alone decides whether a row has changed."""
+    git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True)
+    if git.returncode != 0:
+        return {}
+    return {"code": git.stdout.strip(), "mlflow.source.git.commit": git.stdout.strip()}

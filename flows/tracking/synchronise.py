@@ -1,0 +1,71 @@
+"""Bring MLflow up to date with the results of a preset.
+
+It starts from dvc.lock and the files named there, so it works when every stage came from the cache. Where nothing has
+changed since the last time, a stamp tells so before anything heavy is imported.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from flows.run.presets import DEFAULT_PRESET
+from tasks.report.views import VIEWS, View
+from tokenlab.core.errors import ParameterError
+from tokenlab.core.files import write_text
+
+_STAMPS = ".mlflow/tracked"
+_DATABASE = ".mlflow/mlruns.db"
+
+
+def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, views: Sequence[View] = VIEWS) -> str:
+    """Make the MLflow runs of a preset equal to the rows of its evaluation stages.
+
+    tag: only the rows of stages with this tag in dvc.yaml. views: the stages to track, and their tables.
+
+    Returns a line about the changes, empty where nothing has changed since the last time. Raises ParameterError for a
+    preset that does not exist and InputError for results that are neither in the workspace nor in the cache.
+    """
+    path = Path("dvc.yaml") if preset == DEFAULT_PRESET else Path("presets", preset, "dvc.yaml")
+    if not (root / path).is_file():
+        raise ParameterError(f"{path}: no such file; name an existing preset, and run from the root of the project")
+    stamp = root / _STAMPS / preset
+    sources = _sources(root, path, views)
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == sources + _identity(root):
+        return ""
+    from flows.tracking.lock import Pipeline
+    from flows.tracking.rows import rows_of
+    from flows.tracking.store import Tracked, open_store
+
+    pipeline = Pipeline(root, path)
+    tracked: dict[str, Tracked] = {}
+    for view in views:
+        for entry in pipeline.stages(view.stage):
+            if tag is None or tag in entry.meta.get("tags", []):
+                of_question = tracked.setdefault(view.question.name, Tracked(view.question, [], []))
+                of_question.rows += rows_of(pipeline, entry, view, preset)
+                if view not in of_question.views:
+                    of_question.views.append(view)
+    if tag is not None and not tracked:
+        return ""
+    with open_store(root) as store:
+        changes = store.synchronise(preset, list(tracked.values()), pipeline, whole=tag is None)
+    if tag is None:
+        write_text(stamp, sources + _identity(root))
+    commands = " or ".join(f"`make compare QUESTION={name}`" for name in tracked)
+    return f"mlflow: {changes}" + (f"; compare with {commands}" if commands else "")
+
+
+def _sources(root: Path, path: Path, views: Sequence[View]) -> str:
+    """A hash of everything that the rows of a preset come from: views, dvc.yaml, its parameters, dvc.lock."""
+    folders = (root / path.parent, root / "data" / "raw")
+    state = hashlib.sha256(repr(tuple(views)).encode())
+    for file in (folder / name for folder in folders for name in ("dvc.yaml", "params.yaml", "dvc.lock")):
+        content = file.read_bytes() if file.exists() else b""
+        state.update(f"{file.relative_to(root)} {len(content)}\n".encode() + content)
+    return state.hexdigest()
+
+
+def _identity(root: Path) -> str:
+    """The database file: a new one lacks the runs of the old one."""
+    database = root / _DATABASE
+    return f" {database.stat().st_ino}" if database.exists() else " none"

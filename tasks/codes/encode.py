@@ -1,0 +1,170 @@
+"""Stage `encode`: all codes of a corpus, and the corpus in the atoms of each, checked to decode to the same text.
+
+Codes of Latom and of tables were learned by earlier stages; all other kinds are learned here, since they need no
+training.
+"""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tasks.codes.encoded import write_sequences
+from tasks.codes.parameters import CodebookParameters, HeldOut
+from tasks.codes.splits import held_out_split, read_characters
+from tasks.codes.variants import LATOM, CorpusVariants, Kinds, Split, Variant, all_variants, write_variants
+from tasks.runtime.pool import pooled
+from tasks.runtime.stage import Stage, read_json, run
+from tokenlab.codes.base.corpus import CharacterCorpus
+from tokenlab.codes.base.document import write_code
+from tokenlab.codes.base.interface import Code, atom_numbers
+from tokenlab.codes.learn import learn_code
+from tokenlab.codes.registry import KINDS
+from tokenlab.codes.saved import read_code
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.files import atomic_folder
+
+
+def encode(stage: Stage) -> None:
+    """Write every code and the corpus encoded in it, the list of codes, and the table of encoded lengths."""
+    section = f"codes.corpora.{stage.variant}"
+    codebooks = stage.parameters(f"{section}.codebooks", CodebookParameters)
+    baselines = stage.parameters(f"{section}.baselines", tuple[str, ...])
+    held_out = stage.parameters("codes.held_out", HeldOut)
+    learned = stage.models("codebooks", stage.variant)
+    try:
+        kinds, refused = baseline_kinds(baselines, learned / "tables" / "variants.json")
+    except ParameterError as error:
+        raise ParameterError(f"{stage.params_file}: {section}.{error}") from None
+
+    corpora: dict[Split, CharacterCorpus] = {"all": read_characters(stage.data("corpora", stage.variant))}
+    unseen = None
+    if codebooks.held_out:
+        corpora["train"], unseen = held_out_split(corpora["all"], held_out.share, held_out.seed)
+    characters = {split: len(corpus.characters) for split, corpus in corpora.items()}
+    variants = all_variants(codebooks, characters, held_out.lengths, kinds)
+    texts = {split: list(corpus.texts()) for split, corpus in corpora.items()}
+
+    def work(variant: Variant) -> dict[str, Any]:
+        path = codes / f"{variant.name}.json"
+        if source := saved_code(learned, variant):
+            shutil.copyfile(source, path)
+            code = read_code(path)
+            check_corpus(code, corpora[variant.split], source)
+        else:
+            code = learn_variant(variant, corpora[variant.split])
+            write_code(code, path)
+        found = encode_texts(variant.name, code, texts[variant.split])
+        write_sequences(encoded / f"{variant.name}.parquet", found.numbers, found.lengths)
+        if variant.split == "train" and unseen is not None:
+            other = encode_texts(f"{variant.name}.held-out", code, unseen)
+            write_sequences(encoded / f"{other.name}.parquet", other.numbers, other.lengths)
+        return found.figures()
+
+    models, data = stage.models("codes", stage.variant), stage.data("encoded", stage.variant)
+    with atomic_folder(models) as codes, atomic_folder(data) as encoded:
+        rows = pooled(work, variants, "encoding")
+        pl.DataFrame(rows).write_csv(encoded / "atoms.csv")
+        made = CorpusVariants(
+            variants,
+            refused,
+            characters["all"],
+            len(corpora["all"].symbols),
+            characters.get("train"),
+            None if unseen is None else sum(map(len, unseen)),
+        )
+        for folder in (codes, encoded):
+            write_variants(folder, made)
+
+
+def baseline_kinds(names: Sequence[str], tables_made: Path) -> tuple[Kinds, list[str]]:
+    """The kinds of codes of a corpus beside Latom's, and notes on those whose tables could not be had.
+
+    tables_made: the list that the stage `table_codes` wrote. Raises ParameterError for a kind that does not exist or is
+    no baseline, where `character` is missing, and where `table_codes` did not run for a kind that needs it.
+    """
+    possible = [name for name in KINDS if name != LATOM]
+    for name in names:
+        if name not in possible:
+            raise ParameterError(f"baselines: {name!r} is none of {', '.join(possible)}")
+    if "character" not in names:
+        raise ParameterError("baselines: character is missing, which every other code is compared with; add it")
+    tables = [name for name in names if KINDS[name].table]
+    found: dict[str, list[str]] = {"learned": [], "refused": []}
+    if tables:
+        if not tables_made.exists():
+            raise ParameterError(f"baselines: {tables[0]} needs this corpus in codes.table_codes; add it there")
+        found = read_json(tables_made)
+    kinds = Kinds(
+        single=[name for name in names if not KINDS[name].shaped and name not in tables],
+        tables=[name for name in tables if name in found["learned"]],
+        shaped=[name for name in names if KINDS[name].shaped],
+    )
+    return kinds, found["refused"]
+
+
+def saved_code(folder: Path, variant: Variant) -> Path | None:
+    """The file of a code that an earlier stage learned; None for a kind that is learned here."""
+    if variant.by_latom:
+        return folder / "latom" / f"{variant.name}.json"
+    return folder / "tables" / f"{variant.name}.json" if KINDS[variant.code].table else None
+
+
+def check_corpus(code: Code, corpus: CharacterCorpus, path: Path) -> None:
+    """Raises InputError where a code was learned from another corpus."""
+    if code.facts.get("corpus", corpus.sha256) != corpus.sha256:
+        raise InputError(f"{path}: learned from another text; run the stages codebook and table_codes again")
+
+
+def learn_variant(variant: Variant, corpus: CharacterCorpus) -> Code:
+    """Learn a code that needs no training."""
+    shape: dict[str, Any] = {"N": variant.N, "K": variant.K, "seed": variant.seed} if KINDS[variant.code].shaped else {}
+    return learn_code(variant.code, corpus, **shape)
+
+
+class EncodedText(NamedTuple):
+    """A text in the atoms of a code."""
+
+    name: str
+    characters: int
+    numbers: np.ndarray
+    """int32[total]: the number of every atom."""
+    lengths: list[int]
+    """Atoms of each sequence."""
+    reversible: bool
+
+    def figures(self) -> dict[str, Any]:
+        """A row of the table of encoded lengths."""
+        return {
+            "variant": self.name,
+            "characters": self.characters,
+            "atoms": len(self.numbers),
+            "alphabet": len(np.unique(self.numbers)),
+            "reversible": self.reversible,
+        }
+
+
+def encode_texts(name: str, code: Code, texts: Sequence[str]) -> EncodedText:
+    """Encode the sequences of a text.
+
+    Raises InputError, naming the variant, where the atoms of a reversible code do not decode to the text.
+    """
+    encoded = [code.encode(text) for text in texts]
+    atoms = "".join(encoded)
+    if code.reversible and not _is_restored(code, atoms, texts, encoded):
+        raise InputError(f"{name}: the atoms do not decode to the text")
+    return EncodedText(name, sum(map(len, texts)), atom_numbers(atoms), list(map(len, encoded)), code.reversible)
+
+
+def _is_restored(code: Code, atoms: str, texts: Sequence[str], encoded: Sequence[str]) -> bool:
+    """Whether all sequences decode to themselves: one by one where atoms depend on those before, else all at once."""
+    if code.contextual:
+        return all(code.decode(sequence) == text for sequence, text in zip(encoded, texts, strict=True))
+    return code.decode(atoms) == "".join(texts)
+
+
+if __name__ == "__main__":
+    run(encode)

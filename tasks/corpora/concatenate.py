@@ -1,0 +1,46 @@
+"""Stage `concatenate`: a corpus of two languages, the sequences of one after those of the other."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tasks.runtime.stage import Parameters, Stage, read_json, run, write_json
+from tokenlab.text.documents import Document
+from tokenlab.text.store import read_corpus, write_corpus
+
+
+class Concatenated(Parameters):
+    """The two corpora, in this order."""
+
+    first: str
+    second: str
+
+
+def concatenate(stage: Stage) -> None:
+    """Write the sequences of both corpora, and the facts about them."""
+    parameters = stage.parameters(f"concatenated.{stage.variant}", Concatenated)
+    names = [parameters.first, parameters.second]
+    documents = _documents({name: stage.data("corpora", name) for name in names})
+    summary = write_corpus(documents, stage.data("corpora", stage.variant))
+    originals = [read_json(stage.reports("corpora", f"{name}.json")) for name in names]
+    origins = {facts["origin"] for facts in originals}
+    facts = {
+        "corpus": stage.variant,
+        "sentences": summary.documents,
+        "characters": summary.characters,
+        "gold_words": summary.words,
+        "source": None,
+        "origin": origins.pop() if len(origins) == 1 else "mixed",
+        "notes": list(dict.fromkeys(note for facts in originals for note in facts["notes"])),
+    }
+    write_json(stage.reports("corpora", f"{stage.variant}.json"), facts)
+
+
+def _documents(folders: dict[str, Path]) -> Iterator[Document]:
+    """All documents, with the name of their corpus in the id."""
+    for name, folder in folders.items():
+        for document in read_corpus(folder):
+            yield document._replace(id=f"{name}:{document.id}")
+
+
+if __name__ == "__main__":
+    run(concatenate)

@@ -1,0 +1,170 @@
+"""How MLflow shows the tables of the evaluation stages: one `View` for each of these stages.
+
+A view names the table of a stage, the columns that identify a row, the columns that describe it, the metrics to show
+first, and the files to attach. `flows.tracking` makes one MLflow run from each row; it logs every other numeric column
+as a metric and every column `param.NAME` as the parameter NAME.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+Scalar = str | int | float | bool | None
+Where = Mapping[str, Sequence[Scalar]]
+"""Column -> values: the rows that have one of these values in each of these columns."""
+
+PARAMETER = "param."
+"""Prefix of the columns with a row's own parameters; null where a parameter does not apply to the row."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What an experiment answers: a short name for the command line, and the question."""
+
+    name: str
+    text: str
+
+    @property
+    def title(self) -> str:
+        """The name of the experiment in MLflow."""
+        return f"{self.text} ({self.name})"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file to attach to runs; `{column}` stands for the value of the row. `where`: only to these rows."""
+
+    path: str
+    where: Where = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class View:
+    """How MLflow shows the table of one evaluation stage.
+
+    In paths, `{preset}` stands for the preset and `{key}` for the variant of the stage, as in dvc.yaml.
+    """
+
+    stage: str
+    """Name of the stage in dvc.yaml, without its variant."""
+    question: Question
+    table: str
+    """Path of the table, a Parquet file that the stage writes."""
+    key: Sequence[str]
+    """Columns that identify a row."""
+    label: Mapping[str, str | Mapping[str, str]]
+    """Column -> its text in the name of a run: a format such as "λ={}", or a text for each value that has one."""
+    metrics: Sequence[str]
+    """The metrics to show first; the first of them sorts the runs."""
+    facts: Sequence[str] = ()
+    """Further columns that describe a row and are not metrics."""
+    repeats: Sequence[str] = ()
+    """Columns of the key that number repetitions: rows that differ only in these are averaged."""
+    only: Mapping[str, Where] = field(default_factory=dict)
+    """Stage before this one -> the rows that depend on it; by default all rows do."""
+    artefacts: Sequence[File] = ()
+    """Files that exist when the stage has run."""
+    figures: Sequence[File] = ()
+    """Files that a drawing stage makes afterwards; attached once they exist, and replaced when they change."""
+    tags: Mapping[str, str | Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    """Tag -> text, or {column: {value: text}}."""
+
+    def columns(self) -> list[str]:
+        """Every column that the view names."""
+        conditions = [*self.only.values(), *(file.where for file in (*self.artefacts, *self.figures))]
+        of_tags = [text for text in self.tags.values() if not isinstance(text, str)]
+        mappings = [self.label, *conditions, *of_tags]
+        names = [*self.key, *self.facts, *self.metrics, *(name for mapping in mappings for name in mapping)]
+        return list(dict.fromkeys(names))
+
+
+_WITH_BPE = {"bpe": ["raw", "pretokenized"]}
+_BY_ENTROPY = {"signal": ["entropy", "both"]}
+_BY_STATISTICS = {"signal": ["statistics", "both"]}
+_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+
+SEGMENTATION = View(
+    stage="evaluate_segmentation",
+    question=Question("segmentation", "Where do words end?"),
+    table="reports/{preset}/segmentation/{key}/scores.parquet",
+    key=["corpus", "training", "configuration", "seed", "bpe"],
+    facts=["method", "signal", "lambda", "threshold", "nu"],
+    repeats=["seed"],
+    label={
+        "corpus": "{}",
+        "training": "{}",
+        "configuration": "{}",
+        "lambda": "λ={}",
+        "threshold": "θ={}",
+        "nu": "ν={}",
+        "bpe": {"raw": "BPE", "pretokenized": "BPE, pretokenized"},
+        "seed": "seed {}",
+    },
+    metrics=["f1", "precision", "recall", "boundary_f1", "oov_recall", "characters_per_segment", "vocabulary"],
+    only={
+        "ngram_statistics": _BY_STATISTICS,
+        "entropy": _BY_ENTROPY,
+        "entropy_model": _BY_ENTROPY,
+        "public_model": _BY_ENTROPY,
+    },
+    artefacts=[
+        *(
+            File(
+                "models/{preset}/tokenizers/{key}/subset/{seed}/{configuration}/" + name,
+                {"training": ["subset"], **_WITH_BPE},
+            )
+            for name in _TOKENIZER_FILES
+        ),
+        *(
+            File("models/{preset}/tokenizers/{key}/full/{configuration}/" + name, {"training": ["full"], **_WITH_BPE})
+            for name in _TOKENIZER_FILES
+        ),
+        File("reports/{preset}/segmentation/{key}/scores.parquet"),
+    ],
+    figures=[
+        File("reports/{preset}/figures/segmentation/{key}/sentence.png"),
+        File("reports/{preset}/figures/segmentation/{key}/entropy.png", _BY_ENTROPY),
+        File("reports/{preset}/figures/segmentation/{key}/lambda.png", _BY_STATISTICS),
+        File("reports/{preset}/figures/segmentation/{key}/thresholds.png", _BY_ENTROPY),
+        File("reports/{preset}/figures/segmentation/{key}/distributions.png"),
+    ],
+    tags={
+        "paper": "Entropy-Driven Pre-Tokenization for Byte-Pair Encoding",
+        "language": {"corpus": {"pku": "zh", "msr": "zh", "zh": "zh", "ja": "ja"}},
+    },
+)
+
+CODES = View(
+    stage="evaluate_codes",
+    question=Question("codes", "Which code should a character have?"),
+    table="reports/{preset}/codes/{key}/scores.parquet",
+    key=["corpus", "text", "tokenizer", "code", "N", "K", "seed"],
+    facts=["variant", "alphabet"],
+    repeats=["seed"],
+    label={
+        "corpus": "{}",
+        "code": "{}",
+        "N": "N={}",
+        "K": "K={}",
+        "tokenizer": {"unigram": "unigram"},
+        "text": {"held-out": "held-out text"},
+        "seed": "seed {}",
+    },
+    metrics=["tokens_saved_C", "bits_per_character_C"],
+    artefacts=[
+        *(
+            File("models/{preset}/code_tokenizers/{key}/{variant}/{tokenizer}/" + name, {"text": ["training"]})
+            for name in _TOKENIZER_FILES
+        ),
+        File("models/{preset}/codes/{key}/{variant}.json"),
+        File("reports/{preset}/codes/{key}/scores.parquet"),
+    ],
+    figures=[
+        File("reports/{preset}/figures/codes/{key}/bpe.png", {"tokenizer": ["bpe"]}),
+        File("reports/{preset}/figures/codes/{key}/unigram.png", {"tokenizer": ["unigram"]}),
+        File("reports/{preset}/figures/codes/{key}/codebook.html", {"code": ["latom"]}),
+    ],
+    tags={"paper": "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment"},
+)
+
+VIEWS: Sequence[View] = (SEGMENTATION, CODES)
+"""The views of all evaluation stages."""

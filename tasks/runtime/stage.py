@@ -1,0 +1,105 @@
+"""Every stage: its arguments, its parameters, its paths, and its exit status.
+
+`python -m tasks.FAMILY.STAGE PARAMS_FILE [VARIANT]` runs one stage from the root of the project. Parameters are checked
+before any work. An error that the user can fix is one line on standard error and exit status 2.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from tasks.runtime.parent_death import die_with_parent
+from tokenlab.core.errors import EXIT_STATUS, ParameterError, TokenlabError, one_line
+from tokenlab.core.files import write_text
+
+
+class Parameters(BaseModel):
+    """A section that belongs to the pipeline alone. Its fields may be dataclasses of options of the library."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Section = TypeVar("Section")
+
+
+class Stage(NamedTuple):
+    """One run of a stage."""
+
+    params_file: str
+    preset: str
+    variant: str
+    sections: dict[str, Any]
+
+    def parameters(self, section: str, kind: type[Section]) -> Section:
+        """A section such as `corpora.zh`, checked.
+
+        kind: a subclass of `Parameters`, a dataclass of options of the library, or a type such as `list[int]`. Raises
+        ParameterError naming the parameter.
+        """
+        found: Any = self.sections
+        for name in section.split("."):
+            if not isinstance(found, dict) or name not in found:
+                raise ParameterError(f"{self.params_file}: {section} is missing; add it")
+            found = found[name]
+        # Inside a model with one field, so that unknown names are errors in dataclasses, too.
+        model = create_model("Section", __config__=ConfigDict(extra="forbid"), value=(kind, ...))
+        try:
+            return model.model_validate({"value": found}).value  # type: ignore[attr-defined]
+        except ValidationError as error:
+            problem = error.errors()[0]
+            where = ".".join([section, *map(str, problem["loc"][1:])])
+            message = f"{where}: {problem['msg']} (it is {problem['input']!r})"
+        except ParameterError as error:  # The library's own check of its options.
+            message = f"{section}: {error}"
+        raise ParameterError(f"{self.params_file}: {message}")
+
+    def data(self, *parts: str) -> Path:
+        """A place under the preset's data folder."""
+        return Path("data", self.preset, *parts)
+
+    def models(self, *parts: str) -> Path:
+        """A place under the preset's models folder."""
+        return Path("models", self.preset, *parts)
+
+    def reports(self, *parts: str) -> Path:
+        """A place under the preset's reports folder."""
+        return Path("reports", self.preset, *parts)
+
+
+def run(work: Callable[[Stage], None]) -> None:
+    """Run a stage with the arguments of this process, and end the process."""
+    die_with_parent()
+    try:
+        if len(sys.argv) not in (2, 3):
+            raise ParameterError("a stage takes a parameter file and, if it has variants, the name of one")
+        params_file, variant = sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else ""
+        sections = _read_parameters(params_file)
+        work(Stage(params_file, str(sections.get("preset", "")), variant, sections))
+    except (TokenlabError, OSError, MemoryError) as error:
+        print(f"{Path(sys.argv[0]).stem} {' '.join(sys.argv[2:])}: {one_line(error)}", file=sys.stderr)
+        sys.exit(EXIT_STATUS)
+
+
+def _read_parameters(path: str) -> dict[str, Any]:
+    try:
+        sections = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{path}: not YAML ({error}); correct it") from None
+    if not isinstance(sections, dict):
+        raise ParameterError(f"{path}: not a mapping of sections; correct it")
+    return sections
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON; equal values give equal bytes."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n")

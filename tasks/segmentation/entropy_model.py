@@ -1,0 +1,107 @@
+"""Stage `entropy_model`: a GPT-2 trained on unsegmented text, whose predictive entropy shows where words end (section
+3.2 of the entropy paper), and its loss curve.
+
+The training text is a corpus without all sentences that equal a test or validation sentence of `held_out`, the corpus
+to segment; the validation sentences measure the loss. An interrupted training resumes from its checkpoint
+(`tasks.runtime.checkpoints`).
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+from transformers import GPT2LMHeadModel
+
+from tasks.runtime.checkpoints import checkpoint_folder
+from tasks.runtime.stage import Parameters, Stage, run, write_json
+from tasks.segmentation.provenance import Provenance, write_provenance
+from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits
+from tokenlab.core.files import atomic_file, atomic_folder
+from tokenlab.models.gpt.alphabet import UNKNOWN, Alphabet, AlphabetOptions, learn_alphabet
+from tokenlab.models.gpt.model import GptShape, build_gpt, save_model
+from tokenlab.models.gpt.packing import Sequences, encode
+from tokenlab.models.gpt.training import Evaluation, TrainingOptions, train
+from tokenlab.text.store import read_corpus
+
+
+class EntropyModel(Parameters):
+    """One model: the corpus that it is trained on, and the corpus whose test and validation sentences are held out; the
+    two may be the same."""
+
+    text: str
+    held_out: str
+    alphabet: AlphabetOptions
+    shape: GptShape
+    training: TrainingOptions
+
+
+class TrainingTexts:
+    """The sentences of a corpus except those that are held out; every iteration reads them from disk."""
+
+    def __init__(self, folder: Path, held_out: set[str]) -> None:
+        self._folder, self._held_out = folder, held_out
+
+    def __iter__(self) -> Iterator[str]:
+        for document in read_corpus(self._folder):
+            if document.text not in self._held_out:
+                yield document.text
+
+
+def train_model(stage: Stage) -> None:
+    """Write the model, its loss curve and its metrics."""
+    parameters = stage.parameters(f"entropy.models.{stage.variant}", EntropyModel)
+    splitting = stage.parameters("segmentation", Splitting)
+    corpus = read_splits(stage.data("corpora", parameters.held_out), splitting)
+    validation_texts = [document.text for document in corpus.select(corpus.validation)]
+    texts = TrainingTexts(stage.data("corpora", parameters.text), _test_and_validation_texts(corpus))
+
+    context = parameters.shape.context
+    alphabet = learn_alphabet(texts, parameters.alphabet)
+    training, validation = (encode(alphabet, some, context) for some in (texts, validation_texts))
+    model = build_gpt(parameters.shape, alphabet, parameters.training.seed)
+    used = {"model": parameters.model_dump(), "splits": splitting.model_dump()}
+    corpora = {stage.data("corpora", name) for name in (parameters.text, parameters.held_out)}
+    checkpoints = checkpoint_folder(f"entropy_model.{stage.variant}", used, corpora)
+    curve = train(model, alphabet, training, validation, parameters.training, checkpoints / "checkpoint.safetensors")
+
+    with atomic_folder(stage.models("entropy_models", stage.variant)) as folder:
+        save_model(model, alphabet, folder)
+        write_provenance(folder, Provenance(text=parameters.text, held_out=parameters.held_out))
+    reports = stage.reports("entropy_models", stage.variant)
+    with atomic_file(reports / "loss.csv") as path:
+        pl.DataFrame(curve, schema=Evaluation._fields, orient="row").write_csv(path)
+    metrics = {"held_out_unknown_share": unknown_share(alphabet, validation_texts)}
+    metrics |= _metrics(model, alphabet, training, curve, parameters.training)
+    write_json(reports / "metrics.json", metrics)
+    shutil.rmtree(checkpoints)
+
+
+def _test_and_validation_texts(corpus: CorpusSplits) -> set[str]:
+    tested = {document.text for split in corpus.of_seed.values() for document in corpus.select(split.test)}
+    return tested.union(document.text for document in corpus.select(corpus.validation))
+
+
+def _metrics(
+    model: GPT2LMHeadModel, alphabet: Alphabet, training: Sequences, curve: list[Evaluation], options: TrainingOptions
+) -> dict[str, float]:
+    """Losses after the last step, and the sizes of model and training."""
+    tokens = len(training.ids)
+    return {
+        "training_nats_per_character": curve[-1].training,
+        "held_out_nats_per_character": curve[-1].held_out,
+        "vocabulary": alphabet.size,
+        "parameters": model.num_parameters(),
+        "training_tokens": tokens,
+        "epochs": round(options.steps * options.batch * model.config.n_positions / tokens, 2),
+    }
+
+
+def unknown_share(alphabet: Alphabet, texts: list[str]) -> float:
+    """The share of characters missing from the alphabet."""
+    tokens = [token for text in texts for token in alphabet.tokenizer.encode(text, add_special_tokens=False).tokens]
+    return tokens.count(UNKNOWN) / max(1, len(tokens))
+
+
+if __name__ == "__main__":
+    run(train_model)

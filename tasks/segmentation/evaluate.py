@@ -1,0 +1,246 @@
+"""Stage `evaluate_segmentation`: word F1 of every configuration, alone and through BPE, on the test sentences of every
+seed."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from tokenizers import Tokenizer
+
+from tasks.runtime.stage import Stage, read_json, run, write_json
+from tasks.segmentation.methods.interface import Configuration, Entropies
+from tasks.segmentation.methods.registry import Methods, SegmentedCorpus, configurations, read_methods
+from tasks.segmentation.methods.signals import read_scored
+from tasks.segmentation.parameters import BASELINES, Bpe, Full
+from tasks.segmentation.splits import CorpusSplits, Splitting, Training, read_splits
+from tokenlab.core.files import atomic_file
+from tokenlab.metrics.registry import COUNT, SEGMENTATION, of_segmentation
+from tokenlab.metrics.segmentation import score_segmentation
+from tokenlab.segment.by_entropy import entropy_boundaries
+from tokenlab.segment.options import BoundaryOptions
+from tokenlab.text.documents import Document, words
+from tokenlab.tokenizers.bpe import token_spans
+
+_EXAMPLE_LENGTH = range(20, 36)
+_ENTROPY_EXAMPLES = 3
+_NUMBERS = ("lambda", "threshold", "nu")
+
+
+class Prediction(NamedTuple):
+    """The test sentences as segmented by a configuration or, where `row` is None, by a baseline."""
+
+    name: str
+    row: Configuration | None
+    bpe: str
+    """`none` for the segments themselves; `raw` or `pretokenized` for tokens, by the text they were made from."""
+    vocabulary: int | None
+    segments: list[list[str]]
+
+
+class Settings(NamedTuple):
+    """The parameters of the stage."""
+
+    splitting: Splitting
+    has_entropy: bool
+    tables: dict[Training, Methods]
+    bpe: Bpe
+    full: Full
+
+    def own_parameters(self, training: Training, prediction: Prediction) -> dict[str, Any]:
+        """The parameters of a row, in columns `param.NAME`."""
+        own = {f"split.{name}": value for name, value in self.splitting.split.model_dump().items()}
+        own |= {} if prediction.row is None else prediction.row.parameters
+        if prediction.bpe != "none":
+            own["bpe.vocabulary_size"] = (self.bpe if training == "subset" else self.full).vocabulary_size
+        return {f"param.{name}": value for name, value in own.items()}
+
+
+class Inputs(NamedTuple):
+    """The folders and the file that the stage reads."""
+
+    documents: Path
+    entropy: Path
+    tuned: Path
+    segments: Path
+    tokenizers: Path
+
+
+def evaluate(stage: Stage) -> None:
+    """Write the scores (one row: training x seed x configuration x use of BPE), their means, and the data of figures 3
+    to 5."""
+    settings = Settings(
+        splitting=stage.parameters("segmentation", Splitting),
+        has_entropy=stage.parameters(f"segmentation.corpora.{stage.variant}", SegmentedCorpus).entropy,
+        tables=read_methods(stage),
+        bpe=stage.parameters("segmentation.bpe", Bpe),
+        full=stage.parameters("segmentation.full", Full),
+    )
+    inputs = Inputs(
+        documents=stage.data("corpora", stage.variant),
+        entropy=stage.data("signals", stage.variant, "entropy"),
+        tuned=stage.reports("tuning", stage.variant, "tuned.json"),
+        segments=stage.data("segments", stage.variant),
+        tokenizers=stage.models("tokenizers", stage.variant),
+    )
+    corpus = read_splits(inputs.documents, settings.splitting)
+    tuned = read_json(inputs.tuned)
+
+    scores: list[dict[str, Any]] = []
+    examples: list[dict[str, list[str]]] = []
+    for training, methods in settings.tables.items():
+        rows = configurations(methods, tuned[training])
+        tested = pl.read_parquet(inputs.segments / f"{training}.parquet").filter(pl.col("split") == "test")
+        for seed, split in corpus.of_seed.items():
+            test, trained_on = corpus.select(split.test), corpus.select(corpus.training(training, seed))
+            of_seed = segmented(rows, test, tested.filter(pl.col("seed") == seed))
+            folder = inputs.tokenizers / training / (str(seed) if training == "subset" else "")
+            predictions = list(predict(rows, test, of_seed, _load_tokenizers(folder, rows), settings.bpe.inference))
+            known = {word for document in trained_on for word in words(document.text, document.boundaries or ())}
+            key = {"corpus": inputs.documents.name, "training": training, "seed": seed, **_size(trained_on)}
+            scores += [
+                {
+                    **key,
+                    **_facts(prediction),
+                    **score(test, prediction.segments, known),
+                    **settings.own_parameters(training, prediction),
+                }
+                for prediction in predictions
+            ]
+            examples.append(example_sentence(test, predictions))
+
+    table = score_table(scores)
+    sentences: dict[str, Any] = {"example": examples[0], "entropies": []}
+    if settings.has_entropy:
+        entropies = read_scored(inputs.entropy, corpus.documents)
+        sentences["entropies"] = entropy_examples(corpus, entropies)
+    reports = stage.reports("segmentation", stage.variant)
+    with atomic_file(reports / "scores.parquet") as path:
+        table.write_parquet(path)
+    write_json(reports / "metrics.json", mean_f1(table))
+    write_json(reports / "sentences.json", sentences)
+
+
+def segmented(
+    rows: Sequence[Configuration], test: Sequence[Document], segments: pl.DataFrame
+) -> dict[str, list[list[str]]]:
+    """The segments of the test sentences by the name of each configuration.
+
+    segments: columns configuration and boundaries, rows in the order of the sentences.
+    """
+    found = {}
+    for row in rows:
+        boundaries = segments.filter(pl.col("configuration") == row.name)["boundaries"].to_list()
+        found[row.name] = [words(document.text, at) for document, at in zip(test, boundaries, strict=True)]
+    return found
+
+
+def predict(
+    rows: Sequence[Configuration],
+    test: Sequence[Document],
+    segments: Mapping[str, list[list[str]]],
+    tokenizers: Mapping[str, Tokenizer],
+    inference: Sequence[str],
+) -> Iterator[Prediction]:
+    """Every configuration without BPE and through it, then the baselines."""
+    texts = [document.text for document in test]
+    for row in rows:
+        yield Prediction(row.name, row, "none", None, segments[row.name])
+        for source in inference:
+            given = texts if source == "raw" else [" ".join(pieces) for pieces in segments[row.name]]
+            yield _through_bpe(row.name, row, source, tokenizers[row.name], given)
+    for name in BASELINES:
+        yield _through_bpe(name, None, "raw", tokenizers[name], texts)
+
+
+def _through_bpe(
+    name: str, row: Configuration | None, source: str, tokenizer: Tokenizer, texts: list[str]
+) -> Prediction:
+    spans = token_spans(tokenizer, texts)
+    tokens = [[text[start:end] for start, end in found] for text, found in zip(texts, spans, strict=True)]
+    # Without the whitespace tokens that are added for decoding.
+    return Prediction(name, row, source, tokenizer.get_vocab_size(with_added_tokens=False), tokens)
+
+
+def _load_tokenizers(folder: Path, rows: Iterable[Configuration]) -> dict[str, Tokenizer]:
+    names = [*(row.name for row in rows), *BASELINES]
+    return {name: Tokenizer.from_file(str(folder / name / "tokenizer.json")) for name in names}
+
+
+def _size(training: Sequence[Document]) -> dict[str, int]:
+    characters = sum(not character.isspace() for document in training for character in document.text)
+    return {"training_sentences": len(training), "training_characters": characters}
+
+
+def _facts(prediction: Prediction) -> dict[str, Any]:
+    row = prediction.row
+    numbers = {name: None if row is None else row.values.get(name) for name in _NUMBERS}
+    return {
+        "configuration": prediction.name,
+        "method": row and row.method,
+        "signal": row and row.signal,
+        **numbers,
+        "bpe": prediction.bpe,
+        "vocabulary": prediction.vocabulary,
+    }
+
+
+def score(test: Sequence[Document], predicted: list[list[str]], known_words: set[str]) -> dict[str, Any]:
+    """Number and length of the segments, and all metrics of segmentation where gold words are known."""
+    segments = sum(map(len, predicted))
+    characters = sum(len(piece) for pieces in predicted for piece in pieces)
+    size = {"segments": segments, "characters_per_segment": characters / segments}
+    if test[0].boundaries is None:
+        return size | of_segmentation(None)
+    gold = [words(document.text, document.boundaries or ()) for document in test]
+    return size | of_segmentation(score_segmentation(gold, predicted, known_words))
+
+
+def score_table(scores: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """The scores with the types of their columns, which null columns would leave open."""
+    types = {metric.name: pl.Int64 if metric.unit == COUNT else pl.Float64 for metric in SEGMENTATION}
+    types |= dict.fromkeys(_NUMBERS, pl.Float64)
+    return pl.DataFrame(scores, infer_schema_length=None, schema_overrides=types)
+
+
+def mean_f1(table: pl.DataFrame) -> dict[str, Any]:
+    """Mean word F1 over the seeds by training and configuration, alone (`f1`) and through BPE (`f1_bpe`)."""
+    nested: dict[str, Any] = {}
+    for bpe, name in (("none", "f1"), ("raw", "f1_bpe")):
+        rows = table.filter(pl.col("bpe") == bpe).group_by("training", "configuration", maintain_order=True)
+        for training, configuration, f1 in rows.agg(pl.col("f1").mean().round(6)).iter_rows():
+            nested.setdefault(training, {}).setdefault(configuration, {})[name] = f1
+    return nested
+
+
+def example_sentence(test: Sequence[Document], predictions: Iterable[Prediction]) -> dict[str, list[str]]:
+    """Figure 4: the words of one sentence by gold, every configuration without BPE and every baseline."""
+    index = next((i for i, document in enumerate(test) if len(document.text) in _EXAMPLE_LENGTH), 0)
+    rows = {p.name: p.segments[index] for p in predictions if p.bpe == ("none" if p.row else "raw")}
+    sentence = test[index]
+    if sentence.boundaries is not None:
+        rows = {"gold": words(sentence.text, sentence.boundaries)} | rows
+    return rows
+
+
+def entropy_examples(corpus: CorpusSplits, entropies: Entropies) -> list[dict[str, Any]]:
+    """Figures 3 and 5: predictive entropies (nats) of a few test sentences of the first seed, and the boundaries at
+    their strict local maxima."""
+    test = next(iter(corpus.of_seed.values())).test.tolist()
+    indices = [index for index in test if len(corpus.documents[index].text) in _EXAMPLE_LENGTH][:_ENTROPY_EXAMPLES]
+    examples = []
+    for document, values in zip(corpus.select(indices), [entropies[index] for index in indices], strict=True):
+        gold = None if document.boundaries is None else words(document.text, document.boundaries)
+        examples.append(
+            {
+                "text": document.text,
+                "entropy": [None if value != value else value for value in values.tolist()],
+                "boundaries": entropy_boundaries(values, BoundaryOptions("maxima")).tolist(),
+                "gold": gold,
+            }
+        )
+    return examples
+
+
+if __name__ == "__main__":
+    run(evaluate)

@@ -1,0 +1,59 @@
+"""What the library needs when it is installed alone."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from tokenlab.cli import main
+
+PROJECT = Path(__file__).parents[2]
+PACKAGE = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = {name for extra in PACKAGE["optional-dependencies"].values() for name in extra if "[" not in name}
+NEED_EXTRAS = ("tokenlab.models.", "tokenlab.entropy.scorer", "tokenlab.codes.latom.hmm_reference")
+
+USE = """
+import importlib, sys
+extras, modules = sys.argv[1].split(","), sys.argv[2].split(",")
+sys.modules.update(dict.fromkeys(extras))  # None: importing it raises ModuleNotFoundError
+for name in modules:
+    importlib.import_module(name)
+"""
+
+
+def modules() -> dict[str, Path]:
+    files = {path.relative_to(PROJECT).with_suffix(""): path for path in (PROJECT / "tokenlab").rglob("*.py")}
+    return {".".join(name.parts).removesuffix(".__init__"): path for name, path in files.items()}
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"tokenlab {version('tokenlab')}\n"
+
+
+def test_imported_packages_are_declared() -> None:
+    declared = {"yaml" if name == "pyyaml" else name for name in PACKAGE["dependencies"]}
+    for module, path in modules().items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+        foreign = {name.split(".")[0] for name in names} - sys.stdlib_module_names - declared - {"tokenlab"}
+        assert foreign <= EXTRAS, (module, foreign)
+        lazily = module == "tokenlab.cli.entropy"  # imports torch inside a function, and says what is missing
+        assert not foreign or lazily or module.startswith(NEED_EXTRAS), (module, foreign)
+
+
+def test_everything_else_works_without_the_extras() -> None:
+    alone = [name for name in modules() if not name.startswith(NEED_EXTRAS)]
+    subprocess.run([sys.executable, "-c", USE, ",".join(EXTRAS - {"huggingface_hub"}), ",".join(alone)], check=True)
+
+
+def test_help_loads_no_numerics() -> None:
+    code = "import sys\nfrom tokenlab.cli import main\ntry: main(['--help'])\nfinally: print(*sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {"numpy", "numba", "scipy", "torch", "pyarrow"} & set(printed.split())

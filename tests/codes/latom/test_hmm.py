@@ -1,0 +1,189 @@
+"""The periodic HMM: E-steps against the sum over all paths, the draw, the M-step, and what cannot be trained on."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from tokenlab.codes.latom.hmm import expected_counts, train
+from tokenlab.codes.latom.hmm_model import ExpectedCounts, PeriodicHmm, draw_hmm, maximise
+from tokenlab.core.errors import InputError, ParameterError
+
+ENGINES = ["folded", "batched"]
+
+
+def sequences(*texts):
+    """Codes and offsets of lists of codes."""
+    codes = np.array([code for text in texts for code in text], np.int32)
+    return codes, np.cumsum([0, *map(len, texts)], dtype=np.int64)
+
+
+def all_paths(hmm, texts):
+    """Log-likelihood, expected start, transitions, emissions and ends, from every path of every sequence."""
+    N, K, _ = hmm.emissions.shape
+    start, transitions, emissions, end = (np.zeros_like(x) for x in (*hmm[:3], hmm.start))
+    log_likelihood = 0.0
+    for text in filter(len, texts):
+        observed = [character for character in text for _ in range(N)]
+        weights = {}
+        for path in itertools.product(range(K), repeat=len(observed)):
+            weight = hmm.start[path[0]] * (1 if hmm.end is None else hmm.end[path[-1]])
+            for t, state in enumerate(path):
+                weight *= hmm.emissions[t % N, state, observed[t]]
+                if t:
+                    weight *= hmm.transitions[(t - 1) % N, path[t - 1], state]
+            weights[path] = weight
+        total = math.fsum(weights.values())
+        log_likelihood += math.log(total)
+        for path, weight in weights.items():
+            start[path[0]] += weight / total
+            end[path[-1]] += weight / total
+            for t, state in enumerate(path):
+                emissions[t % N, state, observed[t]] += weight / total
+                if t:
+                    transitions[(t - 1) % N, path[t - 1], state] += weight / total
+    return log_likelihood, start, transitions, emissions, end
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("end_state", [False, True])
+@pytest.mark.parametrize(("N", "K"), [(1, 1), (1, 3), (2, 2), (2, 3), (3, 2), (5, 1)])
+def test_counts_are_those_of_all_paths(N, K, end_state, engine):
+    texts = [[0, 2, 1], [], [1], [2, 2, 0], [1, 0]]
+    hmm = draw_hmm(N, K, 4, seed=7, end_state=end_state)
+    counts = expected_counts(hmm, *sequences(*texts), engine=engine)
+    log_likelihood, start, transitions, emissions, end = all_paths(hmm, texts)
+    assert counts.log_likelihood == pytest.approx(log_likelihood, rel=1e-12)
+    for found, expected in zip(counts[1:4], (start, transitions, emissions), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
+    if end_state:
+        np.testing.assert_allclose(counts.end, end, rtol=1e-11)
+    else:
+        assert counts.end is None
+    occurrences = [3, 3, 3, 0]
+    assert counts.posteriors.shape == (4, N, K)
+    for character, seen in enumerate(occurrences):
+        expected = emissions[:, :, character] / max(seen, 1)
+        np.testing.assert_allclose(counts.posteriors[character], expected, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("end_state", [False, True])
+def test_draws_come_in_the_order_of_the_model(end_state):
+    N, K, C = 3, 2, 5
+    rng = np.random.default_rng(11)
+    drawn = draw_hmm(N, K, C, 11, end_state)
+    np.testing.assert_array_equal(drawn.start, rng.dirichlet([1, 1]))
+    for n in range(N):
+        for state in range(K):
+            row = rng.dirichlet(np.ones(K + 1 if end_state and n == N - 1 else K))
+            np.testing.assert_array_equal(drawn.transitions[n, state], row[:K])
+            if len(row) > K:
+                assert drawn.end[state] == row[K]
+    for n in range(N):
+        for state in range(K):
+            np.testing.assert_array_equal(drawn.emissions[n, state], rng.dirichlet(np.ones(C)))
+    assert (drawn.end is not None) == end_state
+
+
+def test_a_generator_serves_as_seed():
+    for one, other in zip(draw_hmm(2, 3, 4, 5)[:3], draw_hmm(2, 3, 4, np.random.default_rng(5))[:3], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_rows_without_counts_stay():
+    before = PeriodicHmm(
+        np.array([0.25, 0.75]), np.array([[[0.5, 0.25], [0.0, 0.5]]]), np.full((1, 2, 2), 0.5), np.array([0.25, 0.5])
+    )
+    counts = ExpectedCounts(
+        -1.0,
+        np.array([3.0, 1.0]),
+        np.array([[[1.0, 2.0], [0.0, 0.0]]]),
+        np.array([[[0.0, 4.0], [0.0, 0.0]]]),
+        np.array([1.0, 0.0]),
+        np.zeros((2, 1, 2)),
+    )
+    after = maximise(before, counts)
+    assert after.start.tolist() == [0.75, 0.25]
+    assert after.transitions.tolist() == [[[0.25, 0.5], [0.0, 0.5]]]
+    assert after.end.tolist() == [0.25, 0.5]
+    assert after.emissions.tolist() == [[[0.0, 1.0], [0.5, 0.5]]]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_training_goes_on_where_a_row_has_no_counts(engine):
+    codes, offsets = sequences([0], [1], [0])  # One character each: nothing leads from the last digit to the first.
+    trained = train(codes, offsets, 2, 2, 2, iterations=3, backend=engine)
+    np.testing.assert_array_equal(trained.hmm.transitions[1], draw_hmm(2, 2, 2, 0).transitions[1])
+    assert np.isfinite(trained.log_likelihoods).all()
+
+
+def test_training_reports_every_log_likelihood():
+    reported = []
+    codes, offsets = sequences([0, 1, 2, 1], [2, 2])
+    trained = train(codes, offsets, 3, 2, 2, iterations=4, seed=3, progress=lambda *call: reported.append(call))
+    assert reported == list(enumerate(trained.log_likelihoods))
+    assert len(reported) == 5
+    hmm = draw_hmm(2, 2, 3, 3)
+    for value in trained.log_likelihoods:
+        counts = expected_counts(hmm, codes, offsets)
+        assert counts.log_likelihood == value
+        last, hmm = hmm, maximise(hmm, counts)
+    np.testing.assert_array_equal(counts.posteriors, trained.posteriors)
+    np.testing.assert_array_equal(last.emissions, trained.hmm.emissions)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_small_emissions_do_not_underflow(engine):
+    tiny = 1e-70
+    emissions = np.broadcast_to([[tiny, 1 - tiny], [tiny / 4, 1 - tiny / 4]], (5, 2, 2))
+    hmm = PeriodicHmm(np.full(2, 0.5), np.full((5, 2, 2), 0.5), emissions)
+    counts = expected_counts(hmm, *sequences([0, 0]), engine=engine)
+    assert counts.log_likelihood == pytest.approx(10 * math.log(tiny * 0.625), rel=1e-13)
+    np.testing.assert_allclose(counts.posteriors[0], np.broadcast_to([0.8, 0.2], (5, 2)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("end_state", [False, True])
+def test_an_impossible_sequence_is_named(engine, end_state):
+    hmm = PeriodicHmm(  # Character 0 leads to state 1, and character 1 to state 0, which alone may end.
+        np.array([1.0, 0.0]),
+        np.array([[[0.0, 1.0], [0.5, 0.0]]]),
+        np.array([[[1.0, 0.0], [0.0, 1.0]]]),
+        np.array([0.0, 0.5]) if end_state else None,
+    )
+    expected_counts(hmm, *sequences([0, 1], [0, 1, 0, 1]), engine=engine)
+    with pytest.raises(InputError, match="sequence 2 "):
+        expected_counts(hmm, *sequences([0, 1], [], [0, 0, 1], [0, 1, 0, 1]), engine=engine)
+    if end_state:
+        with pytest.raises(InputError, match="sequence 1 "):
+            expected_counts(hmm, *sequences([0, 1], [0]), engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("codes", "offsets", "message"),
+    [
+        ([], [0], "no characters"),
+        ([], [0, 0, 0], "no characters"),
+        ([0, 1], [0, 1], "offsets"),
+        ([0, 1], [1, 2], "offsets"),
+        ([0, 1], [0, 2, 1, 2], "offsets"),
+        ([0, 3], [0, 2], "codes must lie between 0 and 2"),
+        ([-1, 0], [0, 2], "codes must lie between 0 and 2"),
+    ],
+)
+def test_wrong_sequences_are_refused(codes, offsets, message):
+    codes, offsets = np.array(codes, np.int32), np.array(offsets, np.int64)
+    with pytest.raises(InputError, match=message):
+        train(codes, offsets, 3, 2, 2)
+    with pytest.raises(InputError, match=message):
+        expected_counts(draw_hmm(2, 2, 3, 0), codes, offsets)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"N": 0}, "N: 0"), ({"K": 0}, "K: 0"), ({"iterations": -1}, "iterations: -1"), ({"backend": "gpu"}, "backend")],
+)
+def test_wrong_parameters_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        train(*sequences([0, 1]), **{"C": 2, "N": 1, "K": 2, **options})

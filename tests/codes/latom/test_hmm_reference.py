@@ -1,0 +1,80 @@
+"""The HMM against hmmlearn: the same likelihoods, parameters and posteriors, with both engines."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from tokenlab.codes.latom.hmm import expected_counts, train
+from tokenlab.codes.latom.hmm_model import draw_hmm, maximise
+from tokenlab.codes.latom.hmm_reference import masked_model, posterior_means, repeated, train_hmmlearn
+from tokenlab.core.errors import ParameterError
+
+TOLERANCE = {"rtol": 1e-9, "atol": 1e-11}
+
+
+@pytest.fixture(scope="module")
+def sequences():
+    rng = np.random.default_rng(2)
+    lengths = [*rng.integers(0, 25, 20), 300, 1]
+    return rng.integers(0, 11, sum(lengths)).astype(np.int32), np.cumsum([0, *lengths], dtype=np.int64)
+
+
+@pytest.mark.parametrize("engine", ["folded", "batched"])
+@pytest.mark.parametrize("end_state", [False, True])
+@pytest.mark.parametrize(("N", "K"), [(1, 4), (2, 3), (2, 9), (3, 3), (5, 2)])
+def test_training_is_hmmlearns(sequences, N, K, end_state, engine):
+    options = {"iterations": 3, "seed": 4, "end_state": end_state}
+    ours = train(*sequences, 11, N, K, backend=engine, **options)
+    theirs = train(*sequences, 11, N, K, backend="hmmlearn", **options)
+    np.testing.assert_allclose(ours.log_likelihoods, theirs.log_likelihoods, rtol=1e-12)
+    np.testing.assert_allclose(ours.posteriors, theirs.posteriors, **TOLERANCE)
+    for our, their in zip(ours.hmm, theirs.hmm, strict=True):
+        assert (our is None) == (their is None)
+        if our is not None:
+            np.testing.assert_allclose(our, their, **TOLERANCE)
+
+
+@pytest.mark.parametrize("end_state", [False, True])
+def test_log_space_gives_the_same(sequences, end_state):
+    hmm = draw_hmm(3, 3, 11, 6, end_state)
+    counts = expected_counts(hmm, *sequences)
+    likelihood, posteriors = posterior_means(hmm, *repeated(hmm, *sequences), "log")
+    assert counts.log_likelihood == pytest.approx(likelihood, rel=1e-12)
+    np.testing.assert_allclose(counts.posteriors, posteriors, **TOLERANCE)
+    trained, trace, _ = train_hmmlearn(hmm, *sequences, 1, lambda *_: None, "log")
+    np.testing.assert_allclose(trained.transitions, maximise(hmm, counts).transitions, **TOLERANCE)
+    assert trace[0] == pytest.approx(likelihood, rel=1e-12)
+
+
+@pytest.mark.parametrize("end_state", [False, True])
+def test_rows_without_counts_stay_in_hmmlearn_too(end_state):
+    codes, offsets = np.array([0, 1, 0], np.int32), np.arange(4)  # One character each.
+    options = {"iterations": 2, "end_state": end_state}
+    ours, theirs = (train(codes, offsets, 2, 2, 2, backend=name, **options) for name in ("folded", "hmmlearn"))
+    np.testing.assert_allclose(theirs.log_likelihoods, ours.log_likelihoods, rtol=1e-12)
+    np.testing.assert_allclose(theirs.hmm.transitions, ours.hmm.transitions, **TOLERANCE)
+
+
+def test_the_mask_holds_what_the_model_says():
+    hmm = draw_hmm(2, 2, 3, 1, end_state=True)
+    model = masked_model(hmm)
+    np.testing.assert_allclose(model.transmat_.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.transmat_ > 0, np.array([
+        [0, 0, 1, 1, 0],
+        [0, 0, 1, 1, 0],
+        [1, 1, 0, 0, 1],
+        [1, 1, 0, 0, 1],
+        [0, 0, 0, 0, 1],
+    ]) > 0)  # fmt: skip
+    observations, lengths = repeated(hmm, np.array([2, 0, 1], np.int32), np.array([0, 2, 2, 3]))
+    assert observations[:, 0].tolist() == [2, 2, 0, 0, 3, 1, 1, 3]
+    assert lengths.tolist() == [5, 3]
+
+
+def test_hmmlearn_may_be_absent(sequences, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tokenlab.codes.latom.hmm_reference", None)
+    monkeypatch.delitem(sys.modules, "tokenlab.codes.latom.hmm_reference")
+    monkeypatch.setitem(sys.modules, "hmmlearn.hmm", None)
+    with pytest.raises(ParameterError, match=r"hmmlearn.*is not installed.*tokenlab\[reference\]"):
+        train(*sequences, 11, 2, 4, backend="hmmlearn")

@@ -1,0 +1,149 @@
+"""Codebooks learned by Latom: assignment, restarts, refinement."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from tokenlab.codes.base.codebook import Codebook, smallest_K
+from tokenlab.codes.base.corpus import CharacterCorpus, character_corpus
+from tokenlab.codes.base.document import write_code
+from tokenlab.codes.baselines.codebooks import character_codebook, random_codebook
+from tokenlab.codes.latom.hmm import train
+from tokenlab.codes.latom.learn import ANNEALINGS, learn_latom, refine_codebook
+from tokenlab.codes.latom.refine import atom_entropy
+from tokenlab.codes.learn import learn_code
+from tokenlab.codes.options import CodeShape, LatomOptions, SelectionOptions
+from tokenlab.codes.saved import read_code
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.generated import generate
+from tokenlab.tokenizers.bpe import Tokenizer, models, trainers
+
+
+@pytest.fixture(scope="module")
+def corpus() -> CharacterCorpus:
+    return character_corpus(document.text for document in generate("en", sentences=300, seed=1))
+
+
+def latom(corpus, N=2, **options) -> Codebook:
+    return learn_code("latom", corpus, N=N, **options)
+
+
+def same(one: Codebook, other: Codebook) -> bool:
+    return one == other and one.facts == other.facts and one.assigned.tobytes() == other.assigned.tobytes()
+
+
+def hugging_face_tokens(code: Codebook, corpus: CharacterCorpus, size: int) -> int:
+    encoded = [code.encode(text) for text in corpus.texts()]
+    tokenizer = Tokenizer(models.BPE())
+    alphabet = [*"".join(encoded)]
+    tokenizer.train_from_iterator(
+        encoded, trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
+    )
+    return sum(len(encoding.ids) for encoding in tokenizer.encode_batch(encoded))
+
+
+@pytest.mark.parametrize("N", [1, 2, 3])
+def test_the_codebook_is_the_best_assignment_by_the_posteriors_of_its_hmm(corpus, N):
+    code = latom(corpus, N, seed=4, iterations=3, floor=1e-100)
+    size, K = len(corpus.characters), smallest_K(len(corpus.characters), N)
+    assert (code.kind, code.N, code.K, code.characters) == ("latom", N, K, corpus.characters)
+    trained = train(corpus.symbols, corpus.offsets, size, N, K, iterations=3, seed=4)
+    assert code.facts["log_likelihood"] == trained.log_likelihoods and len(trained.log_likelihoods) == 4
+    scores = np.log(np.maximum(trained.posteriors, 1e-100))
+    of_code = sum(scores[c, n, k] for c in range(size) for n, k in enumerate(code.digits[c]))
+    assert code.facts["objective"] == pytest.approx(of_code)
+    draws = [random_codebook(corpus, CodeShape(N, K, seed)).digits for seed in range(400)]
+    values = [sum(scores[np.arange(size), n, digits[:, n]].sum() for n in range(N)) for digits in draws]
+    error = np.std(values) / math.sqrt(len(values))
+    assert abs(np.mean(values) - code.facts["random_objective"]) < 5 * error
+    assert max(values) <= code.facts["objective"]
+
+
+def test_the_same_seed_gives_the_same_bytes(corpus, tmp_path):
+    options = {"seed": 1, "iterations": 2, "refine": "swaps", "restarts": 2}
+    for name in "ab":
+        write_code(latom(corpus, 2, **options), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    again = read_code(tmp_path / "a")
+    assert same(again, latom(corpus, 2, **options))
+    assert json.loads(json.dumps(again.facts)) == again.facts
+    assert again.facts["corpus"] == corpus.sha256
+    assert again.facts["characters"] == len(corpus.characters) and again.facts["length"] == len(corpus.symbols)
+
+
+def test_seed_floor_and_end_state_change_the_code(corpus):
+    plain = latom(corpus, iterations=5)
+    for options in ({"seed": 1}, {"end_state": True}, {"floor": 1e-2}, {"iterations": 0}):
+        other = latom(corpus, **{"iterations": 5} | options)
+        assert other.assigned.tolist() != plain.assigned.tolist()
+        assert other.facts | options == other.facts
+
+
+def test_hmmlearn_gives_the_same_figures(corpus):
+    options = {"iterations": 2, "seed": 2, "floor": 1e-30}
+    ours, reference = latom(corpus, **options), latom(corpus, backend="hmmlearn", **options)
+    assert ours.facts["log_likelihood"] == pytest.approx(reference.facts["log_likelihood"], rel=1e-9)
+    assert ours.facts["objective"] == pytest.approx(reference.facts["objective"], rel=1e-6)
+
+
+def test_of_the_restarts_the_one_with_the_fewest_tokens_is_kept(corpus):
+    best = latom(corpus, seed=3, iterations=3, restarts=4, vocabulary=120)
+    size, K = len(corpus.characters), best.K
+    tokens = best.facts["tokens"]
+    chosen = best.facts["restart"]
+    assert len(tokens) == 4 and chosen == tokens.index(min(tokens))
+    assert tokens[0] == hugging_face_tokens(latom(corpus, seed=3, iterations=3), corpus, 120)
+    assert tokens[chosen] == hugging_face_tokens(best, corpus, 120)
+    for restart in (1, 2, 3):
+        generator = np.random.default_rng([3, restart])
+        trained = train(corpus.symbols, corpus.offsets, size, 2, K, iterations=3, seed=generator)
+        if restart == chosen:
+            assert best.facts["log_likelihood"] == trained.log_likelihoods
+    single = latom(corpus, seed=3, iterations=3, restarts=1)
+    assert single.facts["tokens"] is None and single.facts["vocabulary"] is None and single.facts["restart"] == 0
+
+
+def test_the_vocabulary_that_tokens_are_counted_at():
+    few = character_corpus(["ab", "ba", "aab"])
+    assert latom(few, restarts=2).facts["tokens"] == [3, 3]  # Nothing is left to merge: a token a sequence.
+    assert latom(few, restarts=2).facts["vocabulary"] == 300
+    assert latom(few, N=1, K=200, restarts=2).facts["vocabulary"] == 400
+    with pytest.raises(ParameterError, match=r"vocabulary is 3, smaller than the alphabet of 2 x 2"):
+        latom(few, restarts=2, vocabulary=3)
+
+
+def test_refinement(corpus):
+    plain, refined = (
+        latom(corpus, seed=5, iterations=3),
+        latom(corpus, seed=5, iterations=3, refine="swaps"),
+    )
+    assert same(refined, refine_codebook(plain, corpus))
+    kept = plain.facts.keys() - {"refine", "vocabulary"}
+    assert {name: refined.facts[name] for name in kept} == {name: plain.facts[name] for name in kept}
+    tokens = refined.facts["refined_tokens"]
+    assert len(tokens) == 1 + ANNEALINGS
+    assert tokens[0] == hugging_face_tokens(plain, corpus, 300)
+    assert min(tokens) == hugging_face_tokens(refined, corpus, 300)
+    for code, name in ((plain, "mutual_information_before"), (refined, "mutual_information")):
+        entropy = atom_entropy(corpus, code.assigned, code.N, code.K)
+        assert refined.facts[name] == pytest.approx(2 * entropy.atom - entropy.bigram)
+    with pytest.raises(InputError, match="another corpus"):
+        refine_codebook(plain, character_corpus(["abc"]))
+    of_characters = character_codebook(corpus)
+    assert np.array_equal(refine_codebook(of_characters, corpus).assigned, of_characters.assigned)
+
+
+def test_progress_hears_of_every_iteration(corpus):
+    heard = []
+    code = latom(corpus, iterations=2, restarts=2, progress=lambda *seen: heard.append(seen))
+    assert [seen[:2] for seen in heard] == [(restart, iteration) for restart in (0, 1) for iteration in (0, 1, 2)]
+    chosen = code.facts["restart"]
+    assert [seen[2] for seen in heard if seen[0] == chosen] == code.facts["log_likelihood"]
+
+
+def test_options_are_dataclasses_of_the_library(corpus):
+    options = {"N": 3, "seed": 2, "iterations": 1, "refine": "swaps"}
+    shape, training, selection = CodeShape(3, None, 2), LatomOptions(iterations=1), SelectionOptions(refine="swaps")
+    assert same(latom(corpus, **options), learn_latom(corpus, shape, training, selection))

@@ -1,0 +1,105 @@
+"""Kill each process of a run in each of its phases: no process remains, and the next run completes the results."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import killing
+import psutil
+import pytest
+from killing import RUNNER
+
+Check = Callable[[Path], None]
+
+MAKE = ["make", f"RUN={sys.executable}"]
+
+
+def at_work(folder: Path, stage: str) -> bool:
+    """The command of a stage runs."""
+    return any(stage in process.cmdline()[2:3] for process in killing.living(folder))
+
+
+def saving(folder: Path, stage: str) -> bool:
+    """The stage has written everything, and DVC saves it: hashes, moves to the cache, dvc.lock."""
+    return (folder / f"data/sample/{stage}.json").exists()
+
+
+def recorded(folder: Path, stage: str) -> bool:
+    """DVC writes, or has just written, the stage to dvc.lock."""
+    lock = folder / "dvc.lock"
+    return lock.exists() and f"stage.py {stage} " in lock.read_text()
+
+
+@pytest.mark.parametrize(
+    "kills",
+    [
+        pytest.param(
+            [("worker", "fan", at_work), ("stage", "fan", at_work), ("make", "fan", saving)], id="worker-stage-make"
+        ),
+        *(
+            pytest.param(
+                [(whom, "first", at_work), (whom, "fan", saving), (whom, "leaf-a", recorded)],
+                id=whom,
+                marks=pytest.mark.slow,
+            )
+            for whom in ("runner", "dvc")
+        ),
+    ],
+)
+def test_killed_in_each_phase(
+    fresh: Path, assert_complete: Check, kills: list[tuple[str, str, Callable[[Path, str], bool]]]
+) -> None:
+    for whom, stage, phase in kills:
+        started = killing.start(MAKE, fresh)
+        killing.kill(started, whom, lambda phase=phase, stage=stage: phase(fresh, stage))
+        killing.assert_ended(started)
+        assert started.finish() != 0
+    status, output = killing.run(MAKE, fresh)
+    assert status == 0, output
+    assert_complete(fresh)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGHUP))],
+)
+def test_asked_to_end(fresh: Path, number: signal.Signals) -> None:
+    """Control-C reaches the whole group of processes, other signals only the runner; only the runner prints a line."""
+    started = killing.start(["setsid", *RUNNER], fresh)
+    killing.kill(started, "stage", number=signal.SIGCONT)  # it exists
+    send = os.killpg if number == signal.SIGINT else os.kill
+    send(started.process.pid, number)
+    assert started.finish() == 128 + number
+    killing.assert_ended(started)
+    assert started.output().endswith(f"repro: ended by {number.name}; `make repro` continues from here\n")
+    assert "Traceback" not in started.output()
+
+
+def test_killed_dvc_is_reported(fresh: Path) -> None:
+    started = killing.start(RUNNER, fresh)
+    killing.kill(started, "dvc")
+    assert started.finish() == 1
+    assert started.output().endswith("repro: dvc was ended by SIGKILL; `make repro` continues from there\n")
+
+
+@pytest.mark.slow
+def test_orphans_are_ended_by_the_next_run(fresh: Path, assert_complete: Check) -> None:
+    """A child of a stage that follows no parent, as all do where the kernel offers no death signal."""
+    stage = fresh / "stage.py"
+    orphan = "import subprocess; subprocess.Popen(['sleep', '300'])"
+    stage.write_text(stage.read_text().replace("    die_with_parent()", f"    die_with_parent()\n    {orphan}"))
+    started = killing.start(RUNNER, fresh)
+    killing.kill(started, "runner", lambda: _orphans(fresh))
+    killing.wait_until(lambda: list(killing.living(fresh)) == _orphans(fresh))
+    assert _orphans(fresh)
+    status, output = killing.run(RUNNER, fresh)
+    assert status == 0, output
+    assert "ended processes that an earlier run had left" in output
+    assert not list(killing.living(fresh))
+    assert_complete(fresh)
+
+
+def _orphans(folder: Path) -> list[psutil.Process]:
+    return [process for process in killing.living(folder) if process.name() == "sleep"]

@@ -1,0 +1,57 @@
+"""The check that CI ends with names the stage whose bytes changed."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from flows.run.reproduced import LOCKS, TABLES, check
+from tokenlab.core.errors import InputError
+
+LOCK = "schema: '2.0'\nstages:\n  segment@zh:\n    cmd: x\n    outs:\n    - path: data/zh\n      md5: {md5}\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A commit with lock files and a table."""
+    for name in LOCKS:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(LOCK.format(md5="1a"), encoding="utf-8")
+    table = tmp_path / TABLES / "words.csv"
+    table.parent.mkdir(parents=True)
+    table.write_text("f1\n1\n", encoding="utf-8")
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def test_equal_results_have_no_differences(project: Path) -> None:
+    assert check(project) == []
+
+
+def test_another_hash_names_the_stage(project: Path) -> None:
+    (project / "dvc.lock").write_text(LOCK.format(md5="2b"), encoding="utf-8")
+    assert check(project) == ["segment@zh: data/zh has 2b, dvc.lock says 1a"]
+
+
+def test_another_command_or_dependency_is_no_difference(project: Path) -> None:
+    (project / "dvc.lock").write_text(LOCK.format(md5="1a").replace("cmd: x", "cmd: y"), encoding="utf-8")
+    assert check(project) == []
+
+
+def test_a_stage_that_is_gone_is_named(project: Path) -> None:
+    (project / "dvc.lock").write_text("schema: '2.0'\nstages: {}\n", encoding="utf-8")
+    assert check(project) == ["segment@zh: data/zh has no hash, dvc.lock says 1a"]
+
+
+@pytest.mark.parametrize("name", ["words.csv", "new.csv"])
+def test_a_table_that_changed_is_named(project: Path, name: str) -> None:
+    (project / TABLES / name).write_text("f1\n2\n", encoding="utf-8")
+    assert check(project) == [f"{TABLES}/{name}: not as committed"]
+
+
+def test_without_results_there_is_nothing_to_compare(project: Path) -> None:
+    (project / "dvc.lock").unlink()
+    with pytest.raises(InputError, match="make repro"):
+        check(project)

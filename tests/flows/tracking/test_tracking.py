@@ -1,0 +1,357 @@
+"""MLflow has a run for every row of the pipeline's tables, none twice, also after interruptions."""
+
+import json
+import shutil
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import killing
+import pytest
+import tracked_pipeline
+import yaml
+from tracked_pipeline import PARAMS, TRACKING, VIEW, repro, set_params
+
+import flows.tracking.synchronise
+from flows.tracking.lock import Pipeline
+from flows.tracking.mlflow_pages import view_tags
+from flows.tracking.rows import MEAN, ROW, Row, rows_of
+from tasks.report.views import VIEWS, Question, View
+from tokenlab.core.errors import InputError, ParameterError
+
+ROWS, MEANS = 2 * 2 * 2 * 2, 2 * 2 * 2
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pipeline after a run; never tracked. Not to be changed."""
+    folder = tracked_pipeline.make(tmp_path_factory.mktemp("tracked") / "project")
+    repro(folder)
+    return folder
+
+
+@pytest.fixture
+def project(built: Path, tmp_path: Path) -> Path:
+    """A copy of it, to work in."""
+    return shutil.copytree(built, tmp_path / "project", symlinks=True).resolve()
+
+
+def rows(folder: Path, view: View = VIEW) -> list[Row]:
+    pipeline = Pipeline(folder, Path("dvc.yaml"))
+    return [row for entry in pipeline.stages(view.stage) for row in rows_of(pipeline, entry, view, "sample")]
+
+
+def track(folder: Path, preset: str = "sample", tag: str | None = None, views: Sequence[View] = (VIEW,)) -> str:
+    return flows.tracking.synchronise.track(folder, preset, tag, views)
+
+
+def named(folder: Path, name: str, kind: str = ROW) -> Row:
+    (row,) = [row for row in rows(folder) if row.name == name and row.tags["kind"] == kind]
+    return row
+
+
+def client(folder: Path) -> Any:
+    """MLflow's own client; without the connections that it keeps to a database that may have been deleted since."""
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+    from mlflow.tracking import MlflowClient
+
+    address = f"sqlite:///{folder}/.mlflow/mlruns.db"
+    SqlAlchemyStore(address, str(folder)).engine.dispose()
+    return MlflowClient(address)
+
+
+def runs(folder: Path, which: str = "ACTIVE_ONLY") -> list[Any]:
+    from mlflow.entities import ViewType
+
+    store = client(folder)
+    numbers = [experiment.experiment_id for experiment in store.search_experiments()]
+    return list(store.search_runs(numbers, "", ViewType.from_string(which.lower()), 5000))
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """The content of the runs by their keys, without the ids and times that the store assigns."""
+    return {
+        run.data.tags["key"]: (
+            run.info.run_name,
+            run.info.status,
+            run.data.params,
+            run.data.metrics,
+            {name: value for name, value in run.data.tags.items() if name != "superseded"},
+            sorted((given.dataset.name, given.dataset.digest) for given in run.inputs.dataset_inputs),
+            {path.name: path.read_bytes() for path in artefacts(run)},
+        )
+        for run in runs(folder)
+    }
+
+
+def artefacts(run: Any) -> list[Path]:
+    return sorted(Path(run.info.artifact_uri.removeprefix("file://")).iterdir())
+
+
+def test_a_row_has_the_parameters_that_apply_to_it(built: Path) -> None:
+    bpe = named(built, "zh wide λ=2.5 BPE seed 1")
+    assert bpe.params == {
+        **{"preset": "sample", "corpus": "zh", "method": "wide", "seed": "1", "bpe": "raw", "weight": "2.5"},
+        **{"corpora.format": "text", "method.merge": "false", "method.wideness": "7", "digits": "3"},
+        **{"bpe.vocabulary": "100", "effort.threads": "2"},
+    }
+    plain = named(built, "zh plain seed 0")
+    assert plain.params == {
+        **{"preset": "sample", "corpus": "zh", "method": "plain", "seed": "0", "bpe": "none"},
+        **{"corpora.format": "text", "method.merge": "true", "digits": "3"},
+    }
+
+
+def test_a_row_has_its_metrics_tags_data_and_files(built: Path) -> None:
+    row = named(built, "own plain BPE seed 1")
+    assert row.metrics == {"size": 101.0, "f1": 2 / 35, "recall": 0.5}
+    assert {name: row.tags.get(name) for name in ("paper", "language", "preset", "stage", "seed", "variant")} == {
+        **{"paper": "A paper", "language": None, "preset": "sample"},
+        **{"stage": "evaluate@own", "seed": "1", "variant": "own plain BPE"},
+    }
+    assert named(built, "zh plain seed 0").tags["language"] == "Chinese"
+    lock = yaml.safe_load((built / "dvc.lock").read_text())["stages"]["prepare@own"]
+    assert row.datasets == {
+        "data/sample/own.txt": (lock["outs"][0]["md5"], "input"),
+        "texts/own.txt": (lock["deps"][0]["md5"], "source"),
+    }
+    assert row.figures == ["reports/sample/figures/own/f1.svg"]
+    assert row.artefacts == ["models/sample/own/1/plain/tokenizer.json", "reports/sample/own/scores.parquet"]
+    assert named(built, "own plain seed 1").artefacts == ["reports/sample/own/scores.parquet"]
+
+
+def test_a_variant_has_the_means(built: Path) -> None:
+    mean = named(built, "zh wide λ=2.5 BPE", MEAN)
+    assert mean.metrics == pytest.approx(
+        {"f1": 1.5 / 34, "f1_sd": 0.5**0.5 / 34, "recall": 0.5, "recall_sd": 0, "size": 100.5, "size_sd": 0.5**0.5}
+    )
+    assert mean.params["runs"] == "2" and "seed" not in mean.params and mean.params["method.wideness"] == "7"
+    assert "seed" not in mean.tags and mean.artefacts == ["reports/sample/zh/scores.parquet"]
+
+
+def test_keys_depend_on_everything_before_a_row(project: Path) -> None:
+    before = {row.name: row.key for row in rows(project)}
+    assert len(before) == ROWS + MEANS == len(set(before.values()))
+    (project / "texts/zh.txt").write_text("other\n")
+    repro(project)
+    after = {row.name: row.key for row in rows(project)}
+    assert {name for name in before if before[name] != after[name]} == {name for name in before if "zh" in name}
+
+
+def test_files_come_from_the_cache_or_the_workspace(project: Path) -> None:
+    path = "models/sample/zh/0/plain/tokenizer.json"
+    expected = (project / path).read_bytes()
+    pipeline = Pipeline(project, Path("dvc.yaml"))
+    cached, never_changes = pipeline.find(path)
+    assert never_changes and ".dvc/cache" in str(cached) and cached.read_bytes() == expected
+    cached.unlink()
+    assert pipeline.find(path) == (project / path, False)
+    (project / path).write_text("something else")
+    with pytest.raises(InputError, match=r"tokenizer\.json: neither the cache nor the workspace has .*; `dvc pull`"):
+        pipeline.find(path)
+    with pytest.raises(InputError, match=r"not in dvc\.lock as an output"):
+        pipeline.find("models/sample/zh/9/plain/tokenizer.json")
+
+
+def test_parameters_of_several_variants_keep_their_names(project: Path) -> None:
+    """A stage of `zh` that also depends on `own`: only the names of its own variant are shortened."""
+    path = project / "dvc.yaml"
+    train = '      cmd: exec python stage.py train ${key}\n      deps: ["data/sample/${key}.txt"'
+    assert train in path.read_text()
+    path.write_text(path.read_text().replace(train, f'{train}, "data/sample/own.txt"'))
+    repro(project)
+    shared = {"corpora.format": "text", "corpora.own.format": "lines"}
+    assert named(project, "zh plain BPE seed 0").params.items() >= shared.items()
+    assert "corpora.own.format" not in named(project, "zh plain seed 0").params  # it does not depend on `train`
+    assert named(project, "own plain BPE seed 0").params["corpora.format"] == "lines"
+
+
+def test_missing_column_is_named(built: Path) -> None:
+    view = replace(VIEW, metrics=["f1", "f2"])
+    with pytest.raises(ParameterError, match=r"^evaluate@\w+: reports/sample/\w+/scores.parquet has no column f2; "):
+        rows(built, view)
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.stage)
+def test_views_of_the_project_are_consistent(view: View) -> None:
+    """A view names only columns that it declares, and its paths only these and the stage."""
+    declared = {*view.key, *view.facts, *view.metrics}
+    assert set(view.columns()) == declared
+    assert set(view.repeats) <= set(view.key)
+    for file in (*view.artefacts, *view.figures):
+        assert file.path.format_map(dict.fromkeys(["preset", "key", *declared], "x"))
+    assert view.table.format_map({"preset": "p", "key": "k"}).endswith(".parquet")
+
+
+def test_pages_sort_by_the_better_metric() -> None:
+    def ascending(metric: str) -> bool:
+        tags = view_tags([replace(VIEW, metrics=[metric])])
+        return json.loads(json.loads(tags["mlflow.sharedViewState.runs"])["state"])["orderByAsc"]
+
+    assert [ascending(name) for name in ("f1", "perplexity", "unknown")] == [False, True, False]
+
+
+def test_unknown_preset_is_one_line(project: Path) -> None:
+    command = [sys.executable, "-m", "flows.tracking", "--preset", "none"]
+    status, output = killing.run(command, project)
+    assert (status, output.count("\n")) == (2, 1) and "presets/none/dvc.yaml" in output
+
+
+def test_tracked_once_then_again_from_the_cache(project: Path) -> None:
+    """Every row once; nothing new the second time; everything again from the cache alone when the store is deleted."""
+    assert track(project) == "mlflow: 24 runs (24 written); compare with `make compare QUESTION=words`"
+    found = contents(project)
+    assert found.keys() == {row.key for row in rows(project)}
+    assert Counter(status for _, status, *_ in found.values()) == {"FINISHED": ROWS + MEANS}
+    for row in rows(project):
+        name, _, params, metrics, tags, datasets, files = found[row.key]
+        assert (name, params) == (row.name, row.params) and metrics == pytest.approx(row.metrics)
+        assert tags.items() >= row.tags.items() and len(tags["code"]) == 40
+        assert datasets == sorted((path, md5) for path, (md5, _) in row.datasets.items())
+        assert files == {Path(path).name: (project / path).read_bytes() for path in (*row.artefacts, *row.figures)}
+    (experiment,) = [e for e in client(project).search_experiments() if e.experiment_id != "0"]
+    assert experiment.name == "Where do words end? (words)"
+
+    assert track(project) == ""
+    (project / ".mlflow/tracked/sample").unlink()
+    assert "24 runs (nothing new)" in track(project)
+    assert len(runs(project, "ALL")) == ROWS + MEANS
+
+    shutil.rmtree(project / ".mlflow")
+    for folder in ("data", "models", "reports"):
+        shutil.rmtree(project / folder)
+    assert "24 runs (24 written)" in track(project)
+    assert contents(project) == found
+
+
+def test_figures_follow_the_drawing_stage(project: Path) -> None:
+    """Runs get a figure once it is drawn; a new colour changes the files of runs and no key."""
+
+    def figures() -> set[str]:
+        return {path.read_text() for run in runs(project) for path in artefacts(run) if path.name == "f1.svg"}
+
+    lock = project / "dvc.lock"
+    whole = yaml.safe_load(lock.read_text())
+    undrawn = {name: entry for name, entry in whole["stages"].items() if not name.startswith("draw")}
+    lock.write_text(yaml.safe_dump(whole | {"stages": undrawn}))
+    assert "24 runs (24 written)" in track(project)
+    assert figures() == set()
+    for colour in ("blue", "red"):
+        (project / "colour.txt").write_text(colour)
+        repro(project)
+        assert "24 runs (nothing new)" in track(project)
+        assert figures() == {colour}
+
+
+def test_removed_rows_are_superseded_and_restored(project: Path) -> None:
+    track(project)
+    before = contents(project)
+    set_params(project, corpora={"zh": PARAMS["corpora"]["zh"]}, bpe={"vocabulary": 50})
+    repro(project)
+    assert "12 runs (12 written, 24 superseded)" in track(project)
+    assert {run.data.params["corpus"] for run in runs(project)} == {"zh"}
+    gone = runs(project, "DELETED_ONLY")
+    assert {run.data.tags["key"] for run in gone} == before.keys()
+    assert {run.data.tags["superseded"] for run in gone} == {"true"}
+    set_params(project)
+    repro(project)
+    assert "24 runs (24 restored, 12 superseded)" in track(project)
+    assert contents(project) == before and not any("superseded" in run.data.tags for run in runs(project))
+
+
+def test_tag_restricts_tracking(project: Path) -> None:
+    """The runs of another question stay as they are, and its files are not needed."""
+    path = project / "dvc.yaml"
+    path.write_text(
+        path.read_text() + "  again:\n    foreach: ${corpora}\n    do:\n"
+        "      cmd: exec cp reports/sample/${key}/scores.parquet reports/sample/${key}/again.parquet\n"
+        '      deps: ["reports/sample/${key}/scores.parquet"]\n'
+        '      outs: ["reports/sample/${key}/again.parquet"]\n'
+    )
+    again = replace(
+        VIEW,
+        stage="again",
+        question=Question("copies", "Which copy is better?"),
+        table="reports/{preset}/{key}/again.parquet",
+        artefacts=[],
+    )
+    views = [VIEW, again]
+    repro(project)
+    assert "48 runs (48 written)" in track(project, views=views)
+    set_params(project, corpora={"zh": PARAMS["corpora"]["zh"]})
+    repro(project)
+    lock = yaml.safe_load((project / "dvc.lock").read_text())["stages"]["again@zh"]["outs"][0]
+    (project / lock["path"]).unlink()
+    (project / f".dvc/cache/files/md5/{lock['md5'][:2]}/{lock['md5'][2:]}").unlink()
+    line = "mlflow: 12 runs (12 superseded); compare with `make compare QUESTION=words`"
+    assert track(project, tag="scores", views=views) == line
+    assert len(runs(project)) == 12 + 24
+    assert track(project, tag="none", views=views) == ""
+    with pytest.raises(InputError, match=r"again\.parquet: neither"):
+        track(project, views=views)
+
+
+@pytest.mark.slow
+def test_presets_share_the_store(project: Path) -> None:
+    preset = project / "presets" / "big"
+    preset.mkdir(parents=True)
+    for name in ("dvc.yaml", "dvc.lock", "params.yaml"):
+        (preset / name).write_text((project / name).read_text().replace("sample", "big"))
+    pipeline = preset / "dvc.yaml"
+    pipeline.write_text(pipeline.read_text().replace("      cmd:", "      wdir: ../..\n      cmd:"))
+    assert "24 runs (24 written)" in track(project, "big")
+    assert "24 runs (24 written)" in track(project)
+    assert Counter(run.data.tags["preset"] for run in runs(project)) == {"big": 24, "sample": 24}
+
+
+@pytest.mark.slow
+def test_killed_while_it_writes(project: Path) -> None:
+    """Killed while it makes the database, writes the first run, and writes a later one; then completed."""
+    for wanted in (-1, 1, 12):
+        started = killing.start(TRACKING, project)
+        killing.wait_until(lambda wanted=wanted: (project / ".mlflow/lock").exists() and count(project) >= wanted)
+        assert started.process.poll() is None, started.output()
+        started.process.kill()
+        started.finish()
+    assert 12 <= count(project) < ROWS + MEANS
+    assert f"{ROWS + MEANS} runs" in track(project)
+    found = contents(project)
+    assert len(runs(project, "ALL")) == len(found) == ROWS + MEANS
+    assert {status for _, status, *_ in found.values()} == {"FINISHED"}
+    shutil.rmtree(project / ".mlflow")
+    track(project)
+    assert contents(project) == found
+
+
+def count(folder: Path) -> int:
+    """The number of runs in the store; -1 where there is no database."""
+    database = folder / ".mlflow/mlruns.db"
+    if not database.exists():
+        return -1
+    connection = sqlite3.connect(database)
+    try:
+        return int(connection.execute("select count(*) from runs").fetchone()[0])
+    finally:
+        connection.close()
+
+
+def test_moved_project_is_reported(project: Path) -> None:
+    track(project)
+    moved = project.rename(project.with_name("moved"))
+    (moved / ".mlflow/tracked/sample").unlink()
+    with pytest.raises(InputError, match=r"made while the project lay elsewhere .*; delete this folder"):
+        track(moved)
+
+
+def test_up_to_date_store_needs_no_heavy_import(project: Path) -> None:
+    track(project)
+    program = (
+        "import sys; from tracked_pipeline import VIEW, main; status = main([], views=[VIEW]);"
+        "print(status, *{'prefect', 'mlflow', 'torch', 'dvc', 'polars'} & set(sys.modules))"
+    )
+    support = f"PYTHONPATH={killing.PROJECT}:{killing.PROJECT / 'tests/support'}"
+    assert killing.run(["env", support, sys.executable, "-c", program], project) == (0, "0\n")

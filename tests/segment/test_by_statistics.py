@@ -1,0 +1,193 @@
+"""Segmentation against plain implementations over strings, and against every possible segmentation."""
+
+import math
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_segmentation import plain_segments, utility_table
+
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.ngrams import StatisticsOptions, ngram_statistics
+from tokenlab.segment import Segmenter, SegmentOptions, utilities
+
+alphabet = "中国人民的在日一，。“a1. カな○々"
+sentences = st.lists(st.text(st.sampled_from(alphabet), min_size=1, max_size=15), min_size=1, max_size=6)
+option_sets = st.builds(
+    SegmentOptions,
+    weight=st.sampled_from([0.0, 0.5, 1.0, 4.0, 15.0]),
+    entropy_only=st.booleans(),
+    single_character=st.sampled_from(["literal", "self", 0.0, 2.5, 9.0, -1.0]),
+    decoder=st.sampled_from(["viterbi", "greedy"]),
+    isolate=st.sampled_from(["script", "punctuation", "none"]),
+    tie=st.sampled_from(["short", "long"]),
+    vbe_weight=st.sampled_from([0.0, 0.5, 2.0]),
+) | st.builds(
+    SegmentOptions,
+    single_character=st.just("fallback"),
+    decoder=st.just("greedy"),
+    isolate=st.sampled_from(["script", "punctuation", "none"]),
+    tie=st.sampled_from(["short", "long"]),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(sentences, sentences, option_sets, st.integers(1, 6), st.integers(1, 2))
+def test_equals_plain_implementation(seen, text, options, n_max, min_frequency):
+    if not "".join(seen).strip():
+        seen = ["中"]
+    statistics = ngram_statistics(seen, StatisticsOptions(n_max=n_max, min_frequency=min_frequency))
+    segmenter = Segmenter(statistics, options)
+    table = utility_table(statistics, options)
+    expected = [plain_segments(sentence, options, table, n_max) for sentence in text]
+    (batch,) = segmenter.segment(text)
+    actual = [[sentence[a:b] for a, b in spans] for sentence, spans in zip(text, batch.spans(), strict=True)]
+    assert actual == expected
+    assert batch.text() == "".join(" ".join(segments) + "\n" for segments in expected)
+    assert [segmenter.spans(sentence) for sentence in text] == batch.spans()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text(st.sampled_from("中国人"), min_size=1, max_size=9), min_size=1, max_size=5), option_sets)
+def test_viterbi_is_the_best_of_all_segmentations(seen, options):
+    if options.single_character == "fallback":
+        return
+    options = SegmentOptions(**{**vars(options), "decoder": "viterbi", "isolate": "none"})
+    statistics = ngram_statistics(seen, StatisticsOptions(n_max=4))
+    table = utility_table(statistics, options)
+    text = seen[0]
+    sums = {}
+    for cuts in product([False, True], repeat=len(text) - 1):
+        edges = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), len(text)]
+        spans = tuple(zip(edges, edges[1:]))  # noqa: B905, RUF007
+        if all(text[a:b] in table for a, b in spans):
+            sums[spans] = sum((b - a) * table[text[a:b]] for a, b in spans)
+    found = tuple(Segmenter(statistics, options).spans(text))
+    assert sums[found] >= max(sums.values()) - 1e-8
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.text(st.sampled_from("中国人"), min_size=1, max_size=9), min_size=1, max_size=5),
+    option_sets,
+    st.data(),
+)
+def test_boundary_scores_are_added_where_a_segment_begins(seen, options, data):
+    """The best of all segmentations by the sum of length times utility and of the scores at every beginning."""
+    if options.single_character == "fallback":
+        return
+    options = SegmentOptions(**{**vars(options), "decoder": "viterbi", "isolate": "none"})
+    statistics = ngram_statistics(seen, StatisticsOptions(n_max=4))
+    table = utility_table(statistics, options)
+    numbers = st.sampled_from([-5.0, -1.5, 0.0, 0.25, 2.0, 40.0])
+    scores = [data.draw(st.lists(numbers, min_size=len(text), max_size=len(text))) for text in seen]
+    (batch,) = Segmenter(statistics, options).segment(seen, [np.array(values) for values in scores])
+    for text, values, found in zip(seen, scores, batch.spans(), strict=True):
+        sums = {}
+        for cuts in product([False, True], repeat=len(text) - 1):
+            edges = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), len(text)]
+            spans = tuple(pairwise(edges))
+            if all(text[a:b] in table for a, b in spans):
+                sums[spans] = sum((b - a) * table[text[a:b]] + values[a] for a, b in spans)
+        assert sums[tuple(found)] >= max(sums.values()) - 1e-8
+
+
+@settings(max_examples=100, deadline=None)
+@given(sentences, sentences, option_sets)
+def test_boundary_scores_of_nan_change_nothing(seen, text, options):
+    if options.decoder == "greedy" or not "".join(seen).strip():
+        return
+    segmenter = Segmenter(ngram_statistics(seen), options)
+    (plain,) = segmenter.segment(text)
+    (given,) = segmenter.segment(text, [np.full(len(sentence), np.nan, np.float32) for sentence in text])
+    assert given.spans() == plain.spans()
+
+
+def test_boundary_scores_of_several_batches():
+    statistics = ngram_statistics(["天地玄黄"])
+    many = ["天地玄黄" * 50] * 3000
+    scores = np.tile([0.0, 9.0, 0.0, 0.0], 50)
+    batches = list(Segmenter(statistics).segment(many, [scores] * len(many)))
+    assert len(batches) > 1
+    expected = [span for start in range(0, 200, 4) for span in ((start, start + 1), (start + 1, start + 4))]
+    assert [spans for batch in batches for spans in batch.spans()] == [expected] * 3000
+
+
+def test_bad_boundary_scores():
+    statistics = ngram_statistics(["天地"])
+    with pytest.raises(ParameterError, match="decoder `viterbi`"):
+        list(Segmenter(statistics, SegmentOptions(decoder="greedy")).segment(["天"], [np.zeros(1)]))
+    for scores in ([np.zeros(1)], [np.zeros(1), np.zeros(3)]):
+        with pytest.raises(InputError, match=r"sentence 2: 2 characters but [03] boundary scores"):
+            list(Segmenter(statistics).segment(["天", "天地"], scores))
+
+
+def test_utilities_agree_with_their_definition():
+    statistics = ngram_statistics(["天地玄黄宇宙", "天地人"])
+    for options in (
+        SegmentOptions(weight=2.0),
+        SegmentOptions(entropy_only=True, single_character="self"),
+        SegmentOptions(single_character="self"),
+    ):
+        table = utility_table(statistics, options)
+        np.testing.assert_allclose(utilities(statistics, options), list(table.values()), rtol=0, atol=1e-12)
+
+
+def test_variation_worked_by_hand():
+    statistics = ngram_statistics(["ab", "ac", "ab"])
+    # Characters a b c with counts 3 2 1; behind a stand b b c; nothing stands behind b or c.
+    at_start = -(3 / 6 * math.log(3 / 6) + 2 / 6 * math.log(2 / 6) + 1 / 6 * math.log(1 / 6))
+    behind_a = -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3))
+    with_it, without = (utilities(statistics, SegmentOptions(weight=0.0, vbe_weight=mu)) for mu in (1.0, 0.0))
+    # On one side a, b and c have no neighbour at all; b and c end what a opened.
+    assert list(with_it - without) == pytest.approx([-at_start] * 3 + [-behind_a] * 2)
+
+
+def test_self_in_bits():
+    statistics = ngram_statistics(["天地"], StatisticsOptions(log_base="2"))
+    assert utilities(statistics, SegmentOptions(single_character="self"))[0] == pytest.approx(math.log2(3))
+
+
+def test_ties_are_structural():
+    # Every bigram of a text seen once has the PMI of its trigram, and all their entropies are 0.
+    statistics = ngram_statistics(["天地玄黄"])
+    for tie, expected in (("short", [(0, 2), (2, 4)]), ("long", [(0, 4)])):
+        options = SegmentOptions(decoder="greedy", tie=tie, isolate="none")
+        assert Segmenter(statistics, options).spans("天地玄黄") == expected
+
+
+def test_unseen_characters_and_long_texts():
+    segmenter = Segmenter(ngram_statistics(["天地玄黄"]))
+    assert segmenter.spans("天地人天地") == [(0, 2), (2, 3), (3, 5)]
+    assert segmenter.spans("") == [] and segmenter.spans(" \u3000") == []
+    many = ["天地玄黄" * 50] * 3000  # several batches
+    batches = list(segmenter.segment(many))
+    assert len(batches) > 1
+    assert [spans for batch in batches for spans in batch.spans()] == [segmenter.spans(many[0])] * 3000
+
+
+def test_lone_surrogate_is_an_error():
+    with pytest.raises(InputError, match=r"U\+DC80"):
+        Segmenter(ngram_statistics(["天"])).spans("天\udc80")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"weight": -1.0}, "lambda"),
+        ({"weight": math.nan}, "lambda"),
+        ({"weight": 1e7}, "lambda"),
+        ({"decoder": "beam"}, "decoder"),
+        ({"isolate": "han"}, "isolate"),
+        ({"tie": "first"}, "tie"),
+        ({"vbe_weight": -0.5}, "vbe_weight"),
+        ({"single_character": "paper"}, "single_character"),
+        ({"single_character": math.inf}, "single_character"),
+        ({"single_character": "fallback"}, "greedy"),
+    ],
+)
+def test_options_are_checked(values, message):
+    with pytest.raises(ParameterError, match=message):
+        SegmentOptions(**values)

@@ -1,0 +1,178 @@
+"""The catalogue that ships, and what a catalogue may not say."""
+
+import gzip
+import hashlib
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tokenlab.core.errors import InputError, SourceError
+from tokenlab.sources.catalogue import Alternative, find_source, load_catalogue
+
+CATALOGUE = load_catalogue()
+
+
+@pytest.fixture
+def mirror() -> Path:
+    if not os.environ.get("TOKENLAB_MIRROR"):
+        pytest.skip("TOKENLAB_MIRROR is not set")
+    return Path(os.environ["TOKENLAB_MIRROR"])
+
+
+def test_mirror_files_are_what_the_catalogue_says(mirror: Path) -> None:
+    files = [file for source in CATALOGUE.values() for file in source.files]
+    checked = 0
+    for alternative in (each for file in files for each in file.alternatives if each.mirror is not None):
+        path = mirror / (alternative.mirror or "")
+        if path.is_file():
+            data = path.read_bytes()
+            assert alternative.size in (None, len(data)), path
+            assert alternative.sha256 in (None, hashlib.sha256(data).hexdigest()), path
+            checked += 1
+    assert checked > 0
+
+
+def test_upstream_addresses_and_compressed_copies_are_the_same_text(mirror: Path) -> None:
+    compared = 0
+    for source in CATALOGUE.values():
+        for file in source.files:
+            addresses = [each for each in file.alternatives if each.mirror is None and each.sha256 is not None]
+            copies = [each for each in file.alternatives if each.kind == "official" and each.place.endswith(".gz")]
+            for address, copy in zip(addresses, copies, strict=True):
+                data = gzip.decompress((mirror / (copy.mirror or "")).read_bytes())
+                assert (address.sha256, address.size) == (hashlib.sha256(data).hexdigest(), len(data))
+                compared += 1
+    assert compared == 7  # four New Testaments, the word list, the table of components and a byte map
+
+
+def test_the_sources_of_the_papers_are_there() -> None:
+    assert {"pku", "msr", "slimpajama", "skypile", "bible/English", "bible/Chinese", "amazon/ja"} <= set(CATALOGUE)
+    pku = CATALOGUE["pku"]
+    assert [(file.name, file.format, file.required) for file in pku.files] == [
+        ("training.utf8", "sighan", True),
+        ("test.utf8", "sighan", False),
+        ("words.utf8", "words", True),
+    ]
+    assert pku.research_only and "no longer serves" in (CATALOGUE["amazon/en"].note or "")
+    # The gold test set comes out of the official archive or not at all.
+    assert [each.kind for each in pku.files[1].alternatives] == ["official"]
+
+
+def test_the_tables_of_the_codes_are_there() -> None:
+    files = [(file.name, file.required) for name in ("ids", "myte") for file in CATALOGUE[name].files]
+    assert files == [("ids.txt", True), ("strokes.tsv", True), ("decompose_map.json", True), ("merge_map.json", False)]
+    # The mirror's strokes are another file than upstream's, and nobody there has the merge map.
+    strokes, merge = CATALOGUE["ids"].files[1], CATALOGUE["myte"].files[1]
+    assert [(each.kind, each.mirror is None) for each in strokes.alternatives] == [
+        ("official", True),
+        ("substitute", False),
+    ]
+    assert [each.mirror for each in merge.alternatives] == [None]
+
+
+def test_addresses_are_pinned_or_the_publishers_own() -> None:
+    for source in CATALOGUE.values():
+        for file in source.files:
+            for alternative in file.alternatives:
+                url = alternative.url or ""
+                if url.startswith("https://raw.githubusercontent.com/"):
+                    assert len(url.split("/")[5]) == 40, f"{url} moves with its branch"
+
+
+GOOD = """
+sources:
+  corpus:
+    title: A corpus
+    homepage: https://example.org
+    licence: CC0
+    research_only: false
+    format: text
+    files:
+      a.txt:
+        alternatives:
+          - {kind: official, mirror: c/a.txt, url: "https://example.org/a.txt", size: 3}
+          - {kind: substitute, mirror: c/b.zip, member: a.txt, note: another text}
+"""
+
+
+def load(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(text, encoding="utf-8")
+    source = load_catalogue(path)["corpus"]
+    assert source.files[0].alternatives[0] == Alternative("official", "c/a.txt", "https://example.org/a.txt", size=3)
+    assert source.files[0].alternatives[1].member == "a.txt"
+    assert source.files[0].format == "text"
+
+
+def test_a_good_catalogue_loads(tmp_path: Path) -> None:
+    load(tmp_path, GOOD)
+
+
+BAD = [
+    ("licence: CC0", "licence: CC0\n    license: CC0", r"corpus: unknown field 'license'"),
+    ("licence: CC0\n", "\n", "corpus: licence is missing"),
+    ("licence: CC0", "licence: 7", "corpus: licence must be str, not 7"),
+    ("licence: CC0", "licence: ''", "corpus: licence is empty"),
+    ("licence: CC0", "licence: CC0\n    title: Again", "title twice"),
+    ("research_only: false", "research_only: 0", "research_only must be bool"),
+    ("format: text", "format: xml", "format must be one of sighan, ces, jsonl, text, words, not xml"),
+    ("https://example.org\n", "example.org\n", "homepage must be an http or https address"),
+    ("a.txt:\n", "../a.txt:\n", "a file's name is"),
+    ("a.txt:\n", "SOURCE.json:\n", "a file's name is"),
+    ("  corpus:\n", "  ../corpus:\n", "a source's name is"),
+    ("official", "officious", "a.txt, alternative 1: kind must be one of official, substitute, not officious"),
+    ("size: 3", "size: true", "size must be int, not True"),
+    ("size: 3", "size: 0", "size must be positive"),
+    ("size: 3", "sha256: abc", "sha256 must be 64"),
+    ("size: 3", "sha265: abc", "unknown field 'sha265'"),
+    ("mirror: c/a.txt", "mirror: ../a.txt", "inside the mirror folder"),
+    ("mirror: c/a.txt", "mirror: /a.txt", "inside the mirror folder"),
+    ("mirror: c/a.txt", "mirror: c/a.txt.gz", "packed differently"),
+    ("https://example.org/a.txt", "file:///etc/passwd", "url must be an http or https address"),
+    ('mirror: c/a.txt, url: "https://example.org/a.txt", ', "", "needs mirror, url or both"),
+    (", member: a.txt", "", "member is needed for, and only for, an archive"),
+    (", note: another text", "", "needs a note"),
+    ("  corpus:", "\tcorpus:", "not YAML"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), BAD)
+def test_a_bad_field_is_one_line_that_names_its_place(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    with pytest.raises(InputError, match=message) as caught:
+        load(tmp_path, GOOD.replace(old, new))
+    assert str(caught.value).startswith(str(tmp_path / "c.yaml")) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "sources: []", "sources: {}", "sources: {corpus: 1}", "? [1]\n: 2"])
+def test_other_shapes_are_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError):
+        load(tmp_path, text)
+
+
+def test_bytes_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_bytes(b"sources: \xff")
+    with pytest.raises(InputError, match="not UTF-8 at byte 9"):
+        load_catalogue(tmp_path / "c.yaml")
+
+
+def test_a_merged_mapping_takes_over_what_it_does_not_set_itself(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    merged = "- <<: *a\n            member: two"
+    path.write_text(
+        GOOD.replace("- {kind: official, mirror: c/a.txt", "- &a {kind: official, member: one, mirror: c/a.zip")
+        .replace('/a.txt"', '/a.zip"')
+        .replace("- {kind: substitute, mirror: c/b.zip, member: a.txt, note: another text}", merged)
+    )
+    first, second = load_catalogue(path)["corpus"].files[0].alternatives
+    assert (first.member, second.member) == ("one", "two")
+    assert replace(second, member="one") == first
+
+
+def test_an_unknown_source_names_the_nearest() -> None:
+    with pytest.raises(SourceError, match="did you mean bible/English"):
+        find_source("bible/Englsh", CATALOGUE)
+    with pytest.raises(SourceError, match=r"bible/English, .*pku"):
+        find_source("zzz", CATALOGUE)

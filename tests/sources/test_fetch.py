@@ -1,0 +1,244 @@
+"""Fetching from a mirror folder, and the record of it. What comes over HTTP is in test_transfer.py."""
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tokenlab.core.errors import InputError, ParameterError, SourceError
+from tokenlab.sources.catalogue import Alternative, Source, SourceFile, load_catalogue
+from tokenlab.sources.fetch import fetch
+from tokenlab.sources.record import substitutes
+from tokenlab.sources.transfer import HttpOptions
+
+TRAINING, WORDS = "共同  创造\n".encode(), "共同\n创造\n".encode()
+PATIENCE = HttpOptions(connect_timeout=1, retries=0, backoff=0)
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def archive(members: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as opened:
+        for name, data in members.items():
+            opened.writestr(name, data)
+    return out.getvalue()
+
+
+OFFICIAL = Alternative("official", mirror="bakeoff/data.zip", member="data/training.utf8")
+STAND_IN = Alternative("substitute", mirror="stand-in.gz", licence="CC BY 4.0", note="Half as long")
+CORPUS = Source(
+    name="corpus",
+    title="A corpus",
+    homepage="https://example.org",
+    licence="research only",
+    research_only=True,
+    format="sighan",
+    files=(
+        SourceFile("training.utf8", "sighan", (OFFICIAL, STAND_IN)),
+        SourceFile("test.utf8", "sighan", (replace(OFFICIAL, member="data/test.utf8"),), required=False),
+        SourceFile("words.utf8", "words", (Alternative("official", mirror="words.utf8", sha256=sha(WORDS), size=14),)),
+    ),
+)
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Path:
+    folder = tmp_path / "mirror"
+    (folder / "bakeoff").mkdir(parents=True)
+    (folder / "stand-in.gz").write_bytes(gzip.compress(TRAINING, mtime=0))
+    (folder / "words.utf8").write_bytes(WORDS)
+    return folder
+
+
+def get(folder: Path, mirror: Path | None, source: Source = CORPUS) -> dict:
+    return fetch("corpus", folder, mirror=mirror, catalogue={"corpus": source}, http=PATIENCE, progress=False)
+
+
+def test_the_first_alternative_in_the_mirror_is_taken(tmp_path: Path, mirror: Path) -> None:
+    members = {"data/training.utf8": b"official", "data/test.utf8": b"gold", "../../climb": b"evil"}
+    (mirror / "bakeoff" / "data.zip").write_bytes(archive(members))
+    record = get(tmp_path / "corpus", mirror)
+    assert (tmp_path / "corpus" / "training.utf8").read_bytes() == b"official"
+    assert (tmp_path / "corpus" / "test.utf8").read_bytes() == b"gold"
+    assert record["missing"] == [] and substitutes(tmp_path / "corpus") == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "mirror"]
+
+
+def test_the_record_in_full(tmp_path: Path, mirror: Path) -> None:
+    record = get(tmp_path / "corpus", mirror)
+    packed = (mirror / "stand-in.gz").read_bytes()
+    assert record == {
+        "source": "corpus",
+        "title": "A corpus",
+        "homepage": "https://example.org",
+        "licence": "research only",
+        "research_only": True,
+        "format": "sighan",
+        "note": None,
+        "missing": ["test.utf8"],
+        "files": {
+            "training.utf8": {
+                "format": "sighan",
+                "kind": "substitute",
+                "mirror": "stand-in.gz",
+                "licence": "CC BY 4.0",
+                "note": "Half as long",
+                "fetched": {"sha256": sha(packed), "size": len(packed)},
+                "stored": {"sha256": sha(TRAINING), "size": len(TRAINING)},
+            },
+            "words.utf8": {
+                "format": "words",
+                "kind": "official",
+                "mirror": "words.utf8",
+                "licence": "research only",
+                "fetched": {"sha256": sha(WORDS), "size": 14},
+                "stored": {"sha256": sha(WORDS), "size": 14},
+            },
+        },
+    }
+    text = (tmp_path / "corpus" / "SOURCE.json").read_bytes()
+    assert text == (json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+    assert substitutes(tmp_path / "corpus") == ["corpus, training.utf8: substitute. Half as long (stand-in.gz)"]
+
+
+def test_equal_sources_give_equal_bytes_wherever_they_lie(tmp_path: Path, mirror: Path) -> None:
+    get(tmp_path / "one", mirror)
+    moved = mirror.rename(tmp_path / "elsewhere")
+    get(tmp_path / "deep" / "two", moved)
+    for name in ("SOURCE.json", "training.utf8", "words.utf8"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "deep" / "two" / name).read_bytes()
+
+
+def test_a_second_call_needs_no_mirror_and_touches_nothing(tmp_path: Path, mirror: Path) -> None:
+    first = get(tmp_path / "corpus", mirror)
+    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "corpus").iterdir()}
+    assert get(tmp_path / "corpus", None) == first
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "corpus").iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda folder: (folder / "training.utf8").write_bytes(b"harmed"),
+        lambda folder: (folder / "training.utf8").unlink(),
+        lambda folder: (folder / "SOURCE.json").unlink(),
+        lambda folder: (folder / "SOURCE.json").write_bytes(b"{"),
+        lambda folder: (folder / "SOURCE.json").write_bytes(b"[]"),
+        lambda folder: (folder / "SOURCE.json").write_bytes(b'{"files": {"training.utf8": 1}, "missing": []}'),
+        lambda folder: (folder / ".training.utf8.x.tmp").write_bytes(b"left by a kill"),
+    ],
+)
+def test_what_is_harmed_is_fetched_again(tmp_path: Path, mirror: Path, harm: Callable[[Path], object]) -> None:
+    first = get(tmp_path / "corpus", mirror)
+    harm(tmp_path / "corpus")
+    assert get(tmp_path / "corpus", mirror) == first
+    assert (tmp_path / "corpus" / "training.utf8").read_bytes() == TRAINING
+    names = sorted(path.name for path in (tmp_path / "corpus").iterdir())
+    assert names == ["SOURCE.json", "training.utf8", "words.utf8"]
+
+
+def test_only_what_is_lacking_is_fetched(tmp_path: Path, mirror: Path) -> None:
+    get(tmp_path / "corpus", mirror)
+    (tmp_path / "corpus" / "words.utf8").unlink()
+    (mirror / "stand-in.gz").unlink()
+    assert set(get(tmp_path / "corpus", mirror)["files"]) == {"training.utf8", "words.utf8"}
+
+
+def test_a_changed_catalogue_is_followed(tmp_path: Path, mirror: Path) -> None:
+    get(tmp_path / "corpus", mirror)
+    (mirror / "stand-in.gz").write_bytes(gzip.compress(b"corrected", mtime=0))
+    data = (mirror / "stand-in.gz").read_bytes()
+    corrected = replace(CORPUS.files[0], alternatives=(OFFICIAL, replace(STAND_IN, sha256=sha(data), size=len(data))))
+    get(tmp_path / "corpus", mirror, replace(CORPUS, title="New title", files=(corrected, *CORPUS.files[1:])))
+    assert (tmp_path / "corpus" / "training.utf8").read_bytes() == b"corrected"
+    assert json.loads((tmp_path / "corpus" / "SOURCE.json").read_text())["title"] == "New title"
+
+
+def test_wrong_bytes_in_the_mirror_are_an_error_not_a_reason_to_look_further(tmp_path: Path, mirror: Path) -> None:
+    (mirror / "bakeoff" / "data.zip").write_bytes(archive({"data/training.utf8": b"official"}))
+    pinned = replace(CORPUS.files[0], alternatives=(replace(OFFICIAL, sha256="0" * 64), STAND_IN))
+    with pytest.raises(SourceError) as caught:
+        get(tmp_path / "corpus", mirror, replace(CORPUS, files=(pinned,)))
+    found = sha((mirror / "bakeoff" / "data.zip").read_bytes())
+    assert str(mirror / "bakeoff" / "data.zip") in str(caught.value)
+    assert "0" * 64 in str(caught.value) and found in str(caught.value)
+    assert list((tmp_path / "corpus").iterdir()) == []
+
+
+def test_a_damaged_mirror_file_leaves_nothing(tmp_path: Path, mirror: Path) -> None:
+    (mirror / "stand-in.gz").write_bytes(gzip.compress(TRAINING)[:-6])
+    with pytest.raises(SourceError, match=r"stand-in\.gz: damaged"):
+        get(tmp_path / "corpus", mirror)
+    assert list((tmp_path / "corpus").iterdir()) == []
+
+
+def test_files_before_the_failing_one_are_kept(tmp_path: Path, mirror: Path) -> None:
+    (mirror / "words.utf8").write_bytes(b"harmed")
+    with pytest.raises(SourceError, match="wrong bytes"):
+        get(tmp_path / "corpus", mirror)
+    (mirror / "words.utf8").write_bytes(WORDS)
+    (mirror / "stand-in.gz").unlink()
+    assert set(get(tmp_path / "corpus", mirror)["files"]) == {"training.utf8", "words.utf8"}
+
+
+def test_neither_mirror_nor_address_says_what_to_do(tmp_path: Path, mirror: Path) -> None:
+    with pytest.raises(SourceError, match=r"\[no mirror folder is set\]; set TOKENLAB_MIRROR to a folder that holds"):
+        get(tmp_path / "corpus", None)
+    (mirror / "stand-in.gz").unlink()
+    with pytest.raises(SourceError, match=r"data\.zip: not there; .*stand-in\.gz: not there"):
+        get(tmp_path / "corpus", mirror)
+    with pytest.raises(ParameterError, match="does not exist; correct or unset TOKENLAB_MIRROR"):
+        get(tmp_path / "corpus", tmp_path / "nowhere")
+
+
+def test_an_unknown_source_makes_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="unknown source 'pku_'; did you mean pku"):
+        fetch("pku_", tmp_path / "x", mirror=None)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("text", [None, "{", "[]", "{}", '{"source": "x", "files": {"a": {"kind": "substitute"}}}'])
+def test_substitutes_of_no_record_is_an_input_error(tmp_path: Path, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / "SOURCE.json").write_text(text)
+    with pytest.raises(InputError, match=r"SOURCE\.json"):
+        substitutes(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["pku", "bible/English", "bible/Swahili-NT", "skypile"])
+def test_sources_of_the_mirror_come_whole(tmp_path: Path, name: str) -> None:
+    if not os.environ.get("TOKENLAB_MIRROR"):
+        pytest.skip("TOKENLAB_MIRROR is not set")
+    catalogue = load_catalogue()
+    # Without addresses: nothing here may ask the network.
+    files = tuple(
+        replace(file, alternatives=tuple(replace(each, url=None) for each in file.alternatives if each.mirror))
+        for file in catalogue[name].files
+    )
+    offline = {name: replace(catalogue[name], files=files)}
+    record = fetch(name, tmp_path, mirror=os.environ["TOKENLAB_MIRROR"], catalogue=offline, progress=False)
+    for stored, entry in record["files"].items():
+        data = (tmp_path / stored).read_bytes()
+        assert entry["stored"] == {"sha256": sha(data), "size": len(data)}
+        data.decode("utf-8")
+
+
+def test_with_a_whole_mirror_no_address_is_asked(tmp_path: Path, mirror: Path) -> None:
+    """An optional file that only an address has: the folder is the same with and without a network."""
+    address = Alternative("official", url="http://127.0.0.1:9/test.utf8")
+    files = (*CORPUS.files[::2], SourceFile("test.utf8", "sighan", (address,), required=False))
+    record = get(tmp_path / "corpus", mirror, replace(CORPUS, files=files[::-1]))
+    assert record["missing"] == ["test.utf8"]
+    required = (*CORPUS.files[::2], SourceFile("test.utf8", "sighan", (address,)))
+    with pytest.raises(SourceError, match=r"127\.0\.0\.1:9"):
+        get(tmp_path / "other", mirror, replace(CORPUS, files=required))

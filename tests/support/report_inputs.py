@@ -1,0 +1,179 @@
+"""Small results of the computing stages, to draw and to lay out without running a pipeline."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tasks.runtime.stage import Stage
+from tokenlab.codes.base.codebook import Codebook
+from tokenlab.codes.base.document import write_code
+from tokenlab.text.documents import Document
+from tokenlab.text.store import write_corpus
+
+CHARACTERS = "abcdefgh"
+TEXTS = ["abcdefgh", "hgfe dcba".replace(" ", ""), "aabbccdd"]
+
+METHODS: dict[str, dict[str, Any]] = {"default": {"signal": "statistics", "lambda": 1.25}}
+"""Configuration -> its facts."""
+
+
+def stage(segmentation: list[str] = (), codes: list[str] = (), models: list[str] = ()) -> Stage:  # type: ignore[assignment]
+    """A stage of the preset `small` with these corpora."""
+    shape = {"layers": 2, "width": 64}
+    sections: dict[str, Any] = {
+        "segmentation": {"corpora": {name: {} for name in segmentation}, "methods": {"default": {"by": "statistics"}}},
+        "entropy": {
+            "models": {
+                n: {"text": n, "held_out": n, "alphabet": {"level": "character"}, "shape": shape} for n in models
+            }
+        },
+        "codes": {
+            "corpora": {name: {"codebooks": {"lengths": {2: 2}}} for name in codes},
+            "vocabulary_sizes": {"largest": 20, "step": 10, "reported": [10]},
+        },
+    }
+    return Stage("params.yaml", "small", "", sections)
+
+
+def corpus_facts(corpus: str, gold: bool = True, source: str | None = None) -> dict[str, Any]:
+    """What `prepare` writes of a corpus."""
+    facts = {"corpus": corpus, "source": source, "origin": "generated", "notes": ["generated text"]}
+    return facts | {"sentences": 10, "characters": 100, "gold_words": 50 if gold else None}
+
+
+def segmentation_scores(
+    corpus: str = "zh",
+    gold: bool = True,
+    configurations: dict[str, dict[str, Any]] = METHODS,
+    full: tuple[str, ...] = ("default",),
+) -> pl.DataFrame:
+    """Scores for two seeds; the F1 of seed s is 0.5 + s / 10 without BPE, and 0.6 + s / 10 with it."""
+    rows = []
+    for training, size in (("subset", 7), ("full", 20)):
+        key = {"corpus": corpus, "training": training, "training_sentences": size, "training_characters": 10 * size}
+        for seed in (0, 1):
+            for name, facts in configurations.items():
+                if training == "full" and name not in full:
+                    continue
+                same = {"configuration": name, "method": name.partition("-")[0], "lambda": None, "threshold": None}
+                for bpe, f1 in (("none", 0.5), ("raw", 0.6)):
+                    rows.append(key | same | {"nu": None, "seed": seed, "bpe": bpe, "f1": f1 + seed / 10} | facts)
+            baseline = {"configuration": "bpe", "method": None, "signal": None}
+            rows.append(key | baseline | {"seed": seed, "bpe": "raw", "f1": 0.4})
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    table = table.with_columns(pl.col("lambda", "threshold", "nu").cast(pl.Float64))
+    table = table.with_columns(precision="f1", recall="f1", vocabulary=pl.lit(100), characters_per_segment=pl.lit(1.5))
+    values = ["f1", "precision", "recall"]
+    return table if gold else table.with_columns(pl.lit(None, pl.Float64).alias(name) for name in values)
+
+
+def code_curves(codes: dict[str, int | None], text: str = "training", tokenizer: str = "bpe") -> pl.DataFrame:
+    """Curves of `evaluate_codes` at three sizes. codes: code -> N, or None."""
+    rows = []
+    for number, (code, N) in enumerate(codes.items()):
+        for size in (10, 15, 20):
+            value = float(100 * number + size)
+            row: dict[str, Any] = {
+                "tokenizer": tokenizer,
+                "text": text,
+                "code": code,
+                "N": N,
+                "K": None if N is None else 3,
+            }
+            row |= {"vocabulary": size, "tokens": value, "perplexity": value, "bits_per_character": 2 + value / 1000}
+            row |= {
+                "tokens_saved": 100 - value,
+                "perplexity_saved": 10 - value,
+                "bits_saved": -value / 1000,
+                "seeds": 1,
+            }
+            rows.append(row)
+    table = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("N", "K").cast(pl.Int64))
+    spreads = ["tokens", "perplexity", "bits_per_character", "tokens_saved", "perplexity_saved", "bits_saved"]
+    return table.with_columns(pl.lit(None, pl.Float64).alias(f"{name}_sd") for name in spreads)
+
+
+def code_scores(codes: dict[str, int | None], corpus: str = "en", seeds: int = 2) -> pl.DataFrame:
+    """Scores of `evaluate_codes` at |C| and 10; seed s of a code saves 10 + 2 s tokens."""
+    rows = []
+    for code, N in codes.items():
+        for seed in range(seeds) if N else [None]:
+            row: dict[str, Any] = {"corpus": corpus, "tokenizer": "bpe", "text": "training", "code": code, "N": N}
+            row |= {"K": None if N is None else 3, "seed": seed, "alphabet": len(CHARACTERS)}
+            for label in ("C", "10"):
+                row |= {f"tokens_{label}": 90, f"tokens_saved_{label}": 10 + 2 * (seed or 0)}
+                row |= {f"bits_per_character_{label}": 2.5, f"perplexity_{label}": 4.0}
+            rows.append(row)
+    return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("N", "K", "seed").cast(pl.Int64))
+
+
+CODES: dict[str, int | None] = {"character": None, "byte": None, "random": 2, "latom": 2, "latom-refined": 2}
+"""Code -> N."""
+
+
+def write_segmentation(place: Stage, corpus: str, *, gold: bool = True, entropy: bool = False) -> None:
+    """The files of a segmented corpus below the working directory."""
+    _write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus, gold))
+    histogram = pl.DataFrame({"from": [0.0, 1.0], "to": [1.0, 2.0], "pmi": [3, 4], "left": [3, 4], "right": [4, 3]})
+    for name, columns in (("pmi", ["from", "to", "pmi"]), ("entropy", ["from", "to", "left", "right"])):
+        _write_csv(place.reports("ngram_statistics", corpus, f"{name}.csv"), histogram.select(columns))
+    _write_json(place.reports("ngram_statistics", corpus, "unit.json"), {"unit": "nats"})
+    curve = {"training": ["subset", "full"], "method": ["default"] * 2, "lambda": [1.0, 1.0], "seed": [0, 0]}
+    _write_csv(place.reports("tuning", corpus, "lambda.csv"), pl.DataFrame(curve | {"f1": [0.5, 0.6]})[: 2 * gold])
+    curve = {"training": ["subset"], "method": ["gpt2"], "parameter": ["threshold"], "value": [0.5], "seed": [0]}
+    _write_csv(place.reports("tuning", corpus, "entropy.csv"), pl.DataFrame(curve | {"f1": [0.5]})[: int(entropy)])
+    tuned = {"default": 1.0}
+    _write_json(place.reports("tuning", corpus, "tuned.json"), {"subset": tuned, "full": tuned})
+    example = {"default": ["ab", "cd"], "bpe": ["a", "bcd"]} | ({"gold": ["ab", "c", "d"]} if gold else {})
+    scored = {"text": "abcd", "entropy": [1.0, None, 2.0, 1.0], "boundaries": [2], "gold": example.get("gold")}
+    sentences = {"example": example, "entropies": [scored] if entropy else []}
+    _write_json(place.reports("segmentation", corpus, "sentences.json"), sentences)
+    segmentation_scores(corpus, gold).write_parquet(place.reports("segmentation", corpus, "scores.parquet"))
+
+
+def write_model(place: Stage, name: str) -> None:
+    """The reports of a language model."""
+    loss = pl.DataFrame({"step": [1, 2], "training": [3.0, 2.0], "held_out": [3.0, 2.5]})
+    _write_csv(place.reports("entropy_models", name, "loss.csv"), loss)
+    facts = {
+        "parameters": 1000,
+        "vocabulary": 10,
+        "training_tokens": 100,
+        "epochs": 2.0,
+        "held_out_nats_per_character": 2.5,
+    }
+    _write_json(place.reports("entropy_models", name, "metrics.json"), facts)
+
+
+def write_codes(place: Stage, corpus: str, codes: dict[str, int | None] = CODES) -> None:
+    """The files of a corpus with codes below the working directory."""
+    _write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus))
+    write_corpus([Document(str(i), text) for i, text in enumerate(TEXTS)], place.data("corpora", corpus))
+    learned = [
+        {"code": c, "N": N, "K": 3 if N else None, "seed": 0 if N else None, "split": "all"} for c, N in codes.items()
+    ]
+    variants = {"characters": len(CHARACTERS), "training_characters": None, "learned": learned, "refused": []}
+    _write_json(place.models("codes", corpus, "variants.json"), variants)
+    facts = {"length": sum(map(len, TEXTS))}
+    codebook = Codebook("latom", 2, 3, CHARACTERS, np.arange(len(CHARACTERS)), facts=facts)
+    write_code(codebook, place.models("codes", corpus, "latom-N2-K3-seed0.json"))
+    merges = place.models("code_tokenizers", corpus, "latom-N2-K3-seed0", "merges.npy")
+    merges.parent.mkdir(parents=True)
+    np.save(merges, np.array([[0, 3], [0, 4]], np.int32))
+    likelihood = {"N": [2, 2], "K": [3, 3], "seed": [0, 0], "iteration": [0, 1], "log_likelihood": [-50.0, -40.0]}
+    _write_csv(place.reports("codebooks", corpus, "likelihood.csv"), pl.DataFrame(likelihood))
+    _write_csv(place.reports("codes", corpus, "curves.csv"), code_curves(codes))
+    code_scores(codes, corpus).write_parquet(place.reports("codes", corpus, "scores.parquet"))
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value), encoding="utf-8")
+
+
+def _write_csv(path: Path, table: pl.DataFrame) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.write_csv(path)

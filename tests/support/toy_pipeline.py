@@ -1,0 +1,115 @@
+"""A small real pipeline in its own git repository, to test properties of any pipeline."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_STAGE = """
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from tasks.runtime.parent_death import die_with_parent
+
+
+def square(number):
+    time.sleep(0.15)
+    return number * number
+
+
+if __name__ == "__main__":
+    die_with_parent()
+    name, *inputs = sys.argv[1:]
+    text = "".join(Path(path).read_text() for path in inputs)
+    time.sleep(0.15)
+    if Path("fail").exists() and Path("fail").read_text() == name:
+        sys.exit(2)
+    if name == "fan":
+        with ProcessPoolExecutor(2, initializer=die_with_parent) as pool:
+            text += " ".join(map(str, pool.map(square, range(4))))
+    out = Path("data/sample") / name
+    out.mkdir(parents=True)
+    (out / ".text.tmp").write_text(text)
+    time.sleep(0.1)
+    (out / ".text.tmp").replace(out / "text.txt")
+    (out / "name.txt").write_text(name * 1000)
+    Path("data/sample", f"{name}.json").write_text('{"letters": %d}' % len(text))
+"""
+
+_PIPELINE = """
+stages:
+  first:
+    cmd: exec python stage.py first seed.txt
+    deps: [seed.txt]
+    params: [letters]
+    outs: [data/sample/first]
+    metrics: [data/sample/first.json: {cache: false}]
+    meta: {tags: [start]}
+  fan:
+    cmd: exec python stage.py fan data/sample/first/text.txt
+    deps: [data/sample/first/text.txt]
+    outs: [data/sample/fan]
+    metrics: [data/sample/fan.json: {cache: false}]
+  leaf:
+    foreach: [a, b]
+    do:
+      cmd: exec python stage.py leaf-${item} data/sample/fan/text.txt
+      deps: [data/sample/fan/text.txt]
+      outs: ["data/sample/leaf-${item}"]
+      metrics: ["data/sample/leaf-${item}.json": {cache: false}]
+      meta: {tags: [leaves, end]}
+  last:
+    cmd: exec python stage.py last data/sample/leaf-a/text.txt data/sample/leaf-b/text.txt
+    deps: [data/sample/leaf-a/text.txt, data/sample/leaf-b/text.txt]
+    outs: [data/sample/last]
+    metrics: [data/sample/last.json: {cache: false}]
+    meta: {tags: [end]}
+"""
+
+_MAKEFILE = """
+repro:
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.run.repro
+"""
+
+PIPELINE = {"dvc.yaml": _PIPELINE}
+
+_FILES = {
+    "stage.py": _STAGE,
+    **PIPELINE,
+    "params.yaml": "letters: 3\n",
+    "seed.txt": "seed\n",
+    "Makefile": _MAKEFILE,
+    ".gitignore": "/data/\n/fail\n",
+    ".dvcignore": "*.tmp\n",
+    ".dvc/config": "[core]\n    analytics = false\n    check_update = false\n",
+    ".dvc/.gitignore": "/tmp\n/cache\n/site-cache\n",
+}
+
+
+def write_files(folder: Path, files: dict[str, str]) -> None:
+    """Write files, by their paths below `folder`."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+
+
+def make(folder: Path) -> Path:
+    """Write the pipeline into the new folder `folder`; return it."""
+    write_files(folder, _FILES)
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+    return folder.resolve()
+
+
+def lock(folder: Path) -> Any:
+    """The content of dvc.lock, parsed."""
+    return yaml.safe_load((folder / "dvc.lock").read_bytes())
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    """The content of every file that the stages wrote."""
+    data = folder / "data"
+    return {str(path.relative_to(data)): path.read_bytes() for path in data.rglob("*") if path.is_file()}

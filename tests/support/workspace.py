@@ -1,0 +1,118 @@
+"""A copy of the project in its own git repository, with small parameters, to run the real pipeline in."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def make_workspace(folder: Path, **sections: Any) -> Path:
+    """A copy of the project that has never run; `sections` replace sections of params.yaml.
+
+    Without a section `codes` the workspace has no codes, without `entropy` no language models.
+    """
+    copy_project(folder)
+    for compiled in ROOT.glob("tokenlab/**/__pycache__/*.nb?"):  # numba's, valid for files of the same time and size
+        target = folder / compiled.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(compiled, target)
+    for lock in ("dvc.lock", "data/raw/dvc.lock"):
+        (folder / lock).unlink(missing_ok=True)
+    defaults = {"codes": SMALL_CODES | {"corpora": {}}, "concatenated": {}, "entropy": NO_ENTROPY}
+    set_parameters(folder, "params.yaml", defaults | sections)
+    set_parameters(folder, "data/raw/params.yaml", {"builtin": {"sentences": 400, "seed": 0}})
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for command in (["add", "-A"], ["commit", "-qm", "start"]):
+        subprocess.run([*git, *command], cwd=folder, check=True)
+    return folder
+
+
+def copy_project(folder: Path) -> Path:
+    """Copy the tracked files of the project and those that git does not ignore."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
+    for name in filter(None, listed.split("\0")):
+        source, target = ROOT / name, folder / name
+        if source.is_symlink() or source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target, follow_symlinks=False)
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    return folder
+
+
+def set_parameters(folder: Path, name: str, sections: dict[str, Any]) -> None:
+    """Replace top-level sections of a parameter file of the workspace."""
+    path = folder / name
+    parameters = yaml.safe_load(path.read_text(encoding="utf-8"))
+    path.write_text(yaml.safe_dump(parameters | sections, allow_unicode=True), encoding="utf-8")
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `python ARGUMENTS` in the workspace, as one stage or command."""
+    environment = os.environ | {"DVC_NO_ANALYTICS": "1", "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"}
+    environment.pop("TOKENLAB_PARENT", None)
+    return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+SMALL = {
+    "corpora": {"zh": {}},
+    "seeds": [0, 1],
+    "split": {"sentences": 150, "train": 0.7, "validation": 30},
+    "statistics": {"n_max": 4, "count_tokens": "ngram", "edge": "skip", "min_frequency": 1, "log_base": "e"},
+    "methods": {
+        "literal": {
+            "by": "statistics",
+            "decoder": "greedy",
+            "isolate": "none",
+            "single_character": "literal",
+            "weights": [0, 4],
+            "entropy_only": True,
+        },
+        "default": {
+            "by": "statistics",
+            "decoder": "viterbi",
+            "isolate": "script",
+            "single_character": "literal",
+            "weights": [1],
+            "grid": [0.5, 1],
+        },
+    },
+    "bpe": {"vocabulary_size": 900, "inference": ["raw"]},
+    "full": {"methods": ["default"], "vocabulary_size": 1000},
+}
+"""A `segmentation` section whose stages take little more than their start-up time."""
+
+NO_ENTROPY: dict[str, Any] = {"models": {}, "public": {}, "scored": {}}
+"""An `entropy` section without language models."""
+
+SMALL_CODES = {
+    "corpora": {"en": {"codebooks": {"lengths": {2: 2}}, "baselines": ["character", "byte", "random"]}},
+    "table_codes": [],
+    "latom": {"iterations": 3, "end_state": False, "floor": 1e-300, "backend": "auto"},
+    "held_out": {"share": 0.1, "seed": 0, "lengths": [2]},
+    "vocabulary_sizes": {"largest": 300, "step": 50, "reported": [100, 300], "held_out": [200, 400]},
+}
+"""A `codes` section whose stages take little more than their start-up time."""
+
+SMALL_TRAINING = {
+    "batch": 8,
+    "warmup": 5,
+    "weight_decay": 0.1,
+    "gradient_clip": 1.0,
+    "seed": 0,
+    "threads": 1,
+    "device": "cpu",
+    "dtype": "float32",
+}
+"""Fields of `training` that all models of the tests share."""

@@ -1,0 +1,168 @@
+"""The stages of the codes family on a small corpus, from text to scores, with a toy kind of code registered."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tokenizers import Tokenizer
+from workspace import SMALL_CODES, make_workspace, run, set_parameters
+
+from tokenlab.codes.base.document import read_document
+from tokenlab.codes.base.interface import atom
+from tokenlab.codes.saved import read_code
+
+EN = {
+    "codebooks": {"lengths": {2: 2, 3: 1}, "K_sweep": [10], "restarts": 2, "held_out": True},
+    "baselines": ["character", "byte", "random", "radical", "myte", "toy"],
+    "unigram": [3],
+}
+CODES = SMALL_CODES | {"corpora": {"en": EN}, "table_codes": ["en"]}
+CORPORA = {"en": {"path": "data/raw/builtin/en", "format": "parquet"}}
+STAGES = ["corpora.prepare", "codes.codebook", "codes.table_codes", "codes.encode", "codes.tokenizer", "codes.evaluate"]
+TOY = """
+from tokenlab.codes.baselines.codebooks import random_codebook
+from dataclasses import replace
+
+def learn_toy(corpus, shape, *, unknown="error"):
+    return replace(random_codebook(corpus, shape, unknown=unknown), kind="toy")
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = make_workspace(tmp_path_factory.mktemp("codes") / "project", corpora=CORPORA, codes=CODES)
+    (folder / "tokenlab/codes/baselines/toy.py").write_text(TOY, encoding="utf-8")
+    registry = folder / "tokenlab/codes/registry.py"
+    line = '        Kind("toy", "baselines.toy:learn_toy", options=(CodeShape,)),\n'
+    text = registry.read_text(encoding="utf-8")
+    registry.write_text(text.replace('        Kind("random"', f'{line}        Kind("random"'), encoding="utf-8")
+    (folder / "data/raw/tables/ids").mkdir(parents=True)
+    (folder / "data/raw/tables/ids/ids.txt").write_text("U+0062\tb\t⿰ab\n", encoding="utf-8")
+    commands = [["tasks.corpora.generate", "data/raw/params.yaml"]]
+    for command in commands + [[f"tasks.{stage}", "params.yaml", "en"] for stage in STAGES]:
+        done = run(folder, "-m", *command)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def texts(folder: Path) -> list[str]:
+    return pl.read_parquet(folder / "data/sample/corpora/en")["text"].to_list()
+
+
+def encoded(folder: Path, name: str) -> list[str]:
+    lists = pl.read_parquet(folder / f"data/sample/encoded/en/{name}.parquet")["atoms"].to_list()
+    return ["".join(map(atom, numbers)) for numbers in lists]
+
+
+def sweep(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder / "data/sample/code_sweeps/en.parquet")
+
+
+def test_every_variant_has_a_code(built: Path) -> None:
+    codes = built / "models/sample/codes/en"
+    made = json.loads((codes / "variants.json").read_text(encoding="utf-8"))
+    K = min(K for K in range(99) if len(set("".join(texts(built)))) <= K**2)
+    names = {path.stem for path in codes.iterdir()} - {"variants"}
+    expected = {"character", "byte", "radical", "train-character", "train-byte", f"train-latom-refined-N2-K{K}-seed0"}
+    expected |= {f"{code}-N2-K{K}-seed1" for code in ("random", "latom", "latom-refined", "latom-best-refined")}
+    assert expected <= names and len(made["learned"]) == len(names)
+    assert made["refused"] == ["myte: left out, data/raw/tables/myte/decompose_map.json could not be had"]
+    assert made["characters"] == len(set("".join(texts(built)))) and made["length"] == sum(map(len, texts(built)))
+
+
+def test_a_new_kind_is_a_module_and_a_line(built: Path) -> None:
+    """Everything follows from the registry: variants, tokenizers, scores, and the command line."""
+    scores = pl.read_parquet(built / "reports/sample/codes/en/scores.parquet").filter(code="toy")
+    toy, random = (sweep(built).filter(code=code).drop("code") for code in ("toy", "random"))
+    assert toy.equals(random) and set(scores["text"]) == {"training", "held-out"}
+    name = scores["variant"][0]
+    assert (built / f"models/sample/code_tokenizers/en/{name}/bpe/tokenizer.json").exists()
+    (built / "text.txt").write_text("abc cab\n", encoding="utf-8")
+    command = ["codes", "learn", "text.txt", "--code", "toy", "-N", "3", "-o", "toy.json"]
+    for arguments in (command, ["codes", "show", "toy.json"]):
+        done = run(built, "-c", "from tokenlab.cli import main; main()", *arguments)
+        assert done.returncode == 0, done.stderr
+    assert "toy code, reversible" in done.stdout and "N = 3, K = 2" in done.stdout
+
+
+def test_no_document_of_the_pipeline_has_the_order_of_its_table(built: Path) -> None:
+    document = read_document(built / "models/sample/codes/en/latom-N3-K5-seed0.json")
+    assert "table" not in document["facts"] and document["facts"]["iterations"] == 3
+
+
+def test_encoded_corpora_decode_to_the_text(built: Path) -> None:
+    for name in ("latom-N3-K5-seed0", "byte", "character"):
+        code = read_code(built / f"models/sample/codes/en/{name}.json")
+        assert [code.decode(atoms) for atoms in encoded(built, name)] == texts(built)
+
+
+def test_a_refined_code_is_made_from_the_plain_one(built: Path) -> None:
+    plain = read_code(next((built / "models/sample/codes/en").glob("latom-N2-K*-seed1.json")))
+    refined = read_code(next((built / "models/sample/codes/en").glob("latom-refined-N2-K*-seed1.json")))
+    assert min(refined.facts["refined_tokens"]) <= refined.facts["refined_tokens"][0]
+    assert refined.alphabet == plain.alphabet
+    assert refined.facts["log_likelihood"] == plain.facts["log_likelihood"]
+
+
+@pytest.mark.parametrize("tokenizer", ["bpe", "unigram"])
+def test_counts_are_those_of_the_exported_tokenizer(built: Path, tokenizer: str) -> None:
+    name = "latom-N3-K5-seed0"
+    tokens = Tokenizer.from_file(str(built / f"models/sample/code_tokenizers/en/{name}/{tokenizer}/tokenizer.json"))
+    cut = [one.tokens for one in tokens.encode_batch(encoded(built, name))]
+    rows = sweep(built).filter(code="latom", N=3, K=5, seed=0, tokenizer=tokenizer, text="training")
+    row = rows.sort("vocabulary").row(-1, named=True)
+    assert row["vocabulary"] == 300 and row["tokens"] == sum(map(len, cut))
+    pairs = Counter(pair for tokens in cut for pair in zip([None, *tokens], tokens, strict=False))
+    contexts: Counter[str | None] = Counter()
+    for (context, _), count in pairs.items():
+        contexts[context] += count
+    bits = -sum(count * math.log2(count / contexts[context]) for (context, _), count in pairs.items())
+    assert row["bits"] == pytest.approx(bits, rel=1e-9)
+
+
+def test_sizes_go_from_the_alphabet_over_the_characters_to_the_largest(built: Path) -> None:
+    characters = len(set("".join(texts(built))))
+    rows = sweep(built).filter(code="random", N=2, seed=0, tokenizer="bpe", text="training")
+    sizes = rows.filter(K=rows["K"].min())["vocabulary"].to_list()
+    alphabet = len(set("".join(encoded(built, f"random-N2-K{rows['K'].min()}-seed0"))))
+    assert sizes == sorted({alphabet, characters} | {size for size in range(0, 301, 50) if size >= alphabet})
+    assert sweep(built).filter(text="held-out")["vocabulary"].max() == 400
+
+
+def test_held_out_text_is_not_trained_on(built: Path) -> None:
+    code = read_code(built / "models/sample/codes/en/train-character.json")
+    training, held_out = (
+        [code.decode(atoms) for atoms in encoded(built, f"train-character{end}")] for end in ("", ".held-out")
+    )
+    assert Counter(training + held_out) == Counter(texts(built))
+    assert len(held_out) == round(0.1 * len(texts(built)))
+
+
+@pytest.mark.parametrize(
+    ("stage", "changed", "message"),
+    [
+        ("codebook", {"en": {"codebooks": {"lengths": {6: 1}}}}, "codes.corpora.en.codebooks"),
+        ("codebook", {"en": {"codebooks": {"lengths": {2: 1}, "K_sweep": [2]}}}, "K^N = 2^2 = 4"),
+        ("table_codes", {"en": {"baselines": ["character"]}}, "codes.table_codes lists en"),
+        ("encode", {"en": EN | {"baselines": ["character", "runes"]}}, "codes.corpora.en.baselines: 'runes'"),
+        ("encode", {"zh": EN}, "codes.corpora.zh.baselines: radical needs this corpus in codes.table_codes"),
+    ],
+)
+def test_bad_parameters_are_one_line(built: Path, stage: str, changed: dict, message: str) -> None:
+    set_parameters(built, "params.yaml", {"codes": CODES | {"corpora": changed}})
+    done = run(built, "-m", f"tasks.codes.{stage}", "params.yaml", next(iter(changed)))
+    set_parameters(built, "params.yaml", {"codes": CODES})
+    assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_codebook_of_another_corpus_is_refused(built: Path) -> None:
+    path = next((built / "models/sample/codebooks/en/latom").glob("latom-N2-K*-seed0.json"))
+    before = path.read_text(encoding="utf-8")
+    sha256 = json.loads(before)["facts"]["corpus"]
+    path.write_text(before.replace(sha256, "0" * 64), encoding="utf-8")
+    done = run(built, "-m", "tasks.codes.encode", "params.yaml", "en")
+    path.write_text(before, encoding="utf-8")
+    assert done.returncode == 2 and "learned from another text" in done.stderr

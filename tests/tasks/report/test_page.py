@@ -1,0 +1,78 @@
+"""The drawing stages and the page, from small results of computing stages."""
+
+from pathlib import Path
+
+import pytest
+import report_inputs as inputs
+
+from tasks.report.draw_codes import draw as draw_codes
+from tasks.report.draw_segmentation import draw as draw_segmentation
+from tasks.report.page import report
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A preset with corpora with and without gold words, entropies and codes, drawn and laid out."""
+    folder = tmp_path_factory.mktemp("report")
+    stage = inputs.stage(segmentation=["zh", "plain"], codes=["en"], models=["zh"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        inputs.write_segmentation(stage, "zh", entropy=True)
+        inputs.write_segmentation(stage, "plain", gold=False)
+        inputs.write_model(stage, "zh")
+        inputs.write_codes(stage, "en", inputs.CODES | {"toy": None})
+        draw_segmentation(stage)
+        draw_codes(stage)
+        report(stage)
+    return folder / "reports/small"
+
+
+def pictures(folder: Path) -> set[str]:
+    return {path.stem for path in folder.glob("*.svg")}
+
+
+def test_a_corpus_has_the_pictures_that_it_has_data_for(built):
+    figures = built / "figures/segmentation"
+    assert pictures(figures / "zh") == {"distributions", "lambda", "thresholds", "sentence", "entropy"}
+    assert pictures(figures / "plain") == {"distributions", "sentence"}
+    assert pictures(built / "figures/codes/en") == {"bpe", "likelihood", "tables"}
+    assert pictures(built / "figures/codes/overview") == {"tokens", "perplexity", "bits"}
+
+
+def test_every_picture_is_png_and_svg(built):
+    svg = {path.with_suffix("") for path in built.glob("figures/**/*.svg")}
+    assert svg == {path.with_suffix("") for path in built.glob("figures/**/*.png")}
+
+
+def test_the_page_has_a_section_for_each_corpus(built):
+    page = (built / "index.html").read_text(encoding="utf-8")
+    assert all(f'id="{name}"' in page for name in ("words-zh", "words-plain", "models", "codes-en"))
+    gold, plain = page[page.index('id="words-zh"') :].split('id="words-plain"')
+    assert "tuned on validation sentences" in gold and "Without gold words nothing is tuned" in plain
+
+
+def test_the_codebook_and_the_traced_text_are_on_the_page(built):
+    page = (built / "index.html").read_text(encoding="utf-8")
+    assert (built / "figures/codes/en/codebook.html").read_text(encoding="utf-8") in page
+    assert "⟨" in (built / "figures/codes/en/trace.json").read_text(encoding="utf-8")
+
+
+def test_results_txt_has_the_main_tables(built):
+    text = (built / "tables/results.txt").read_text(encoding="utf-8")
+    assert text.startswith("zh: statistics and BPE") and "codes-en-bpe" not in text
+    assert (built / "tables/segmentation-zh-full.csv").exists() and (built / "tables/codes-en-bpe.md").exists()
+
+
+@pytest.mark.parametrize("families", [{"segmentation": ["zh"]}, {"codes": ["en"]}, {}])
+def test_a_family_may_be_empty(families, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stage = inputs.stage(**families)
+    for name in families.get("segmentation", []):
+        inputs.write_segmentation(stage, name)
+    for name in families.get("codes", []):
+        inputs.write_codes(stage, name)
+    draw_segmentation(stage)
+    draw_codes(stage)
+    report(stage)
+    page = stage.reports("index.html").read_text(encoding="utf-8")
+    assert ('id="words"' in page, 'id="codes"' in page) == ("segmentation" in families, "codes" in families)

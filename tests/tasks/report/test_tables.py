@@ -1,0 +1,89 @@
+"""Tables from small frames of scores."""
+
+import pytest
+import report_inputs as inputs
+
+from tasks.report.tables.code_tables import code_summaries, code_tables
+from tasks.report.tables.metric_tables import code_metrics, segmentation_metrics
+from tasks.report.tables.segmentation_tables import segmentation_tables, summary_table
+from tasks.report.tables.table import Table
+from tokenlab.metrics.registry import SEGMENTATION, SHARE, TOKENIZATION, Metric
+
+TABLE = Table("name", "A title", ["method", "|V|"], [["default", "10"], ["other", ""]], ["a note"])
+
+
+def test_one_table_in_three_formats():
+    assert TABLE.csv() == "method,|V|\ndefault,10\nother,\n"
+    assert TABLE.markdown().splitlines()[2:4] == ["| method | \\|V\\| |", "| --- | ---: |"]
+    assert TABLE.text().splitlines()[4] == "default   10"
+
+
+def test_rows_without_values_become_a_note():
+    shorter = TABLE.without_empty_rows(1)
+    assert shorter.rows == [["default", "10"]] and shorter.notes == ["a note", "no values: other"]
+
+
+def test_segmentation_cells_are_means_and_deviations_over_the_seeds():
+    subset, full = segmentation_tables(inputs.segmentation_scores(), inputs.corpus_facts("zh"))
+    assert (subset.name, full.name) == ("segmentation-zh", "segmentation-zh-full")
+    rows = {row[0]: dict(zip(subset.header, row, strict=True)) for row in subset.rows}
+    assert list(rows) == ["BPE alone", "default"]
+    assert rows["default"]["F1"] == "55.0 ± 7.1" and rows["default"]["BPE F1"] == "65.0 ± 7.1"
+    assert rows["default"]["λ"] == "1.25" and rows["BPE alone"]["F1"] == ""
+
+
+def test_without_gold_words_the_table_has_lengths():
+    table, _ = segmentation_tables(inputs.segmentation_scores(gold=False), inputs.corpus_facts("zh", gold=False))
+    assert "F1" not in table.header and any("left out" in note for note in table.notes)
+    assert summary_table(inputs.segmentation_scores(gold=False), inputs.corpus_facts("zh", gold=False)) is None
+
+
+def test_the_paper_is_beside_its_own_text_only():
+    scores = inputs.segmentation_scores(configurations={"literal-4": {"signal": "statistics", "lambda": 4.0}}, full=())
+    subset, full = segmentation_tables(scores, inputs.corpus_facts("pku", source="pku"))
+    beside = {row[0]: row[2] for row in subset.rows}
+    assert beside == {"BPE alone": "46.89 / 51.96 / 49.30", "literal": "54.21 / 64.06 / 58.73"}
+    assert not any("paper" in cell for cell in full.header)
+
+
+def test_the_short_table_fits_readme():
+    table = summary_table(inputs.segmentation_scores(), inputs.corpus_facts("pku", source="pku"))
+    assert table is not None and len(table.header) <= 6
+    assert table.rows[0] == ["BPE alone", "49.30", "", "40.0 ± 0.0", "", "40.0 ± 0.0"]
+
+
+def test_a_method_without_a_label_is_shown_under_its_name():
+    toy = {"toy": {"signal": "statistics", "threshold": 0.5}}
+    subset, _ = segmentation_tables(inputs.segmentation_scores(configurations=toy), inputs.corpus_facts("zh"))
+    assert "toy, θ = 0.5" in [row[0] for row in subset.rows]
+
+
+@pytest.mark.parametrize("N", [None, 2])
+def test_a_kind_of_code_without_a_label_is_shown_under_its_name(N):
+    (table,) = code_tables(inputs.code_scores(inputs.CODES | {"toy": N}), "en", [], restarts=1)
+    assert table.name == "codes-en-bpe" and "toy" in [row[0] for row in table.rows]
+
+
+def test_codes_save_the_mean_over_the_seeds():
+    scores = inputs.code_scores(inputs.CODES)
+    (table,) = code_tables(scores, "en", ["a note"], restarts=1)
+    row = next(row for row in table.rows if row[0] == "Latom")
+    assert row[:6] == ["Latom", "2", "3", "8", "2", "+11 ± 1"] and table.notes[0] == "a note"
+    summaries = {summary.name: summary for summary in code_summaries(scores, [10], [])}
+    assert list(summaries) == ["codes-sizes", "codes-saved-C", "codes-bits-C", "codes-saved-10", "codes-bits-10"]
+    assert summaries["codes-saved-C"].rows[0][-1] == "Latom"
+
+
+def test_a_new_metric_has_a_column():
+    metric = Metric("toy", lambda score: 0.25, SHARE, "higher")
+    scores = inputs.segmentation_scores().with_columns(toy=0.25)
+    table = segmentation_metrics(scores, "zh", [*SEGMENTATION, metric])
+    assert table is not None and table.header[-1] == "toy ↑" and {row[-1] for row in table.rows} == {"25.0"}
+    scores = inputs.code_scores(inputs.CODES).with_columns(toy_C=0.25)
+    table = code_metrics(scores, "en", [*TOKENIZATION, metric], restarts=1)
+    assert table is not None and table.header[-1] == "toy ↑"
+    assert {(row[5], row[-1]) for row in table.rows} == {("|V| = |C|", "25.0"), ("|V| = 10", "")}
+
+
+def test_without_values_there_is_no_table_of_metrics():
+    assert segmentation_metrics(inputs.segmentation_scores(gold=False), "zh", SEGMENTATION) is None

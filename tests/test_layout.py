@@ -1,0 +1,81 @@
+"""The tree that design and docs describe: arrows one way, no circles, small rooms with names of their own."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("flows", "tasks", "tokenlab")
+MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+BELOW = {
+    "tokenlab": {"tokenlab"},
+    "tasks": {"tasks", "tokenlab"},
+    "flows": {"flows", "tasks", "tokenlab"},
+}
+KNOWS_NOBODY = ("tokenlab/text", "tokenlab/metrics")
+"""Packages that import nothing of the library but `core`."""
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules of the project that a file imports, at any place."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for name in names:
+            file = ROOT.joinpath(*name.split(".")).with_suffix(".py")
+            if name.split(".")[0] in PACKAGES and file.exists():
+                yield str(file.relative_to(ROOT))
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_arrows_point_one_way(package: str) -> None:
+    for path in (ROOT / package).rglob("*.py"):
+        assert {name.split("/")[0] for name in imports(path)} <= BELOW[package], path
+
+
+@pytest.mark.parametrize("package", KNOWS_NOBODY)
+def test_the_lowest_packages_know_nobody(package: str) -> None:
+    for path in (ROOT / package).rglob("*.py"):
+        assert all(name.startswith((package, "tokenlab/core")) for name in imports(path)), path
+
+
+def test_no_import_circle() -> None:
+    graph = {relative(path): set(imports(path)) - {relative(path)} for path in MODULES}
+    while free := {name for name, needs in graph.items() if not needs & graph.keys()}:
+        graph = {name: needs for name, needs in graph.items() if name not in free}
+    assert not graph
+
+
+def test_rooms_are_small() -> None:
+    for path in MODULES:
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, path
+    for folder in {path.parent for path in MODULES}:
+        assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= 12, folder
+
+
+def test_no_module_is_named_like_one_of_the_standard_library() -> None:
+    assert not [path for path in MODULES if path.stem in sys.stdlib_module_names and path.stem != "__main__"]
+
+
+def test_no_module_hides_a_name_that_its_package_offers() -> None:
+    """`from tokenlab.ngrams import ngram_statistics` must give the function, whatever was imported before."""
+    for init in (ROOT / "tokenlab").rglob("__init__.py"):
+        modules = {path.stem for path in init.parent.iterdir()}
+        names = {
+            node.value
+            for call in ast.walk(ast.parse(init.read_text(encoding="utf-8")))
+            if isinstance(call, ast.List)
+            for node in call.elts
+            if isinstance(node, ast.Constant)
+        }
+        assert not modules & names, init

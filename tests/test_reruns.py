@@ -1,0 +1,139 @@
+"""What an edit may rerun, as docs/pipeline.md promises: edit a copy, ask DVC what is stale, run nothing."""
+
+import contextlib
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import workspace
+import yaml
+from dvc.repo import Repo
+
+DRAWING = {"draw_segmentation", "draw_codes", "report"}
+EVALUATION = {"evaluate_segmentation", "evaluate_codes"}
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project whose stages all count as run: every output is a stub, and dvc.lock has its hash."""
+    folder = workspace.copy_project(tmp_path_factory.mktemp("reruns") / "project")
+    targets = ["dvc.yaml", "data/raw/dvc.yaml"]
+    with contextlib.chdir(folder), Repo() as repo:
+        stages = [stage for stage in repo.index.stages if stage.path_in_repo in targets]
+        paths = {Path(entry.fs_path) for stage in stages for entry in (*stage.outs, *stage.deps) if entry.fs_path}
+        holders = {parent for path in paths for parent in path.parents}
+        for path in paths - holders:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                path.write_text(f"{path.relative_to(folder)}\n", encoding="utf-8")
+        for target in targets:
+            repo.commit(target, force=True)
+    return folder
+
+
+@pytest.fixture
+def project(committed: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(committed, tmp_path / "project", symlinks=True)
+
+
+def stale(folder: Path) -> set[str]:
+    """The stages of `sample` that DVC would run, and all that rest on them."""
+    with contextlib.chdir(folder), Repo() as repo:
+        changed = {name.rpartition(":")[2] for name in repo.status(["dvc.yaml", "data/raw/dvc.yaml"])}
+        graph = repo.index.graph
+        found = {stage.addressing for stage in graph if stage.addressing in changed}
+        while (
+            more := {
+                stage.addressing for stage in graph for need in graph.successors(stage) if need.addressing in found
+            }
+            - found
+        ):
+            found |= more
+    return {address.rpartition(":")[2] for address in found if not address.startswith("presets")}
+
+
+def names(addresses: set[str]) -> set[str]:
+    return {address.partition("@")[0] for address in addresses}
+
+
+def append(path: Path, text: str) -> None:
+    path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+
+def set_parameter(folder: Path, name: str, value: object) -> None:
+    path = folder / "params.yaml"
+    parameters = yaml.safe_load(path.read_text(encoding="utf-8"))
+    *above, last = name.split(".")
+    place = parameters
+    for key in above:
+        place = place[key]
+    place[last] = value
+    path.write_text(yaml.safe_dump(parameters, allow_unicode=True), encoding="utf-8")
+
+
+def test_nothing_is_stale_before_an_edit(project: Path) -> None:
+    assert stale(project) == set()
+
+
+@pytest.mark.parametrize("path", ["style.py", "segmentation_figures.py", "tables.py", "page.html.j2", "papers.yaml"])
+def test_what_is_drawn_or_said_reruns_drawing_alone(project: Path, path: str) -> None:
+    append(project / "tasks" / "report" / path, "\n# another colour\n")
+    found = stale(project)
+    assert found and found <= DRAWING
+
+
+def test_a_codebook_drawn_otherwise_reruns_drawing_alone(project: Path) -> None:
+    append(project / "tokenlab" / "codes" / "show" / "codebook_table.py", "\n# another label\n")
+    assert stale(project) == {"draw_codes", "report"}
+
+
+def test_a_new_metric_reruns_evaluation(project: Path) -> None:
+    (project / "tokenlab" / "metrics" / "toy.py").write_text("def toy():\n    return 1\n", encoding="utf-8")
+    append(project / "tokenlab" / "metrics" / "registry.py", "\n# toy\n")
+    found = names(stale(project))
+    assert found >= EVALUATION
+    assert found <= EVALUATION | DRAWING
+
+
+def test_a_new_rule_of_segmentation_reruns_segmentation_and_what_follows(project: Path) -> None:
+    (project / "tokenlab" / "segment" / "toy.py").write_text("def toy():\n    return 1\n", encoding="utf-8")
+    append(project / "tokenlab" / "segment" / "boundaries.py", "\n# toy\n")
+    found = names(stale(project))
+    assert found == {"segment", "tokenizer", "evaluate_segmentation", "draw_segmentation", "report"}
+
+
+def test_a_new_kind_of_code_reruns_no_codebook(project: Path) -> None:
+    (project / "tokenlab" / "codes" / "baselines" / "toy.py").write_text("def toy():\n    return 1\n", encoding="utf-8")
+    append(project / "tokenlab" / "codes" / "registry.py", "\n# toy\n")
+    found = names(stale(project))
+    assert "encode" in found
+    assert found <= {"encode", "code_tokenizer", "evaluate_codes", "draw_codes", "report"}
+
+
+def _one_more_size(folder: Path) -> None:
+    set_parameter(folder, "codes.vocabulary_sizes.reported", [300, 400, 500, 1000, 2000])
+
+
+def _one_more_unigram(folder: Path) -> None:
+    set_parameter(folder, "codes.corpora.en.unigram", [2])
+
+
+@pytest.mark.parametrize(
+    ("edit", "corpora"), [(_one_more_size, {"en", "zh", "en-de"}), (_one_more_unigram, {"en"})], ids=["size", "unigram"]
+)
+def test_one_more_tokenizer_reruns_no_codebook(project: Path, edit: Callable[[Path], None], corpora: set[str]) -> None:
+    edit(project)
+    of_corpora = {f"{stage}@{corpus}" for stage in ("code_tokenizer", "evaluate_codes") for corpus in corpora}
+    assert stale(project) == of_corpora | {"draw_codes", "report"}
+
+
+def test_a_new_corpus_runs_its_own_stages(project: Path) -> None:
+    text = project / "mine.txt"
+    text.write_text("今天天气很好。\n", encoding="utf-8")
+    set_parameter(project, "corpora.mine", {"path": "mine.txt", "format": "text"})
+    set_parameter(project, "segmentation.corpora.mine", {})
+    own = {"prepare", "ngram_statistics", "segment", "tokenizer", "evaluate_segmentation"}
+    found = stale(project)
+    assert {address for address in found if "@" in address} == {f"{stage}@mine" for stage in own}
+    assert names(found) - own <= DRAWING

@@ -1,0 +1,174 @@
+"""BPE over atoms against its definition, and against Hugging Face `tokenizers`."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from plain_bpe import encode, train
+from plain_sequences import flat, plain_bits, private, texts_as_sequences, unflat
+from tokenizers import Tokenizer, models, trainers
+
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.generated import generate
+from tokenlab.metrics import bigram_bits
+from tokenlab.text.readers import read_documents
+from tokenlab.tokenizers import apply_merges, bpe_sweep, bpe_tokenizer, save_tokenizer, tokenize
+
+few_symbols = st.lists(st.lists(st.integers(0, 2), max_size=30), max_size=5)
+repeats = st.lists(
+    st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=3), min_size=1, max_size=6).map(
+        lambda words: [symbol for word in words for _ in range(2) for symbol in word]
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def huggingface_merges(sequences, alphabet, size):
+    tokenizer = Tokenizer(models.BPE())
+    characters = [private([symbol]) for symbol in range(alphabet)]
+    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=characters, show_progress=False)
+    tokenizer.train_from_iterator([private(sequence) for sequence in sequences], trainer)
+    ids = tokenizer.get_vocab()
+    merges = json.loads(tokenizer.to_str())["model"]["merges"]
+    assert [ids[left + right] for left, right in merges] == list(range(alphabet, alphabet + len(merges)))
+    return [[ids[left], ids[right]] for left, right in merges]
+
+
+@settings(max_examples=300, deadline=None)
+@given(few_symbols | repeats, st.integers(4, 24))
+@example([[0] * 30, [0] * 7], 24)
+def test_merges_and_tokens_are_those_of_the_definition(sequences, size):
+    sweep = bpe_sweep(*flat(sequences), 4, range(4, size + 1))
+    merges = train(sequences, 4, size)
+    assert sweep.merges.tolist() == [list(pair) for pair in merges]
+    assert sweep.sizes.tolist() == list(range(4, 4 + len(merges) + 1))
+    for learned in range(len(merges) + 1):
+        tokens = [encode(sequence, 4, merges[:learned]) for sequence in sequences]
+        assert sweep.tokens[learned] == sum(map(len, tokens))
+        assert sweep.bits[learned] == pytest.approx(plain_bits(tokens), rel=1e-9, abs=1e-9)
+        assert sweep.bits[learned] == bigram_bits(*flat(tokens))
+
+
+@settings(max_examples=100, deadline=None)
+@given(few_symbols | repeats, few_symbols | repeats)
+@example([[0] * 30, [0] * 7], [[0] * 29])
+def test_other_text_is_encoded_by_rank(sequences, others):
+    merges = bpe_sweep(*flat(sequences), 4, [30]).merges
+    rows = apply_merges(*flat(others), 4, merges, range(4, 40))
+    assert rows.sizes.tolist() == list(range(4, 4 + len(merges) + 1))
+    for learned, (_, count, bits) in enumerate(zip(*rows, strict=True)):
+        ids, offsets = tokenize(*flat(others), 4, merges[:learned])
+        assert unflat(ids, offsets) == [encode(other, 4, merges[:learned].tolist()) for other in others]
+        assert (count, bits) == (ids.size, bigram_bits(ids, offsets))
+
+
+@settings(max_examples=100, deadline=None)
+@given(few_symbols | repeats, few_symbols | repeats)
+@example([[0] * 30, [0] * 7], [[0] * 29])
+def test_exported_tokenizer_encodes_alike(sequences, others):
+    merges = bpe_sweep(*flat(sequences), 4, [30]).merges
+    tokenizer = bpe_tokenizer(merges, [private([symbol]) for symbol in range(4)])
+    ids, offsets = tokenize(*flat(others), 4, merges)
+    assert [encoding.ids for encoding in tokenizer.encode_batch(list(map(private, others)))] == unflat(ids, offsets)
+
+
+@settings(max_examples=200, deadline=None)
+@given(few_symbols | repeats, st.integers(4, 40))
+@example([[0] * 30, [0] * 7], 24)
+def test_merges_are_those_of_huggingface(sequences, size):
+    assert bpe_sweep(*flat(sequences), 4, [size]).merges.tolist() == huggingface_merges(sequences, 4, size)
+
+
+@pytest.mark.parametrize(("language", "atoms"), [("en", 1), ("en", 2), ("de", 3), ("zh", 1), ("zh", 2), ("ja", 3)])
+def test_text_against_huggingface(language, atoms):
+    sequences, alphabet = texts_as_sequences([d.text for d in generate(language, sentences=300, seed=1)], atoms)
+    sweep = bpe_sweep(*flat(sequences), alphabet, [alphabet, alphabet + 200, alphabet + 400])
+    assert sweep.merges.tolist() == huggingface_merges(sequences, alphabet, alphabet + 400)
+    tokenizer = bpe_tokenizer(sweep.merges, [private([symbol]) for symbol in range(alphabet)])
+    ids, _ = tokenize(*flat(sequences), alphabet, sweep.merges)
+    assert sweep.tokens[-1] == ids.size
+    encodings = tokenizer.encode_batch(list(map(private, sequences)))
+    assert [i for encoding in encodings for i in encoding.ids] == ids.tolist()
+
+
+def test_bible_against_huggingface(mirror):
+    verses = [document.text for document in read_documents(mirror / "bible/English.xml.gz", "ces")][::10]
+    sequences, alphabet = texts_as_sequences(verses, atoms=2)
+    assert bpe_sweep(*flat(sequences), alphabet, [1500]).merges.tolist() == huggingface_merges(
+        sequences, alphabet, 1500
+    )
+
+
+def test_ties_runs_and_the_end_of_merges():
+    assert bpe_sweep(*flat([[0, 0, 0, 0, 0]]), 1, [2, 3, 4, 9]).merges.tolist() == [[0, 0], [1, 0], [1, 2]]
+    sweep = bpe_sweep(*flat([[1, 0], [], [0, 1], [0]]), 2, [2, 3, 4, 5])
+    assert sweep.merges.tolist() == [[0, 1], [1, 0]]
+    assert (sweep.sizes.tolist(), sweep.tokens.tolist()) == ([2, 3, 4], [5, 4, 3])
+
+
+def test_nothing_to_merge():
+    for sequences in ([], [[]], [[0], [1], [1]]):
+        sweep = bpe_sweep(*flat(sequences), 2, [2, 3])
+        assert (sweep.sizes.tolist(), sweep.merges.shape) == ([2], (0, 2))
+        assert sweep.bits[0] == pytest.approx(plain_bits(sequences))
+        assert apply_merges(*flat([[1, 0]]), 2, sweep.merges, [2, 3]).tokens.tolist() == [2]
+        assert bpe_tokenizer(sweep.merges, ["a", "b"]).encode("ba").ids == [1, 0]
+
+
+def test_threads_give_the_same():
+    texts = [document.text for document in generate("en", sentences=200, seed=5)]
+    inputs = [texts_as_sequences(texts, atoms=2, seed=seed) for seed in range(4)]
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(lambda one: bpe_sweep(*flat(one[0]), one[1], [100, 200]), inputs))
+    for (sequences, alphabet), sweep in zip(inputs, together, strict=True):
+        alone = bpe_sweep(*flat(sequences), alphabet, [100, 200])
+        assert all(np.array_equal(a, b) for a, b in zip(alone, sweep, strict=True))
+
+
+def test_exported_tokenizer_knows_unknown_characters_and_is_saved(tmp_path):
+    tokenizer = bpe_tokenizer(np.array([[0, 1]], np.int32), ["a", " "])
+    save_tokenizer(tokenizer, tmp_path / "bpe")
+    loaded = Tokenizer.from_file(str(tmp_path / "bpe/tokenizer.json"))
+    assert loaded.encode("aa z").tokens == ["a", "a ", "[UNK]"]
+    assert loaded.token_to_id("[UNK]") == 3
+    assert loaded.decode(loaded.encode("a aa").ids) == "a aa"
+
+
+def test_errors():
+    symbols, offsets = flat([[0, 1], [1]])
+    with pytest.raises(InputError, match=r"symbol 2 at 1: .* 0 to 2 - 1"):
+        bpe_sweep(np.array([0, 2, 1], np.int32), offsets, 2, [5])
+    with pytest.raises(InputError, match="symbol -1 at 0"):
+        bpe_sweep(np.array([-1, 2, 1], np.int32), offsets, 3, [5])
+    for wrong in ([0, 2], [0, 3, 2, 3], [1, 3], []):
+        with pytest.raises(InputError, match="offsets"):
+            bpe_sweep(symbols, np.array(wrong, np.int64), 2, [5])
+    with pytest.raises(InputError, match="float64"):
+        bpe_sweep(symbols.astype(float), offsets, 2, [5])
+    with pytest.raises(ParameterError, match="1 is smaller than the alphabet, 2"):
+        bpe_sweep(symbols, offsets, 2, [1, 5])
+    for wrong in ([5, 5], [7, 5]):
+        with pytest.raises(ParameterError, match="ascend"):
+            bpe_sweep(symbols, offsets, 2, wrong)
+    with pytest.raises(ParameterError, match="at least one"):
+        bpe_sweep(symbols, offsets, 2, [])
+    with pytest.raises(ParameterError, match="alphabet is 0"):
+        bpe_sweep(symbols, offsets, 0, [5])
+    for wrong in ([[0, 2]], [[-1, 1]]):
+        with pytest.raises(ParameterError, match=r"merges: .*rank 0"):
+            tokenize(symbols, offsets, 2, np.array(wrong, np.int32))
+    with pytest.raises(ParameterError, match="shape"):
+        apply_merges(symbols, offsets, 2, np.zeros((1, 3), np.int32), [5])
+    for characters in (["a", "bc"], ["a", ""]):
+        with pytest.raises(ParameterError, match="not one character"):
+            bpe_tokenizer(np.zeros((0, 2), np.int32), characters)
+    with pytest.raises(ParameterError, match="two symbols"):
+        bpe_tokenizer(np.zeros((0, 2), np.int32), ["a", "a"])
+    with pytest.raises(ParameterError, match="spelled the same"):
+        bpe_tokenizer(np.array([[0, 1], [0, 1]], np.int32), ["a", "b"])
+    with pytest.raises(ParameterError, match="spells"):
+        bpe_tokenizer(np.array([[0, 1], [5, 2], [6, 3], [7, 4]], np.int32), list("[UNK]"))

@@ -1,0 +1,32 @@
+"""Errors that a user can fix. Commands print them as one line and exit with status 2."""
+
+
+class TokenlabError(Exception):
+    """An error that the user can fix. The message is one line: what is wrong, where, and what to do."""
+
+
+class InputError(TokenlabError):
+    """A file with unexpected content: bad UTF-8, malformed XML, nothing at all, the statistics of another file."""
+
+
+class ParameterError(TokenlabError):
+    """An invalid option or parameter; the message names it and its valid values."""
+
+
+class SourceError(TokenlabError):
+    """A source of data that cannot be fetched: neither mirror nor network, wrong bytes, an unknown name."""
+
+
+EXIT_STATUS = 2
+"""Exit status of a command or stage after an error that the user can fix."""
+
+
+def one_line(error: BaseException) -> str:
+    """The one line that commands and stages print for an error."""
+    if isinstance(error, OSError) and error.strerror:
+        if error.filename:
+            return f"{error.filename}: {error.strerror}; check the path, its permissions and the space left"
+        return f"writing failed: {error.strerror}; what was written is not whole, so make room and run again"
+    if isinstance(error, MemoryError):
+        return "out of memory; use a smaller text or shorter n-grams"
+    return " ".join(str(error).split())

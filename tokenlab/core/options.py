@@ -1,0 +1,63 @@
+"""Options of a method, declared once: a field of a frozen dataclass with its type, its default and its help.
+
+The library validates them in `__post_init__`, the pipeline reads them from params.yaml (`tasks.runtime.stage`), the
+command line makes its flags from them (`tokenlab.cli.options`). The dataclasses of a package are in its module
+`options.py`, which imports only the standard library and `tokenlab.core`, so that `tokenlab --help` starts at once.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, get_args
+
+from tokenlab.core.errors import ParameterError
+
+
+def option(
+    help: str,
+    default: Any = dataclasses.MISSING,
+    *,
+    flag: str | None = None,
+    metavar: str | None = None,
+    aliases: Sequence[str] = (),
+    choices: Callable[[], Iterable[str]] | None = None,
+    none: str | None = None,
+) -> Any:
+    """A field of a dataclass of options.
+
+    Args:
+        help: what the option decides, in half a sentence without the default.
+        default: none for a required option.
+        flag: its name on the command line, where this is not the field's name with hyphens, such as `--lambda` for
+            `weight`.
+        metavar: its value in the help of the command line; not needed where there are choices.
+        aliases: further flags.
+        choices: the names of a registry, read when they are needed. A fixed set of names is a `Literal` instead.
+        none: the word that means None on the command line, such as `auto`.
+    """
+    metadata = {
+        "help": help,
+        "flag": flag,
+        "metavar": metavar,
+        "aliases": tuple(aliases),
+        "choices": choices,
+        "none": none,
+    }
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def check_choice(name: str, value: Any, literal: Any) -> None:
+    """Check a value of a `Literal` type.
+
+    Raises ParameterError naming the option and its choices.
+    """
+    if value not in get_args(literal):
+        raise ParameterError(f"{name} is {value!r}; use one of {', '.join(get_args(literal))}")
+
+
+def check_least(name: str, value: float | None, least: float) -> None:
+    """Check that a number, unless it is None, is at least `least`.
+
+    Raises ParameterError naming the option.
+    """
+    if value is not None and not value >= least:
+        raise ParameterError(f"{name} is {value}; it must be at least {least}")

@@ -1,0 +1,73 @@
+"""Files of text lines with their entropies: written by `tokenlab entropy`, read by `tokenlab segment --entropies`.
+
+JSON: a line `{"text": ..., "entropy": [...]}` for each line of text, null where there is no value. Parquet: columns
+text and entropy (list<float32>). Values are in nats, one per character, and exact in both formats.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tokenlab.core.errors import InputError
+from tokenlab.core.files import atomic_file
+from tokenlab.entropy.stored import ENTROPY, entropy_column, entropy_lists
+from tokenlab.ngrams.table import is_parquet
+from tokenlab.text.lines import read_lines
+from tokenlab.text.store import parquet_batches
+
+Line = tuple[str, NDArray[np.float32]]
+
+_SCHEMA = pa.schema([pa.field("text", pa.large_string(), nullable=False), ENTROPY])
+_ROWS = 1 << 10
+
+
+def json_line(text: str, entropy: NDArray[np.float32]) -> str:
+    """One line of JSON, line feed included."""
+    return json.dumps({"text": text, "entropy": _numbers(entropy)}, ensure_ascii=False) + "\n"
+
+
+def write_parquet(lines: Iterable[Line], path: str | Path) -> None:
+    """Write lines as Parquet, atomically."""
+    written = {"compression": "zstd", "use_dictionary": False, "write_page_checksum": True}
+    lines = iter(lines)
+    with atomic_file(path) as temporary, pq.ParquetWriter(temporary, _SCHEMA, **written) as writer:
+        while rows := list(islice(lines, _ROWS)):
+            columns = [pa.array([text for text, _ in rows], pa.large_string()), entropy_column([e for _, e in rows])]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_SCHEMA))
+
+
+def read_entropy_lines(path: str | Path) -> Iterator[Line]:
+    """The lines of a file in either format, which is recognised by its first bytes.
+
+    Raises:
+        InputError: no such file, or a file that `tokenlab entropy` did not write.
+    """
+    if is_parquet(path):
+        for batch in parquet_batches(path, _SCHEMA, _ROWS):
+            yield from zip(batch.column("text").to_pylist(), entropy_lists(batch.column("entropy")), strict=True)
+        return
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            record = json.loads(line)
+            values = np.array([np.nan if value is None else value for value in record["entropy"]], np.float32)
+            text = record["text"]
+            whole = isinstance(text, str) and values.shape == (len(text),)
+        except (ValueError, TypeError, LookupError):
+            whole = False
+        if not whole:
+            raise InputError(
+                f"{path}:{number}: no text with an entropy for each character; give a file written by `tokenlab "
+                "entropy --format json` or `-o FILE.parquet`"
+            )
+        yield text, values
+
+
+def _numbers(entropy: NDArray[np.float32]) -> list[float | None]:
+    """Python numbers with nine digits, enough to recover each float32 exactly."""
+    return [None if value != value else float(f"{value:.9g}") for value in entropy.tolist()]

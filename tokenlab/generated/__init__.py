@@ -1,0 +1,10 @@
+"""Built-in corpora: sentences of a small generated language over real words, with gold word boundaries."""
+
+from tokenlab.core.lazy import offer
+
+__getattr__, __all__ = offer(
+    __name__,
+    {
+        "corpora": ["LANGUAGES", "express", "generate"],
+    },
+)

@@ -1,0 +1,97 @@
+"""Tokens of a text, and the byte of the text at which each begins.
+
+Offsets come from Hugging Face `tokenizers`, so whatever the tokenizer does to the text (lower-casing, dropping
+whitespace, [UNK] for an unknown character, one token for "2025"), each token has its place in the original text. Text
+is data: "[SEP]" in it is five characters, never the special token.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+from tokenizers.pre_tokenizers import ByteLevel
+
+from tokenlab.core.errors import InputError
+from tokenlab.text.code_points import code_points
+
+
+class TextTokens(NamedTuple):
+    """The tokens of one text."""
+
+    ids: NDArray[np.int64]
+    """[tokens]"""
+    start: NDArray[np.int64]
+    """[tokens] the byte at which each token begins, -1 where it has no place"""
+    character: NDArray[np.int64]
+    """[characters + 1] the byte at which each character begins, and the number of bytes"""
+
+
+class TextEncoder:
+    """Encodes texts without padding, truncation or special tokens, whatever the tokenizer was saved with.
+
+    `size` is one more than the largest id. A token that begins inside a character begins where the previous token ends,
+    which is known for byte-level tokens and for byte fallback (`<0xE4>`). Other tokens inside a character (such as the
+    second of two that NFKC makes from one character) and empty tokens have no place.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        facts = json.loads(tokenizer.to_str())
+        facts |= {"padding": None, "truncation": None, "post_processor": None}  # The post-processor would trim offsets.
+        self._tokenizer = Tokenizer.from_str(json.dumps(facts))
+        self._tokenizer.encode_special_tokens = True
+        vocabulary = self._tokenizer.get_vocab()
+        self.size = max(vocabulary.values(), default=-1) + 1
+        self._is_byte_level = _has_byte_level(facts["pre_tokenizer"])
+        self._byte_length = _byte_lengths(vocabulary, facts, self._is_byte_level)
+
+    def encode(self, texts: Sequence[str]) -> list[TextTokens]:
+        """The tokens of each text.
+
+        Raises InputError where a text holds a lone surrogate, or a character that the tokenizer refuses.
+        """
+        points = [code_points(text) for text in texts]
+        try:
+            encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        except Exception as error:  # `tokenizers` raises nothing more specific.
+            raise InputError(f"the tokenizer cannot encode this text ({error}); give it an unknown token") from None
+        return [self._placed(*pair) for pair in zip(encodings, points, strict=True)]
+
+    def _placed(self, encoding: Encoding, points: NDArray[np.uint32]) -> TextTokens:
+        widths = 1 + (points >= 0x80) + (points >= 0x800) + (points >= 0x10000)
+        character = np.concatenate(([0], np.cumsum(widths, dtype=np.int64)))
+        ids = np.array(encoding.ids, np.int64)
+        first, end = np.array(encoding.offsets, np.int64).reshape(-1, 2).T
+        covered = np.maximum.accumulate(np.concatenate(([0], end[:-1]))) if len(end) else end
+        start = np.where(end > first, character[first], -1)
+        inside = (end > first) & (first < covered)
+        if inside.any():
+            lengths = self._byte_length[ids]
+            if self._is_byte_level and lengths.sum() != character[-1]:
+                lengths[:] = 0  # Normalised text or an added space: the tokens are not the bytes of this text.
+            for token in np.flatnonzero(inside).tolist():
+                known = token and start[token - 1] >= 0 and lengths[token - 1]
+                start[token] = start[token - 1] + lengths[token - 1] if known else -1
+        return TextTokens(ids, start, character)
+
+
+def _has_byte_level(pre_tokenizer: dict[str, Any] | None) -> bool:
+    if pre_tokenizer is None:
+        return False
+    return pre_tokenizer["type"] == "ByteLevel" or any(map(_has_byte_level, pre_tokenizer.get("pretokenizers", ())))
+
+
+def _byte_lengths(vocabulary: dict[str, int], facts: dict[str, Any], is_byte_level: bool) -> NDArray[np.int64]:
+    """For each id the number of bytes of text that it encodes, 0 where unknown."""
+    lengths = np.zeros(max(vocabulary.values(), default=-1) + 1, np.int64)
+    added = {token["id"] for token in facts["added_tokens"]}
+    alphabet = set(ByteLevel.alphabet())
+    has_fallback = facts["model"].get("byte_fallback")
+    for token, id in vocabulary.items():
+        if is_byte_level and id not in added and alphabet.issuperset(token):
+            lengths[id] = len(token)
+        elif has_fallback and len(token) == 6 and token.startswith("<0x"):
+            lengths[id] = 1
+    return lengths

@@ -1,0 +1,68 @@
+"""Segments of sentences from predictive entropies, and boundary scores from entropies for other methods."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tokenlab.core.errors import InputError
+from tokenlab.segment.boundaries import RULES, find_boundaries
+from tokenlab.segment.isolation import ALONE, SPACE, WHOLE, CharacterClasses
+from tokenlab.segment.options import BoundaryOptions, Isolate
+from tokenlab.segment.segmentation import Segmentation
+from tokenlab.text.code_points import code_points
+
+
+def entropy_boundaries(entropy: ArrayLike, options: BoundaryOptions) -> NDArray[np.int64]:
+    """The positions before which boundaries stand, ascending.
+
+    Args:
+        entropy: a value in nats per character (or byte), NaN where there is none; see `boundaries`.
+    """
+    return find_boundaries(entropy, RULES[options.rule], options.threshold)
+
+
+def segment_by_entropy(
+    sentences: Sequence[str],
+    entropies: Sequence[NDArray[np.float32]],
+    options: BoundaryOptions,
+    isolate: Isolate = "none",
+) -> Segmentation:
+    """Segment sentences at the boundaries that a rule finds in their entropies.
+
+    Whitespace inside a sentence is a boundary and belongs to no segment. `isolate` adds boundaries; `script` also
+    removes those inside a run of Latin letters and digits; see `SegmentOptions`.
+
+    Args:
+        entropies: for each sentence a value per character in nats, float32[characters], NaN where there is none.
+
+    Raises:
+        InputError: the numbers of values and characters of a sentence differ; a lone surrogate.
+    """
+    points = code_points("".join(sentence + "\n" for sentence in sentences))
+    lengths = np.array([len(sentence) + 1 for sentence in sentences], np.int64)
+    origin = np.concatenate(([0], np.cumsum(lengths)))
+    is_boundary = np.zeros(len(points), bool)
+    for number, (sentence, values) in enumerate(zip(sentences, entropies, strict=True)):
+        if len(sentence) != len(values):
+            raise InputError(
+                f"sentence {number + 1}: {len(sentence)} characters but {len(values)} entropies; score this text again"
+            )
+        is_boundary[origin[number] + entropy_boundaries(values, options)] = True
+    classes = CharacterClasses(isolate)(points)
+    before = np.concatenate(([SPACE], classes[:-1]))
+    is_boundary |= (classes != before) | (classes == ALONE)
+    is_boundary[(classes == WHOLE) & (before == WHOLE)] = False
+    return Segmentation(points, classes == SPACE, is_boundary & (classes != SPACE), origin)
+
+
+def boundary_scores(entropy: NDArray[np.float32], weight: float, threshold: float) -> NDArray[np.float64]:
+    """nu (H_t - theta) for each character t: what a boundary before t adds to the sum that `Segmenter` maximises.
+
+    Our own combination of both signals of the paper. It rewards a boundary where the entropy is above `threshold`
+    (theta, in nats) and penalises it below. NaN stays NaN.
+
+    Args:
+        weight: nu, in units of the utility per nat; 0 leaves the statistics alone.
+    """
+    return weight * (entropy.astype(np.float64) - threshold)

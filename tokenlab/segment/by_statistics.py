@@ -1,0 +1,93 @@
+"""Segmentation of text by the n-gram statistics of the same or another corpus."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.ngrams.counting import NgramStatistics
+from tokenlab.segment.isolation import SPACE, CharacterClasses
+from tokenlab.segment.kernels import look_up_spans, mark_segments
+from tokenlab.segment.options import SegmentOptions
+from tokenlab.segment.segmentation import Segmentation
+from tokenlab.segment.utility import utilities
+from tokenlab.text.code_points import code_points
+
+DEFAULT = SegmentOptions()
+_CHARACTERS_PER_BATCH = 1 << 18
+
+
+class Segmenter:
+    """Segments sentences by the utilities of their spans, in time linear in the length of the text."""
+
+    def __init__(self, statistics: NgramStatistics, options: SegmentOptions = DEFAULT) -> None:
+        self.options = options
+        self._n_max = statistics.options.n_max
+        self._utility = utilities(statistics, options)
+        self._trie = statistics.trie
+        self._classes = CharacterClasses(options.isolate)
+
+    def segment(
+        self, sentences: Iterable[str], boundary_scores: Iterable[NDArray[np.floating]] | None = None
+    ) -> Iterator[Segmentation]:
+        """Segment sentences, a batch of about a quarter of a million characters at a time.
+
+        Whitespace inside a sentence is a boundary and belongs to no segment. A character missing from the statistics is
+        a segment by itself.
+
+        Args:
+            boundary_scores: for each sentence a value per character, floats[characters], in units of the utility: what
+                a segment that begins at the character adds to the sum that `viterbi` maximises, negative where a
+                boundary is unlikely. NaN adds nothing.
+
+        Raises:
+            InputError: a lone surrogate; the numbers of scores and characters of a sentence differ.
+            ParameterError: boundary scores without decoder `viterbi`.
+        """
+        if boundary_scores is not None and self.options.decoder != "viterbi":
+            raise ParameterError(
+                f"decoder is {self.options.decoder!r}; boundary scores are added to a sum, so use decoder `viterbi`"
+            )
+        remaining = None if boundary_scores is None else iter(boundary_scores)
+        batch: list[str] = []
+        scores: list[NDArray[np.floating]] = []
+        characters = 0
+        for number, sentence in enumerate(sentences, 1):
+            batch.append(sentence)
+            if remaining is not None:
+                scores.append(_checked(next(remaining, None), sentence, number))
+            characters += len(sentence) + 1
+            if characters >= _CHARACTERS_PER_BATCH:
+                yield self._segment_batch(batch, scores)
+                batch, scores, characters = [], [], 0
+        if batch:
+            yield self._segment_batch(batch, scores)
+
+    def spans(self, sentence: str) -> list[tuple[int, int]]:
+        """The character offsets [start, end) of the segments of one sentence."""
+        return self._segment_batch([sentence], []).spans()[0]
+
+    def _segment_batch(self, sentences: list[str], scores: Sequence[NDArray[np.floating]]) -> Segmentation:
+        points = code_points("\n".join(sentences) + "\n")
+        classes = self._classes(points)
+        begins = np.zeros(len(points), bool)
+        unit, last, first_child = self._trie
+        units = unit[points]
+        values = look_up_spans(units, classes, last, first_child, self._utility, self._n_max)
+        if scores:
+            added = np.concatenate([np.append(of_sentence, 0.0) for of_sentence in scores])
+            values += added[:, None] / np.arange(1, self._n_max + 1)  # The decoder multiplies by the length.
+        mark_segments(units, classes, values, self.options.decoder == "viterbi", self.options.tie == "long", begins)
+        lengths = np.array([len(sentence) + 1 for sentence in sentences], np.int64)
+        return Segmentation(points, classes == SPACE, begins, np.concatenate(([0], np.cumsum(lengths))))
+
+
+def _checked(scores: NDArray[np.floating] | None, sentence: str, number: int) -> NDArray[np.float64]:
+    """The boundary scores of one sentence, with 0 for NaN."""
+    found = 0 if scores is None else len(scores)
+    if scores is None or found != len(sentence):
+        raise InputError(
+            f"sentence {number}: {len(sentence)} characters but {found} boundary scores; score this text again"
+        )
+    return np.nan_to_num(np.asarray(scores, np.float64), nan=0.0)

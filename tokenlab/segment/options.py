@@ -1,0 +1,123 @@
+"""Options of both ways of segmentation: by n-gram statistics and by the entropy of a language model."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from tokenlab.core.errors import ParameterError
+from tokenlab.core.options import check_choice, option
+
+if TYPE_CHECKING:
+    from tokenlab.segment.boundaries import Rule
+
+Decoder = Literal["viterbi", "greedy"]
+Isolate = Literal["script", "punctuation", "none"]
+SingleCharacter = Literal["literal", "self", "fallback"]
+Tie = Literal["short", "long"]
+
+LARGEST_WEIGHT = 1e6
+"""Above this, rounding errors of sums exceed the tolerance of ties."""
+
+
+@dataclass(frozen=True)
+class SegmentOptions:
+    """Utilities of spans, and how segments are chosen by them.
+
+    weight: lambda of the paper.
+
+    entropy_only: U(w) = min(H_left, H_right), without PMI.
+
+    single_character: the utility of a lone character c, which contains no pair:
+
+    - `literal`: lambda min(H_left, H_right), the formula without its first term;
+    - `self`: log(T / f(c)), the PMI of the character with itself as one token, without entropy;
+    - a number: that number, without entropy;
+    - `fallback`: chosen only where no longer candidate begins (decoder `greedy` only).
+
+    With entropy_only, `self` and numbers become 0.
+
+    decoder: `greedy` is Algorithm 1; `viterbi` maximises the sum of length times utility.
+
+    isolate: `punctuation`: no span of several characters contains a character of Unicode category P, S or Z;
+    `script`: runs of Latin letters and digits stay whole, every other non-Han character is a segment, and each run of
+    Han is segmented by itself.
+
+    tie: which span wins where utilities are within 1e-9 of each other.
+
+    vbe_weight: mu, the weight of the variation of branching entropy (`utility`). Where it is not 0, n-grams of three
+    and more characters that occur once are no candidates: their branching entropy is 0, so V carries no information.
+    For a single character, V is taken against the entropy of the characters of the text; only `literal` adds it.
+    """
+
+    weight: float = option("weight of the entropies", 1.0, flag="--lambda", metavar="X")
+    entropy_only: bool = option("no PMI, entropies alone", False)
+    single_character: SingleCharacter | float = option(
+        "utility of a lone character: lambda times its entropy (literal), log(T / f) (self), only where nothing longer "
+        "begins (fallback; decoder greedy), or a number",
+        "literal",
+    )
+    decoder: Decoder = option("the segments with the largest sum of utilities, or one after the other", "viterbi")
+    isolate: Isolate = option(
+        "script: Latin runs whole, other characters that are not Han alone; punctuation: P, S and Z alone", "script"
+    )
+    tie: Tie = option("which of equal spans wins", "short")
+    vbe_weight: float = option(
+        "weight of the variation of branching entropy, which is not in the paper; 0.5 with --lambda 1.25 improves "
+        "Chinese word segmentation",
+        0.0,
+        metavar="X",
+        aliases=("--variation",),
+    )
+
+    def __post_init__(self) -> None:
+        for name, value in (("lambda", self.weight), ("vbe_weight", self.vbe_weight)):
+            if not 0 <= value <= LARGEST_WEIGHT:
+                raise ParameterError(f"{name} is {value}; it must be from 0 to {LARGEST_WEIGHT:g}")
+        check_choice("decoder", self.decoder, Decoder)
+        check_choice("isolate", self.isolate, Isolate)
+        check_choice("tie", self.tie, Tie)
+        single = self.single_character
+        if isinstance(single, str):
+            if single not in get_args(SingleCharacter):
+                raise ParameterError(
+                    f"single_character is {single!r}; use one of {', '.join(get_args(SingleCharacter))} or a number"
+                )
+        elif not abs(single) <= LARGEST_WEIGHT:
+            raise ParameterError(f"single_character is {single}; a number must be within ±{LARGEST_WEIGHT:g}")
+        if single == "fallback" and self.decoder == "viterbi":
+            raise ParameterError("single_character `fallback` has no utility to add up; use decoder `greedy` with it")
+
+
+def _rules() -> Mapping[str, "Rule"]:
+    """The registry of rules, imported late: it needs NumPy."""
+    from tokenlab.segment.boundaries import RULES
+
+    return RULES
+
+
+@dataclass(frozen=True)
+class BoundaryOptions:
+    """The rule that turns entropies into boundaries.
+
+    rule: a name in `tokenlab.segment.boundaries.RULES`.
+    threshold: in nats; required by the rules that have one, and an error with the others.
+    """
+
+    rule: str = option(
+        "boundary before a character whose entropy is a local maximum (maxima), one of at least the threshold's "
+        "prominence, above the threshold, or higher than the one before by more than it (rise)",
+        "maxima",
+        flag="--boundaries",
+        choices=_rules,
+    )
+    threshold: float | None = option("prominence, threshold or rise", None, metavar="NATS")
+
+    def __post_init__(self) -> None:
+        rules = _rules()
+        if self.rule not in rules:
+            raise ParameterError(f"rule is {self.rule!r}; use one of {', '.join(rules)}")
+        if not rules[self.rule].needs_threshold and self.threshold is not None:
+            raise ParameterError(f"threshold has no meaning with the rule `{self.rule}`; leave it out")
+        if rules[self.rule].needs_threshold and (self.threshold is None or not math.isfinite(self.threshold)):
+            raise ParameterError(f"threshold is {self.threshold}; the rule `{self.rule}` needs a number, in nats")

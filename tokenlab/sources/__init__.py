@@ -1,0 +1,11 @@
+"""Sources of data: the catalogue, verified downloads, and the record of where files came from."""
+
+from tokenlab.core.lazy import offer
+
+__getattr__, __all__ = offer(
+    __name__,
+    {
+        "catalogue": ["find_source", "load_catalogue", "load_source"],
+        "record": ["read_record", "substitutes"],
+    },
+)

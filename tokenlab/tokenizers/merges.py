@@ -1,0 +1,114 @@
+"""BPE over sequences of atoms, at every vocabulary size from one training (Latom, section 4.3).
+
+The merges of a smaller vocabulary are the first merges of a larger one, so one training gives the curve. There is no
+pre-tokenization: merges cross whitespace, but not the end of a sequence. The merges are those of Hugging Face's
+trainer, whose conventions are used: every adjacent position counts, the smallest pair of ids wins a tie, pairs are
+replaced from left to right, and training continues while any pair is left.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tokenlab.core.errors import ParameterError
+from tokenlab.tokenizers.bpe_kernels import collect_tokens, lay_out, merge_all
+from tokenlab.tokenizers.sequences import check_sequences, check_sizes
+
+
+class SizeRows(NamedTuple):
+    """A text at several vocabulary sizes; sizes that the merges do not reach have no row."""
+
+    sizes: np.ndarray
+    """int64[rows]: entries of the vocabulary, including the alphabet."""
+    tokens: np.ndarray
+    """int64[rows]: tokens of the text."""
+    bits: np.ndarray
+    """float64[rows]: bits of the text under its own bigram model, as `tokenlab.metrics.bigram_bits` computes them."""
+
+
+class BpeSweep(NamedTuple):
+    """The merges that BPE learned, and the training text at each size that was reached."""
+
+    sizes: np.ndarray
+    tokens: np.ndarray
+    bits: np.ndarray
+    merges: np.ndarray
+    """int32[merges, 2]: left and right token; the merge of rank r makes token alphabet + r. A vocabulary of n entries
+    has the first n - alphabet merges."""
+
+
+def bpe_sweep(symbols: np.ndarray, offsets: np.ndarray, alphabet: int, sizes: Sequence[int]) -> BpeSweep:
+    """Train BPE once, up to the largest size, and record token count and bigram bits at every size.
+
+    Args:
+        symbols: int32[total], 0..alphabet-1, ids in the order of the alphabet.
+        offsets: int64[sequences + 1], where sequences begin.
+        alphabet: number of symbols; all of them are in the vocabulary, used or not.
+        sizes: ascending vocabulary sizes, not below the alphabet. Training stops at the last one, or when nothing is
+            left to merge; larger sizes get no row.
+
+    Raises:
+        InputError: symbols and offsets are not sequences over the alphabet.
+        ParameterError: no sizes, or sizes out of order or below the alphabet.
+    """
+    wanted = check_sizes(sizes, alphabet)
+    symbols, offsets = check_sequences(symbols, offsets, alphabet)
+    cells, starts = lay_out(symbols, offsets)
+    merges = np.empty((min(int(wanted[-1]) - alphabet, symbols.size), 2), np.int32)
+    learned, tokens, bits = merge_all(cells, starts, alphabet, wanted, merges, True)
+    return BpeSweep(wanted[: tokens.size], tokens, bits, merges[:learned].copy())
+
+
+def apply_merges(
+    symbols: np.ndarray, offsets: np.ndarray, alphabet: int, merges: np.ndarray, sizes: Sequence[int]
+) -> SizeRows:
+    """Token count and bigram bits of another text at every size, with merges that were learned before.
+
+    The bits are of this text under its own bigram model. On the training text the result equals that of `bpe_sweep`.
+
+    Raises:
+        InputError: symbols and offsets are not sequences over the alphabet.
+        ParameterError: merges over another alphabet, or sizes as in `bpe_sweep`.
+    """
+    wanted = check_sizes(sizes, alphabet)
+    merges = check_merges(merges, alphabet)
+    cells, starts = lay_out(*check_sequences(symbols, offsets, alphabet))
+    _, tokens, bits = merge_all(cells, starts, alphabet, wanted, merges, False)
+    return SizeRows(wanted[: tokens.size], tokens, bits)
+
+
+def tokenize(
+    symbols: np.ndarray, offsets: np.ndarray, alphabet: int, merges: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The ids of the tokens (int32) and the offsets of the sequences among them (int64), as Hugging Face encodes.
+
+    merges: int32[merges, 2] of `bpe_sweep`, or the first of them. Raises InputError and ParameterError as
+    `apply_merges`.
+    """
+    merges = check_merges(merges, alphabet)
+    symbols, offsets = check_sequences(symbols, offsets, alphabet)
+    cells, starts = lay_out(symbols, offsets)
+    merge_all(cells, starts, alphabet, np.empty(0, np.int64), merges, False)
+    return collect_tokens(cells, token_widths(alphabet, merges), offsets)
+
+
+def token_widths(alphabet: int, merges: np.ndarray) -> np.ndarray:
+    """Symbols in each token: int64[vocabulary]."""
+    widths = [1] * alphabet
+    for left, right in merges.tolist():
+        widths.append(widths[left] + widths[right])
+    return np.array(widths, np.int64)
+
+
+def check_merges(merges: np.ndarray, alphabet: int) -> np.ndarray:
+    """The merges as contiguous int32. Raises ParameterError where they are not merges over this alphabet."""
+    merges = np.ascontiguousarray(merges, np.int32)
+    if merges.ndim != 2 or merges.shape[1] != 2:
+        raise ParameterError(f"merges have the shape {merges.shape}; they must be left and right token, one row each")
+    wrong = (merges.min(axis=1) < 0) | (merges.max(axis=1) >= alphabet + np.arange(len(merges)))
+    if wrong.any():
+        rank = int(np.argmax(wrong))
+        left, right = merges[rank].tolist()
+        raise ParameterError(f"merges: {left} + {right} (rank {rank}) cannot be over an alphabet of {alphabet} symbols")
+    return merges
