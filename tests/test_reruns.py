@@ -10,6 +10,8 @@ import workspace
 import yaml
 from dvc.repo import Repo
 
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:dvc.repo.*")
+
 DRAWING = {"draw_segmentation", "draw_codes", "report"}
 EVALUATION = {"evaluate_segmentation", "evaluate_codes"}
 
@@ -76,11 +78,11 @@ def test_nothing_is_stale_before_an_edit(project: Path) -> None:
     assert stale(project) == set()
 
 
-@pytest.mark.parametrize("path", ["style.py", "segmentation_figures.py", "tables.py", "page.html.j2", "papers.yaml"])
-def test_what_is_drawn_or_said_reruns_drawing_alone(project: Path, path: str) -> None:
-    append(project / "tasks" / "report" / path, "\n# another colour\n")
-    found = stale(project)
-    assert found and found <= DRAWING
+def test_what_is_drawn_or_said_reruns_drawing_alone(project: Path) -> None:
+    report = project / "tasks" / "report"
+    for name in ("style.py", "figures/code_figures.py", "tables/papers.yaml", "templates/page.html.j2", "page.py"):
+        append(report / name, "\n# another colour\n")
+    assert stale(project) == DRAWING
 
 
 def test_a_codebook_drawn_otherwise_reruns_drawing_alone(project: Path) -> None:
@@ -96,9 +98,11 @@ def test_a_new_metric_reruns_evaluation(project: Path) -> None:
     assert found <= EVALUATION | DRAWING
 
 
-def test_a_new_rule_of_segmentation_reruns_segmentation_and_what_follows(project: Path) -> None:
-    (project / "tokenlab" / "segment" / "toy.py").write_text("def toy():\n    return 1\n", encoding="utf-8")
+def test_a_new_rule_or_method_of_segmentation_reruns_segmentation_and_what_follows(project: Path) -> None:
     append(project / "tokenlab" / "segment" / "boundaries.py", "\n# toy\n")
+    (project / "tasks" / "segmentation" / "methods" / "toy.py").write_text(
+        "def toy():\n    return 1\n", encoding="utf-8"
+    )
     found = names(stale(project))
     assert found == {"segment", "tokenizer", "evaluate_segmentation", "draw_segmentation", "report"}
 
