@@ -12,6 +12,8 @@ export DO_NOT_TRACK := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 export PREFECT_HOME := $(CURDIR)/.prefect
+# Modules are compiled when first imported, and kept: many short processes would compile them again and again.
+export PYTHONDONTWRITEBYTECODE :=
 # Stages and tests share the cores between processes, and results do not depend on the number of cores.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1

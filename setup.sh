@@ -85,8 +85,7 @@ fi
 rm -f "$stamp"
 # torch first and without its dependencies: alone, the installers plan some fifteen CUDA packages for a CPU build.
 if $in_venv -m pip install --disable-pip-version-check --no-deps "$(pinned torch)" "$(pinned uv)"; then
-    # Compiled now, or every one of many short processes compiles it anew where Python may write no bytecode.
-    .venv/bin/uv pip install --python $in_venv --compile-bytecode -r requirements.lock
+    .venv/bin/uv pip install --python $in_venv -r requirements.lock
     .venv/bin/uv pip install --python $in_venv --no-deps -e .
 else # a platform that uv has no build for
     $in_venv -m pip install --disable-pip-version-check -r requirements.lock

@@ -129,7 +129,7 @@ def test_order_of_the_installation(clone: Clone) -> None:
     assert [call.split(" ", 1)[1] for call in clone.calls()] == [
         "-m venv --clear .venv",
         f"-m pip install --disable-pip-version-check --no-deps torch=={lock['torch']} uv=={lock['uv']}",
-        "pip install --python .venv/bin/python --compile-bytecode -r requirements.lock",
+        "pip install --python .venv/bin/python -r requirements.lock",
         "pip install --python .venv/bin/python --no-deps -e .",
     ]
     assert (clone.folder / ".venv/installed").exists()

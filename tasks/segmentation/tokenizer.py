@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
+from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Stage, run
 from tasks.segmentation.parameters import BASELINES, Bpe, Full
 from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits
@@ -35,8 +36,11 @@ def _texts(corpus: CorpusSplits, indices: Iterable[int]) -> dict[int, str]:
 
 
 def _train_all(texts: Mapping[int, str], segments: pl.DataFrame, vocabulary_size: int, folder: Path) -> None:
-    for name, pre_tokenizer, training in _training_texts(texts, segments):
+    def work(job: tuple[str, PreTokenizer, Iterable[str]]) -> None:
+        name, pre_tokenizer, training = job
         save_tokenizer(train_bpe(training, BpeOptions(vocabulary_size, pre_tokenizer)), folder / name)
+
+    pooled(work, _training_texts(texts, segments), "training tokenizers")
 
 
 def _training_texts(

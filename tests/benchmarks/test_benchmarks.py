@@ -187,7 +187,7 @@ def test_reading_prints_a_row_for_each_format():
 
 @pytest.mark.slow
 def test_statistics_and_segmentation_print_their_rows():
-    done = run("statistics", "segmentation", "--quick")
+    done = run("ngram_statistics", "segmentation", "--quick")
     assert done.returncode == 0, done.stderr
     cores = str(os.cpu_count())
     beside_peers = [("tokenlab", "1"), ("polars", "1"), ("polars", cores), *((n, "1") for n in ("tokenlab", "Counter"))]
@@ -228,8 +228,8 @@ def test_write_keeps_the_text_around_the_table(tmp_path, monkeypatch):
     page.write_text("a\n<!-- reading: begin -->\nold\n<!-- reading: end -->\nb\n", encoding="utf-8")
     command._write("reading", ["| new |"])
     assert page.read_text(encoding="utf-8") == ("a\n<!-- reading: begin -->\n\n| new |\n\n<!-- reading: end -->\nb\n")
-    with pytest.raises(InputError, match="statistics: begin"):
-        command._write("statistics", ["| new |"])
+    with pytest.raises(InputError, match="ngram_statistics: begin"):
+        command._write("ngram_statistics", ["| new |"])
 
 
 @pytest.mark.parametrize("arguments", [["nothing"], ["--quick", "--write"]])
