@@ -19,8 +19,8 @@ _TOLERANCE = 1e-9
 
 def table(bench: Bench) -> list[str]:
     """Compare with the peers, then measure; Markdown."""
-    compiling = bench.measure("statistics:tokenlab", bench.text("part"), runs=1).warm_up
-    compared = bench.measure("statistics:compare", bench.text("part"), runs=1).facts
+    compiling = bench.measure("ngram_statistics:tokenlab", bench.text("part"), runs=1).warm_up
+    compared = bench.measure("ngram_statistics:compare", bench.text("part"), runs=1).facts
     for peer, (rows, difference) in compared.items():
         if not difference <= _TOLERANCE:
             raise RuntimeError(f"{peer} differs from tokenlab by {difference} in {rows} rows, so no time is printed")
@@ -41,13 +41,16 @@ def table(bench: Bench) -> list[str]:
         "| text | characters | million characters/s | ns/character | n-grams/character | peak bytes/character |",
         "| --- | --: | --: | --: | --: | --: |",
         _size_row(bench, "once", once),
-        *(_size_row(bench, text, bench.measure("statistics:tokenlab", bench.text(text))) for text in ("three", "ten")),
+        *(
+            _size_row(bench, text, bench.measure("ngram_statistics:tokenlab", bench.text(text)))
+            for text in ("three", "ten")
+        ),
     ]
 
 
 def _beside_peers(bench: Bench, text: str, peers: list[tuple[str, int]]) -> tuple[Measurement, list[str]]:
     """Ours, and the rows of ours and the peers (name, threads) on a text."""
-    ours = bench.measure("statistics:tokenlab", bench.text(text))
+    ours = bench.measure("ngram_statistics:tokenlab", bench.text(text))
     million = bench.millions(text)
 
     def row(name: str, threads: int, found: Measurement, faster: str) -> str:
@@ -56,7 +59,7 @@ def _beside_peers(bench: Bench, text: str, peers: list[tuple[str, int]]) -> tupl
 
     rows = [row("tokenlab", 1, ours, "")]
     for name, threads in peers:
-        theirs = bench.measure(f"statistics:{name}", bench.text(text), threads=threads)
+        theirs = bench.measure(f"ngram_statistics:{name}", bench.text(text), threads=threads)
         if name != "soynlp":  # It has fewer rows; those were compared one by one.
             agree(ours, theirs)
         rows.append(row(name, threads, theirs, f"{theirs.median / ours.median:.1f} times"))
