@@ -87,7 +87,7 @@ def evaluate(stage: Stage) -> None:
     tuned = read_json(inputs.tuned)
 
     scores: list[dict[str, Any]] = []
-    examples: list[dict[str, list[str]]] = []
+    example: dict[str, list[str]] = {}
     for training, methods in settings.tables.items():
         rows = configurations(methods, tuned[training])
         tested = pl.read_parquet(inputs.segments / f"{training}.parquet").filter(pl.col("split") == "test")
@@ -107,10 +107,10 @@ def evaluate(stage: Stage) -> None:
                 }
                 for prediction in predictions
             ]
-            examples.append(example_sentence(test, predictions))
+            example = example or example_sentence(test, predictions)
 
     table = score_table(scores)
-    sentences: dict[str, Any] = {"example": examples[0], "entropies": []}
+    sentences: dict[str, Any] = {"example": example, "entropies": []}
     if settings.has_entropy:
         entropies = read_scored(inputs.entropy, corpus.documents)
         sentences["entropies"] = entropy_examples(corpus, entropies)
