@@ -150,9 +150,9 @@ def _json_text(line: str, text_key: str, where: str) -> tuple[str, str | None]:
     source = meta.get("redpajama_set_name") if isinstance(meta, dict) else None
     for key, value in ((text_key, text), ("meta.redpajama_set_name", "" if source is None else source)):
         if not isinstance(value, str):
-            raise InputError(f"{where}: the value of {key!r} is not a string; mend the line or name another key")
+            raise InputError(f"{where}: the value of {key!r} is not a string; correct the line or name another key")
         if "\\u" in line and _SURROGATE.search(value):
-            raise InputError(f"{where}: {key!r} holds a lone surrogate, which is no character; mend the line")
+            raise InputError(f"{where}: {key!r} holds a lone surrogate, which is no character; correct the line")
     return text, source
 
 
@@ -201,7 +201,7 @@ def _verses(path: Path) -> Iterator[tuple[str, str]]:
         parser.close()
     except ParseError as error:
         line, _ = error.position
-        raise InputError(f"{path}:{line}: malformed XML ({error}); mend it or fetch it again") from error
+        raise InputError(f"{path}:{line}: malformed XML ({error}); correct it or fetch it again") from error
     except DefusedXmlException as error:
         raise InputError(
             f"{path}: a DOCTYPE or an entity, which corpora must not have; remove it from the XML"
@@ -242,7 +242,7 @@ class _VerseTarget:
         verses, self._verses = self._verses, []
         for verse_id, text in verses:
             if verse_id is None:
-                raise InputError(f"{path}: a verse without an id ({text.strip()[:20]!r}); mend the XML")
+                raise InputError(f"{path}: a verse without an id ({text.strip()[:20]!r}); correct the XML")
             yield verse_id, text
 
 

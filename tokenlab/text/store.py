@@ -204,7 +204,7 @@ def _table(documents: Sequence[Document]) -> pa.Table:
         ]
     except UnicodeEncodeError as error:
         lone = next(document for document in documents if _has_surrogate(document))
-        raise InputError(f"document {lone.id!r}: a lone surrogate, which is no character; mend the text") from error
+        raise InputError(f"document {lone.id!r}: a lone surrogate, which is no character; correct the text") from error
     return pa.Table.from_arrays(columns, schema=SCHEMA)
 
 

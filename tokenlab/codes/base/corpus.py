@@ -68,7 +68,7 @@ def character_corpus(texts: Iterable[str]) -> CharacterCorpus:
             digest.update("".join(f"{sequence}\n" for sequence in some).encode())
         except UnicodeEncodeError as error:
             surrogate = error.object[error.start]
-            raise InputError(f"a lone surrogate ({surrogate!r}) is no character; mend the text") from None
+            raise InputError(f"a lone surrogate ({surrogate!r}) is no character; correct the text") from None
         blocks.append(np.frombuffer("".join(some).encode("utf-32-le"), np.uint32))
         lengths.append(np.array([len(sequence) for sequence in some], np.int64))
     if not blocks:
