@@ -88,7 +88,7 @@ def _run(root: Path, options: argparse.Namespace) -> int:
         print(describe(plan, History.read(root, selection.preset).durations))
         return 0
     if not plan.steps:
-        print(f"nothing to do: all {plan.considered} stages are up to date", flush=True)
+        print(f"nothing to do: all {len(plan.selected)} stages are up to date", flush=True)
         return _track(root, selection.preset) if plan.tracked else 0
 
     _require_server()
@@ -126,9 +126,9 @@ def _track(root: Path, preset: str) -> int:
 def describe(plan: Plan, durations: dict[str, float]) -> str:
     """The stages that a run would execute, each with the seconds that it took last, and the reasons."""
     if not plan.steps:
-        return f"nothing to do: all {plan.considered} stages are up to date"
+        return f"nothing to do: all {len(plan.selected)} stages are up to date"
     width = max(len(step.address) for step in plan.steps)
-    lines = [f"would run {len(plan.steps)} of {plan.considered} stages:"]
+    lines = [f"would run {len(plan.steps)} of {len(plan.selected)} stages:"]
     for step in plan.steps:
         seconds = f"{durations[step.address]:.1f} s" if step.address in durations else "?"
         more = len(step.reasons) - _REASONS_SHOWN

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
@@ -38,13 +37,13 @@ from flows.run.leftovers import remove_leftovers
 from flows.run.plan import Plan, Selection, Step, make_plan
 from flows.run.presets import DEFAULT_PRESET
 from flows.run.reconcile import recorded
+from flows.run.schedule import Schedule, local_limits
 from flows.run.workspace import pipeline
 from tokenlab.core.errors import EXIT_STATUS, ParameterError, TokenlabError
 
 _THREADS = 256
 """More than ever run at once: the flow itself counts workers and resources."""
 
-_DOWNLOADS_AT_ONCE = 2
 _SECONDS_BETWEEN_POLLS = 1.0
 _EVENT_STATES = {"running": "Completed", "restored": "Restored", "unchanged": "Cached"}
 
@@ -65,12 +64,6 @@ class PipelineFailed(TokenlabError):
         self.status = status
 
 
-def local_limits() -> dict[str, float]:
-    """The amount of each resource that stages share on this machine."""
-    cards = len([path for path in Path("/dev").glob("nvidia*") if path.name.removeprefix("nvidia").isdigit()])
-    return {"gpu": cards, "memory_gb": psutil.virtual_memory().total / 2**30, "net": _DOWNLOADS_AT_ONCE}
-
-
 def _worth_retrying(task: Any, run: Any, state: State) -> bool:
     """Retry a failed stage, unless a signal ended it: whoever sent the signal does not want another attempt."""
     error = state.result(raise_on_failure=False)
@@ -83,9 +76,7 @@ def run_stage(step: Step, processes: DvcProcesses) -> State:
     logger = get_run_logger()
     if task_run.run_count > 1:
         processes.pause(step.policy.retry_delay)  # Prefect would sleep through every signal
-    while (ended := processes.dvc(["repro", "--single-item", step.address], logger.info, step.policy.timeout)).busy:
-        logger.warning("another dvc is working on the same paths; waiting until it ends")
-        processes.pause(_SECONDS_BETWEEN_POLLS)
+    ended = processes.run_stage(step.address, logger.info, step.policy.timeout)
     if ended.status != 0:
         error = StageFailed(step.address, ended)
         return Failed(message=str(error), data=error)  # raising it would only add a traceback to the log
@@ -137,7 +128,7 @@ def _update(root: Path, selection: Selection, workers: int) -> State:
             if plan.tracked:
                 with DvcProcesses(root) as processes:
                     track(processes, selection.preset)
-            state = Completed(name="Cached", message=f"all {plan.considered} stages are up to date")
+            state = Completed(name="Cached", message=f"all {len(plan.selected)} stages are up to date")
         if state.is_completed():
             workspace.succeeded()
         return state
@@ -193,36 +184,31 @@ def _continues(selection: Selection) -> str:
 
 
 class _Run:
-    """The execution of a plan: a step starts when the steps before it are done and a worker and its resources are
-    free."""
+    """The execution of a plan as tasks of Prefect."""
 
     def __init__(self, plan: Plan, processes: DvcProcesses, history: History, workers: int) -> None:
         self.failures: dict[str, BaseException] = {}
+        self._plan = plan
         self._processes = processes
         self._history = history
-        self._workers = workers
         self._limits = local_limits()
+        self._schedule = Schedule(plan.steps, workers, self._limits)
         self._futures: dict[str, PrefectConcurrentFuture[State]] = {}
-        self._states: dict[str, str] = {}
+        self._states: list[str] = []
         self._started: dict[str, float] = {}
-        self._steps = {step.address: step for step in plan.steps}
 
     def summary(self) -> str:
         """How many stages ended in which state."""
-        states = list(self._states.values())
-        return ", ".join(f"{states.count(name)} {name}" for name in dict.fromkeys(states))
+        return ", ".join(f"{self._states.count(name)} {name}" for name in dict.fromkeys(self._states))
 
     def to_end(self) -> bool:
         """Run all steps; return False if the flow run was cancelled. Raises ParameterError for a missing GPU."""
-        for step in self._steps.values():
+        for step in self._plan.steps:
             require_gpu(step, self._limits)
-        waiting = list(self._steps.values())
-        while waiting or self._running():
-            for step in list(waiting):
-                if all(other in self._states for other in step.after) and self._fits(step):
-                    waiting.remove(step)
-                    self._start(step)
-            running = {self._futures[step.address].wrapped_future: step for step in self._running()}
+        while self._schedule.unfinished:
+            for step in self._schedule.start():
+                self._start(step)
+            running = {self._futures[step.address].wrapped_future: step for step in self._schedule.running}
             done, _ = wait(running, timeout=_SECONDS_BETWEEN_POLLS, return_when=FIRST_COMPLETED)
             for future in done:
                 self._ended(running[future])
@@ -230,20 +216,6 @@ class _Run:
                 self._processes.stop()
                 return False
         return True
-
-    def _running(self) -> list[Step]:
-        return [self._steps[address] for address in self._futures if address not in self._states]
-
-    def _fits(self, step: Step) -> bool:
-        """Whether a worker and the resources are free. A step that asks for more than the machine has runs alone."""
-        running = self._running()
-        if len(running) >= self._workers:
-            return False
-        return all(
-            not (used := sum(other.policy.resources.get(name, 0) for other in running))
-            or used + amount <= self._limits[name]
-            for name, amount in step.policy.resources.items()
-        )
 
     def _start(self, step: Step) -> None:
         run = run_stage.with_options(name=step.address, task_run_name=step.address, retries=step.policy.retries)
@@ -253,9 +225,10 @@ class _Run:
         self._futures[step.address] = future
 
     def _ended(self, step: Step) -> None:
+        self._schedule.end(step)
         state = self._futures[step.address].wrapped_future.result()
         name = state.name or state.type.value
-        self._states[step.address] = name
+        self._states.append(name)
         self._history.stage_ended(
             step.address, name, time.monotonic() - self._started[step.address], ran=name == "Completed"
         )

@@ -2,8 +2,7 @@
 
 `python -m flows.run.dvc_child FD repro TARGET ...` writes {"stage": ..., "event": ...} to the file descriptor FD. The
 events are `unchanged`, `restored` (from the run cache), `running`, and `failed`, with the exit `status` of the command
-where there is one. They come from DVC's log, so DVC's own output is unchanged, with colours and progress bars on a
-terminal.
+where there is one. They come from DVC's log, so DVC's own output is unchanged.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""The processes that a flow starts: DVC, and tracking afterwards; each in its own session.
+"""The processes that a run starts: DVC, and in a flow tracking afterwards; each in its own session.
 
-A process follows the thread that started it (`tasks.runtime.parent_death`): if the flow is killed, the kernel ends the
-process and its stage. If the flow is only asked to end, `stop` kills the sessions, and no new process starts.
+A process follows the thread that started it (`tasks.runtime.parent_death`): if the runner is killed, the kernel ends
+the process and its stage. If the runner is only asked to end, `stop` kills the sessions, and no new process starts.
 """
 
 import contextlib
@@ -18,13 +18,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from flows.run.repro import environment
+from flows.run.processes import environment
 
 Log = Callable[[str], None]
 """Receives each line that a process prints."""
 
 _LINES_KEPT = 20
 _SECONDS_TO_READ_ON = 5.0
+_SECONDS_BETWEEN_POLLS = 1.0
 _BUSY = " is busy, it is being blocked by:"
 """DVC's message when another DVC works on the same path; it gives up at once, whatever the flag for waiting."""
 
@@ -69,11 +70,11 @@ class Ended:
 
 
 class Stopped(Exception):
-    """No new process starts, because the flow is ending."""
+    """No new process starts, because the run is ending."""
 
 
 class DvcProcesses:
-    """The processes of one flow in the workspace `root`.
+    """The processes of one run in the workspace `root`.
 
     As a context manager it stops them where the block ends with an exception.
     """
@@ -93,6 +94,13 @@ class DvcProcesses:
         if kind is not None:
             self.stop()
 
+    def run_stage(self, address: str, log: Log, timeout: float | None = None) -> Ended:
+        """Bring one stage up to date. Waits while another DVC works on the same paths."""
+        while (ended := self.dvc(["repro", "--single-item", address], log, timeout)).busy:
+            log("another dvc is working on the same paths; waiting until it ends")
+            self.pause(_SECONDS_BETWEEN_POLLS)
+        return ended
+
     def dvc(self, arguments: Sequence[str], log: Log, timeout: float | None = None) -> Ended:
         """Run `dvc --wait-for-lock ARGUMENTS`; as `run`, with the events of its stages."""
         reading, writing = os.pipe()
@@ -109,7 +117,7 @@ class DvcProcesses:
     ) -> Ended:
         """Run a command in the workspace and wait for it; after `timeout` seconds it is killed.
 
-        Raises Stopped where the flow is ending.
+        Raises Stopped where the run is ending.
         """
         with self._lock:
             if self._stopping.is_set():
@@ -143,7 +151,7 @@ class DvcProcesses:
         return Ended(process.returncode, tuple(lines), timed_out)
 
     def pause(self, seconds: float) -> None:
-        """Sleep. Raises Stopped as soon as the flow is ending."""
+        """Sleep. Raises Stopped as soon as the run is ending."""
         if self._stopping.wait(seconds):
             raise Stopped
 

@@ -1,13 +1,19 @@
 """The plan of a run: the stages that are out of date, why, in which order, and under which conditions.
 
 DVC has the DAG (dvc.yaml) and tells what changed; a stage after a changed one may have to run as well, so it is in the
-plan. Prefect is not imported here, so it takes a second to see that there is nothing to do.
+plan. Prefect is not imported here, so it takes two seconds to see that there is nothing to do.
+
+`python -m flows.run.plan FD PRESET [TAG]` writes the plan to the file descriptor FD, as JSON, for a runner that does
+not import DVC.
 
 The conditions are in a stage's `meta` in dvc.yaml:
 
     meta: {tags: [segmentation], retries: 2, retry_delay: 10, timeout: 3600, resources: {memory_gb: 4, gpu: 1, net: 1}}
 """
 
+import json
+import os
+import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -17,7 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flows.run.presets import DEFAULT_PRESET, find_targets
 from tasks.report.views import VIEWS
-from tokenlab.core.errors import InputError, ParameterError, one_line
+from tasks.runtime.parent_death import die_with_parent
+from tokenlab.core.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
 
 if TYPE_CHECKING:
     from dvc.stage import Stage
@@ -70,10 +77,10 @@ class Selection(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The steps in order; the number of stages in the selection; whether any of them is tracked in MLflow."""
+    """The steps in order; the addresses of the selection in order; whether any of these is tracked in MLflow."""
 
     steps: tuple[Step, ...]
-    considered: int
+    selected: tuple[str, ...]
     tracked: bool = False
 
 
@@ -177,7 +184,7 @@ def _plan(root: Path, selection: Selection, dag: Dag) -> Plan:
             _require_inputs(dag, address, selected)
             steps[address] = Step(address, tuple(reasons), after, read_policy(address, _meta(stage)))
     tracked = any(_names(dag.stages[address])[1] in _TRACKED for address in selected)
-    return Plan(tuple(steps.values()), len(selected), tracked)
+    return Plan(tuple(steps.values()), tuple(selected), tracked)
 
 
 def _require_inputs(dag: Dag, address: str, selected: list[str]) -> None:
@@ -243,3 +250,33 @@ def read_policy(address: str, meta: dict[str, Any]) -> Policy:
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise ParameterError(f"{address}: meta {name} is {value!r}; it must be a non-negative number")
     return policy
+
+
+def main(arguments: list[str]) -> int:
+    """Write a plan to a file descriptor and return the exit status."""
+    descriptor, preset, *tag = arguments
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as flows.run.dvc_child
+    try:
+        plan = make_plan(Path.cwd(), Selection(preset, *tag))
+    except TokenlabError as error:
+        print(f"repro: {one_line(error)}", file=sys.stderr)
+        return EXIT_STATUS
+    steps = [step._asdict() | {"policy": {"resources": dict(step.policy.resources)}} for step in plan.steps]
+    with os.fdopen(int(descriptor), "w", encoding="utf-8") as stream:
+        json.dump({"selected": plan.selected, "steps": steps}, stream)
+    return 0
+
+
+def read_plan(text: str) -> Plan:
+    """The plan in such JSON; of the conditions it has the resources."""
+    content = json.loads(text)
+    steps = [
+        Step(step["address"], tuple(step["reasons"]), tuple(step["after"]), Policy(**step["policy"]))
+        for step in content["steps"]
+    ]
+    return Plan(tuple(steps), tuple(content["selected"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -6,11 +6,13 @@ to stop its children, and by the next run to stop orphans.
 
 import contextlib
 import os
+import sys
 import time
 from pathlib import Path
 
 import psutil
 
+from tasks.runtime.parent_death import PARENT
 from tokenlab.core.errors import TokenlabError
 
 PIPELINE = "TOKENLAB_PIPELINE"
@@ -18,6 +20,18 @@ PIPELINE = "TOKENLAB_PIPELINE"
 
 _SECONDS_TO_END = 20.0
 _SECONDS_BETWEEN_POLLS = 0.01
+
+
+def environment(root: Path) -> dict[str, str]:
+    """The environment of every process of a run in the workspace `root`."""
+    return {
+        **os.environ,
+        PARENT: str(os.getpid()),
+        PIPELINE: str(root),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
+        "SHELL": "/bin/sh",  # DVC would run commands in the user's own shell
+        "DVC_NO_ANALYTICS": "1",
+    }
 
 
 def end_processes(root: Path) -> int:

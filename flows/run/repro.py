@@ -1,29 +1,48 @@
 """`python -m flows.run.repro [--preset NAME] [--only TAG]`, which is `make repro`: bring the pipeline up to date.
 
-DVC does the work in a child process. This runner allows one run at a time in a workspace and repairs what a killed run
-left (`flows.run.workspace`), lets no process outlive the run (`tasks.runtime.parent_death`, `flows.run.processes`), and
-prints the table of results at the end. It imports nothing heavy: when all is up to date, most of the time is DVC's.
+DVC does the work in child processes, one for each stage that is out of date, and as many at a time as there are cores.
+This runner allows one run at a time in a workspace and repairs what a killed run left (`flows.run.workspace`), lets no
+process outlive the run (`tasks.runtime.parent_death`, `flows.run.processes`), and prints the table of results at the
+end. It imports nothing heavy: when all is up to date, most of the time is DVC's.
 """
 
 import argparse
-import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from flows.run.dvc_processes import DvcProcesses, Ended
 from flows.run.leftovers import remove_leftovers
+from flows.run.plan import Plan, Step, read_plan
 from flows.run.presets import DEFAULT_PRESET, find_targets
-from flows.run.processes import PIPELINE
+from flows.run.processes import environment
+from flows.run.schedule import Schedule, local_limits
 from flows.run.workspace import pipeline
-from tasks.runtime.parent_death import PARENT, die_with_parent
+from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, TokenlabError, one_line
+
+_NOT_RUN = {"restored": "restored from the cache", "unchanged": "already up to date"}
+"""Events of a stage whose command did not run, in words."""
+
+_CHATTER = re.compile(
+    r"$|Running stage '|> |Updating lock file|Generating lock file|To track the changes with git|\tgit add |"
+    r"To enable auto staging|\tdvc config |Use `dvc push`|Data and pipelines are up to date|"
+    r"Stage '.*' (didn't change|is cached)|Reproducing stage"
+)
+"""Lines of DVC beside those of the stage and of errors. The runner says the same in fewer words."""
+
+_THREADS = 256
+"""More than ever run at once: the schedule counts workers and resources."""
 
 
 class Interrupted(BaseException):
@@ -36,14 +55,14 @@ class Interrupted(BaseException):
 
 @dataclass
 class Outcome:
-    """Address of a stage -> its last event (`flows.run.dvc_child`); and the exit status of DVC."""
+    """Address of a stage -> what became of it; the stages that failed; the exit status where there was no plan."""
 
     stages: dict[str, str] = field(default_factory=dict)
-    failed_status: int | None = None
-    status: int = 0
+    failed: dict[str, Ended] = field(default_factory=dict)
+    unplanned: int = 0
 
     def named(self, event: str) -> list[str]:
-        """The stages whose last event this was."""
+        """The stages whose last event (`flows.run.dvc_child`) this was."""
         return [stage for stage, last in self.stages.items() if last == event]
 
 
@@ -60,11 +79,11 @@ def main(arguments: list[str] | None = None) -> int:
     again = " ".join(["make repro", f"PRESET={options.preset}" * (options.preset != DEFAULT_PRESET)]).strip()
     again += f" ONLY={options.only}" if options.only else ""
     try:
-        targets = find_targets(root, options.preset, options.only)
+        find_targets(root, options.preset, options.only)
         with signals_raise(), pipeline(root) as workspace:
             remove_leftovers(root, options.preset)
-            outcome = reproduce(root, targets)
-            if outcome.status == 0:
+            outcome = reproduce(root, options.preset, options.only)
+            if not outcome.failed and not outcome.unplanned:
                 workspace.succeeded()
     except (TokenlabError, OSError) as error:
         print(f"repro: {one_line(error)}", file=sys.stderr)
@@ -72,43 +91,60 @@ def main(arguments: list[str] | None = None) -> int:
     except Interrupted as interruption:
         print(f"repro: ended by {interruption}; `{again}` continues from here", file=sys.stderr)
         return 128 + interruption.number
-    if outcome.status != 0:
+    if outcome.failed or outcome.unplanned:
         return _report_failure(outcome, again)
     _report_success(outcome, root / "reports" / options.preset, options.only)
     return 0
 
 
-def reproduce(root: Path, targets: list[str]) -> Outcome:
-    """Run `dvc repro TARGETS` in a workspace that the caller holds, and wait for it."""
+def reproduce(root: Path, preset: str, tag: str | None) -> Outcome:
+    """Run the stages that are out of date in a workspace that the caller holds, one per core at a time."""
+    plan, status = _make_plan(root, preset, tag)
+    if plan is None:
+        return Outcome(unplanned=status)
+    outcome = Outcome(dict.fromkeys(plan.selected, "unchanged"))
+    if not plan.steps:
+        print("Data and pipelines are up to date.", flush=True)
+    numbers = {step.address: number for number, step in enumerate(plan.steps, 1)}
+    schedule = Schedule(plan.steps, os.cpu_count() or 1, local_limits())
+    running: dict[Future[Ended], Step] = {}
+    with ThreadPoolExecutor(_THREADS) as pool, DvcProcesses(root) as processes:
+        while schedule.unfinished:
+            for step in schedule.start():
+                name = step.address
+                print(f"stage {numbers[name]} of {len(numbers)}: {name} ({step.reasons[0]})", flush=True)
+                running[pool.submit(processes.run_stage, name, partial(_print_line, name))] = step
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                step, ended = running.pop(future), future.result()
+                schedule.end(step)
+                outcome.stages[step.address] = ended.event
+                if ended.event in _NOT_RUN:
+                    _print_line(step.address, _NOT_RUN[ended.event])
+                if ended.status != 0:
+                    outcome.failed[step.address] = ended
+                    schedule.drop_waiting()
+    return outcome
+
+
+def _make_plan(root: Path, preset: str, tag: str | None) -> tuple[Plan | None, int]:
+    """The plan, made by a process that imports DVC; and the exit status of this process."""
     reading, writing = os.pipe()
-    command = [sys.executable, "-m", "flows.run.dvc_child", str(writing), "repro", *targets]
-    outcome = Outcome()
-    with os.fdopen(reading, encoding="utf-8") as events:
+    command = [sys.executable, "-m", "flows.run.plan", str(writing), preset, *([tag] if tag else [])]
+    with os.fdopen(reading, encoding="utf-8") as stream:
         try:
             child = subprocess.Popen(
                 command, cwd=root, env=environment(root), stdin=subprocess.DEVNULL, pass_fds=[writing]
             )
         finally:
             os.close(writing)
-        for line in events:
-            event = json.loads(line)
-            outcome.stages[event["stage"]] = event["event"]
-            if event["event"] == "failed":
-                outcome.failed_status = event["status"]
-    outcome.status = child.wait()
-    return outcome
+        text = stream.read()
+    status = child.wait()
+    return read_plan(text) if status == 0 else None, status
 
 
-def environment(root: Path) -> dict[str, str]:
-    """The environment of every process of a run in the workspace `root`."""
-    return {
-        **os.environ,
-        PARENT: str(os.getpid()),
-        PIPELINE: str(root),
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
-        "SHELL": "/bin/sh",  # DVC would run commands in the user's own shell
-        "DVC_NO_ANALYTICS": "1",
-    }
+def _print_line(stage: str, line: str) -> None:
+    if not _CHATTER.match(line):
+        print(f"{stage} | {line}", flush=True)
 
 
 @contextmanager
@@ -133,28 +169,24 @@ def signals_raise() -> Iterator[None]:
 
 
 def _report_failure(outcome: Outcome, again: str) -> int:
-    """Print which stage failed and the command that continues; return the exit status of the runner."""
-    failed = outcome.named("failed")
-    if failed:
-        print(
-            f"repro: stage {failed[0]} failed (see above); once that is corrected, `{again}` continues from there",
-            file=sys.stderr,
-        )
-    elif outcome.status < 0:
-        name = signal.Signals(-outcome.status).name
-        print(f"repro: dvc was ended by {name}; `{again}` continues from there", file=sys.stderr)
-    else:
-        print("repro: dvc could not run the pipeline (see above)", file=sys.stderr)
-    return EXIT_STATUS if outcome.failed_status == EXIT_STATUS else 1
+    """Print which stages failed and the command that continues; return the exit status of the runner."""
+    if outcome.unplanned:
+        if outcome.unplanned < 0:
+            name = signal.Signals(-outcome.unplanned).name
+            print(f"repro: dvc was ended by {name}; `{again}` continues from there", file=sys.stderr)
+        return EXIT_STATUS if outcome.unplanned == EXIT_STATUS else 1
+    for stage, ended in outcome.failed.items():
+        if ended.killed:
+            what = f"stage {stage} was ended by {ended.describe()}; `{again}` continues from there"
+        else:
+            what = f"stage {stage} failed (see above); once that is corrected, `{again}` continues from there"
+        print(f"repro: {what}", file=sys.stderr)
+    return EXIT_STATUS if EXIT_STATUS in [ended.stage_status for ended in outcome.failed.values()] else 1
 
 
 def _report_success(outcome: Outcome, reports: Path, tag: str | None) -> None:
     if tag is not None:
-        for event, words in (
-            ("running", "ran"),
-            ("restored", "restored from the cache"),
-            ("unchanged", "already up to date"),
-        ):
+        for event, words in {"running": "ran", **_NOT_RUN}.items():
             if stages := outcome.named(event):
                 print(f"{words}: {', '.join(stages)}")
         return

@@ -81,7 +81,7 @@ def test_killed_dvc_is_reported(fresh: Path) -> None:
     started = killing.start(RUNNER, fresh)
     killing.kill(started, "dvc")
     assert started.finish() == 1
-    assert started.output().endswith("repro: dvc was ended by SIGKILL; `make repro` continues from there\n")
+    assert started.output().endswith("repro: stage first was ended by SIGKILL; `make repro` continues from there\n")
 
 
 @pytest.mark.slow

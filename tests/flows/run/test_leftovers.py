@@ -50,7 +50,7 @@ def test_a_run_removes_them(copy_of_finished: Path, assert_complete: Check, know
     toy_pipeline.write_files(copy_of_finished, toy_pipeline.PIPELINE)  # the stage comes back
     status, output = killing.run(RUNNER, copy_of_finished)
     assert status == 0, output
-    assert "removed" not in output and "Stage 'leaf@b' is cached" in output
+    assert "removed" not in output and "leaf@b | restored from the cache" in output
     assert_complete(copy_of_finished)
 
 

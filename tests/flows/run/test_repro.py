@@ -44,9 +44,8 @@ def test_malformed_pipeline_is_named(fresh: Path) -> None:
 def test_what_dvc_refuses_is_told_by_dvc(fresh: Path) -> None:
     (fresh / "dvc.yaml").write_text("stages: [\n")
     status, output = killing.run(RUNNER, fresh)
-    assert status == 1
-    assert "dvc.yaml' is invalid" in output
-    assert "repro: dvc could not run the pipeline" in output
+    assert (status, output.count("\n")) == (2, 1)
+    assert "repro: dvc cannot read the pipeline: unable to read: 'dvc.yaml'" in output
 
 
 def test_elsewhere_than_in_a_workspace(tmp_path: Path) -> None:
@@ -70,7 +69,9 @@ def test_only_names_its_stages(copy_of_finished: Path) -> None:
     (copy_of_finished / "data/sample/fan/text.txt").unlink()
     status, output = killing.run([*RUNNER, "--only", "leaves"], copy_of_finished)
     assert status == 0
-    assert output.endswith("restored from the cache: fan\nalready up to date: first, leaf@a, leaf@b\n")
+    *_, restored, unchanged = output.splitlines()
+    assert restored == "restored from the cache: fan"
+    assert set(unchanged.removeprefix("already up to date: ").split(", ")) == {"first", "leaf@a", "leaf@b"}
 
 
 def test_failed_stage_is_named(copy_of_finished: Path) -> None:

@@ -1,0 +1,63 @@
+"""Which step of a plan may start: the steps before it are done, and a worker and its resources are free."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import psutil
+
+from flows.run.plan import Step
+
+_DOWNLOADS_AT_ONCE = 2
+
+
+def local_limits() -> dict[str, float]:
+    """The amount of each resource that stages share on this machine."""
+    cards = len([path for path in Path("/dev").glob("nvidia*") if path.name.removeprefix("nvidia").isdigit()])
+    return {"gpu": cards, "memory_gb": psutil.virtual_memory().total / 2**30, "net": _DOWNLOADS_AT_ONCE}
+
+
+class Schedule:
+    """The steps of a plan by what became of them: waiting, running, or ended.
+
+    Args:
+        workers: the number of steps that run at once.
+        limits: the amount of each resource; a step that asks for more than there is runs alone.
+    """
+
+    def __init__(self, steps: Iterable[Step], workers: int, limits: Mapping[str, float]) -> None:
+        self.running: list[Step] = []
+        self._waiting = list(steps)
+        self._ended: set[str] = set()
+        self._workers = workers
+        self._limits = limits
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether steps are waiting or running."""
+        return bool(self._waiting or self.running)
+
+    def start(self) -> Iterator[Step]:
+        """The steps that may start now, in the order of the plan; each counts as running."""
+        for step in list(self._waiting):
+            if all(other in self._ended for other in step.after) and self._fits(step):
+                self._waiting.remove(step)
+                self.running.append(step)
+                yield step
+
+    def end(self, step: Step) -> None:
+        """Record that a step ended, in whatever way."""
+        self.running.remove(step)
+        self._ended.add(step.address)
+
+    def drop_waiting(self) -> None:
+        """Start no more steps."""
+        self._waiting.clear()
+
+    def _fits(self, step: Step) -> bool:
+        if len(self.running) >= self._workers:
+            return False
+        return all(
+            not (used := sum(other.policy.resources.get(name, 0) for other in self.running))
+            or used + amount <= self._limits[name]
+            for name, amount in step.policy.resources.items()
+        )
