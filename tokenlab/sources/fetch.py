@@ -1,9 +1,9 @@
 """Fetching a source of the catalogue into a folder, with a record of the origin of each file.
 
-The alternatives of a file are tried in order, first all of them in the mirror folder, then all of them by address. The
-first one found is verified as fetched, unpacked, and stored under the catalogue's name. If an alternative is absent,
-the next is tried; one with wrong bytes is an error. If the mirror provides a source, its optional files are looked for
-in the mirror alone.
+The alternatives of a file are tried in order, first all of them in the mirror folder, then all of them by address or
+from the package index. The first one found is verified as fetched, unpacked, and stored under the catalogue's name. If
+an alternative is absent, the next is tried; one with wrong bytes is an error. If the mirror provides a source, its
+optional files are looked for in the mirror alone.
 
 `SOURCE.json` beside the files records the alternative taken for each one. It is written after every file, so an
 interrupted run continues where it stopped.
@@ -21,9 +21,10 @@ from typing import Any
 from tokenlab.core.errors import ParameterError, SourceError
 from tokenlab.core.files import atomic_file
 from tokenlab.sources.catalogue import Alternative, Catalogue, Source, SourceFile, find_source, load_source
+from tokenlab.sources.package_index import archive_address
 from tokenlab.sources.record import RECORD, write_record
 from tokenlab.sources.transfer import Digest, HttpOptions, Unreachable, digest_file, download, mismatch
-from tokenlab.sources.unpack import is_packed, unpacked
+from tokenlab.sources.unpack import is_packed, unpacked, untagged
 
 LIMIT = 8 << 30
 
@@ -112,13 +113,14 @@ class _Fetching:
                 return self._from_mirror(file, alternative, path)
             attempts.append(f"{path}: not there")
         for alternative in file.alternatives:
-            if alternative.url is None or not addresses:
+            if not alternative.is_remote or not addresses:
                 continue
+            where = alternative.url or f"package {alternative.package} {alternative.version}"
             try:
-                return self._from_address(file, alternative, alternative.url, progress)
+                return self._from_address(file, alternative, where, progress)
             except Unreachable as reason:
-                self.unreachable[alternative.url] = str(reason)
-                attempts.append(f"{alternative.url}: {reason}")
+                self.unreachable[where] = str(reason)
+                attempts.append(f"{where}: {reason}")
         if file.required:
             raise self._absent(file, attempts)
         return None
@@ -126,7 +128,7 @@ class _Fetching:
     def _absent(self, file: SourceFile, attempts: list[str]) -> SourceError:
         paths = [alternative.mirror for alternative in file.alternatives if alternative.mirror is not None]
         remedies = [f"set TOKENLAB_MIRROR to a folder that holds {' or '.join(paths)}"] if paths else []
-        if any(alternative.url is not None for alternative in file.alternatives):
+        if any(alternative.is_remote for alternative in file.alternatives):
             remedies.append("connect to the network")
         note = f" ({self.source.note})" if self.source.note else ""
         where = f"source {self.source.name}: {file.name} cannot be found [{'; '.join(attempts)}]"
@@ -140,14 +142,14 @@ class _Fetching:
         return _entry(self.source, file, alternative, "mirror", fetched, stored)
 
     def _from_address(
-        self, file: SourceFile, alternative: Alternative, url: str, progress: bool | None
+        self, file: SourceFile, alternative: Alternative, where: str, progress: bool | None
     ) -> dict[str, Any]:
-        if url in self.unreachable:
-            raise Unreachable(self.unreachable[url])
-        if url not in self.downloaded:
+        if where in self.unreachable:
+            raise Unreachable(self.unreachable[where])
+        if where not in self.downloaded:
             name = alternative.place if alternative.member else file.name
-            self.downloaded[url] = download(
-                url,
+            self.downloaded[where] = download(
+                alternative.url or archive_address(alternative, self.http),
                 self.folder,
                 name,
                 sha256=alternative.sha256,
@@ -156,8 +158,8 @@ class _Fetching:
                 limit=self.limit,
                 progress=progress,
             )
-        part, fetched = self.downloaded[url]
-        if error := mismatch(url, alternative.sha256, alternative.size, fetched):
+        part, fetched = self.downloaded[where]
+        if error := mismatch(where, alternative.sha256, alternative.size, fetched):
             raise error
         if is_packed(alternative.place, file.name):
             try:
@@ -170,14 +172,15 @@ class _Fetching:
             with part.open("rb") as written:
                 os.fsync(written.fileno())
             part.replace(self.folder / file.name)
-            del self.downloaded[url]
-        return _entry(self.source, file, alternative, "url", fetched, stored)
+            del self.downloaded[where]
+        return _entry(self.source, file, alternative, "url" if alternative.url else "package", fetched, stored)
 
 
 def _unpack(path: Path, file: SourceFile, alternative: Alternative, folder: Path, limit: int) -> Digest:
     sha, size = hashlib.sha256(), 0
     with atomic_file(folder / file.name) as temporary, temporary.open("wb") as out:
-        for piece in unpacked(path, alternative.place, alternative.member, file.name, limit):
+        pieces = unpacked(path, alternative.place, alternative.member, file.name, limit)
+        for piece in untagged(pieces) if alternative.tagged else pieces:
             sha.update(piece)
             size += len(piece)
             out.write(piece)
@@ -190,8 +193,8 @@ def _header(source: Source) -> dict[str, Any]:
 
 
 def _place(source: Source, file: SourceFile, alternative: Alternative, reached: str) -> dict[str, Any]:
-    """The record's fields for an alternative, which was reached by its `mirror` path or its `url`."""
-    names = ("kind", reached, "member", "note")
+    """The record's fields for an alternative, which was reached by its `mirror` path, its `url` or its `package`."""
+    names = ("kind", reached, *(("version", "archive") if reached == "package" else ()), "member", "note")
     return {"format": file.format, "licence": alternative.licence or source.licence} | {
         name: value for name in names if (value := getattr(alternative, name)) is not None
     }
@@ -225,7 +228,7 @@ def _holds(folder: Path, source: Source, file: SourceFile, entry: Any) -> bool:
     known = any(
         place == _place(source, file, alternative, reached) and _agree(entry.get("fetched"), alternative)
         for alternative in file.alternatives
-        for reached in ("mirror", "url")
+        for reached in ("mirror", "url", "package")
     )
     return known and entry.get("stored") == digest_file(path)._asdict()
 

@@ -41,12 +41,16 @@ def substitutes(folder: str | Path) -> list[str]:
     record = read_record(folder)
     try:
         return [
-            f"{record['source']}, {name}: substitute. {taken['note']} ({taken.get('mirror') or taken['url']})"
+            f"{record['source']}, {name}: substitute. {taken['note']} ({_place(taken)})"
             for name, taken in sorted(record["files"].items())
             if taken["kind"] == "substitute"
         ]
-    except (LookupError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError, StopIteration) as error:
         raise _damaged(Path(folder) / RECORD) from error
+
+
+def _place(taken: dict[str, Any]) -> str:
+    return next(str(taken[key]) for key in ("mirror", "archive", "url") if key in taken)
 
 
 def write_record(folder: Path, record: dict[str, Any]) -> None:

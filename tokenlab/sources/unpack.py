@@ -5,10 +5,11 @@ Members are looked up by name and read as streams; nothing is written to paths t
 
 import errno
 import gzip
+import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from lzma import LZMAError
 from pathlib import Path
@@ -18,9 +19,11 @@ import pyarrow as pa
 
 from tokenlab.core.errors import SourceError
 
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
+ARCHIVES = (".zip", ".whl", ".tar", ".tar.gz", ".tgz")
 COMPRESSED = (".gz", ".zst")
 CHUNK = 1 << 20
+
+_TAG = re.compile(rb"(?<=\S)/[A-Za-z]+(?=\s|$)")
 
 
 def packing(place: str) -> str:
@@ -73,6 +76,25 @@ def unpacked(path: Path, place: str, member: str | None, name: str, limit: int) 
         raise SourceError(f"{what}: is empty; fetch it again or replace it")
 
 
+def untagged(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Remove the part-of-speech tag of each word (the ASCII letters behind its last slash), in pieces of whole lines.
+
+    Raises SourceError for a word without a tag: the file is not what the catalogue says.
+    """
+    rest = b""
+    for piece in pieces:
+        lines, newline, rest = (rest + piece).rpartition(b"\n")
+        yield _without_tags(lines + newline)
+    yield _without_tags(rest)
+
+
+def _without_tags(lines: bytes) -> bytes:
+    stripped, tags = _TAG.subn(b"", lines)
+    if tags != len(lines.split()):
+        raise SourceError("words without part-of-speech tags in a file that should have them; fetch it again")
+    return stripped
+
+
 def _compression(place: str, name: str) -> str | None:
     return next((ending for ending in COMPRESSED if place.endswith(ending) and not name.endswith(ending)), None)
 
@@ -94,7 +116,7 @@ def _opened(path: Path, place: str, member: str | None, limit: int) -> Iterator[
     if member is None:
         with path.open("rb") as plain:
             yield plain
-    elif place.endswith(".zip"):
+    elif place.endswith((".zip", ".whl")):
         with zipfile.ZipFile(path) as archive:
             if member not in archive.namelist():
                 raise _no_member(place, member)
