@@ -21,7 +21,9 @@ from tokenlab.segment.utility import utilities
 
 TITLE = "segmentation"
 TEXTS = ("once", "part", "held_out")
-_PIECES = regex.compile(r"(?P<whole>[0-9A-Za-z０-９Ａ-Ｚａ-ｚ.．%％@·]+)|(?P<free>[\p{Script=Han}○]+)|.")
+# The rule of isolation for text without marks: letters and digits of scripts with spaces whole; Han and kana free.
+_CJK = r"\p{Script=Han}○\p{Script=Hiragana}\p{Script=Katakana}ーｰ"
+_PIECES = regex.compile(rf"(?V1)(?P<whole>[.．%％@·[\p{{L}}\p{{Nd}}--[{_CJK}]]]+)|(?P<free>[{_CJK}]+)|.")
 _TOLERANCE = 1e-9
 
 

@@ -137,7 +137,7 @@ def test_a_new_corpus_runs_its_own_stages(project: Path) -> None:
     text.write_text("今天天气很好。\n", encoding="utf-8")
     set_parameter(project, "corpora.mine", {"path": "mine.txt", "format": "text"})
     set_parameter(project, "segmentation.corpora.mine", {})
-    own = {"prepare", "ngram_statistics", "segment", "tokenizer", "evaluate_segmentation"}
+    own = {"prepare", "ngram_statistics", "word_model", "segment", "tokenizer", "evaluate_segmentation"}
     found = stale(project)
     assert {address for address in found if "@" in address} == {f"{stage}@mine" for stage in own}
     assert names(found) - own <= DRAWING

@@ -80,6 +80,7 @@ class View:
 _WITH_BPE = {"bpe": ["raw", "pretokenized"]}
 _BY_ENTROPY = {"signal": ["entropy", "both"]}
 _BY_STATISTICS = {"signal": ["statistics", "both"]}
+_BY_WORDS = {"signal": ["words"]}
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 
 SEGMENTATION = View(
@@ -105,6 +106,7 @@ SEGMENTATION = View(
         "entropy": _BY_ENTROPY,
         "entropy_model": _BY_ENTROPY,
         "public_model": _BY_ENTROPY,
+        "word_model": _BY_WORDS,
     },
     artefacts=[
         *(

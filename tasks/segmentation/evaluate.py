@@ -17,8 +17,8 @@ from tasks.segmentation.splits import CorpusSplits, Splitting, Training, read_sp
 from tokenlab.core.files import atomic_file
 from tokenlab.metrics.registry import COUNT, SEGMENTATION, of_segmentation
 from tokenlab.metrics.segmentation import score_segmentation
+from tokenlab.segment.boundary_options import BoundaryOptions
 from tokenlab.segment.by_entropy import entropy_boundaries
-from tokenlab.segment.options import BoundaryOptions
 from tokenlab.text.documents import Document, words
 from tokenlab.tokenizers.bpe import token_spans
 

@@ -44,6 +44,7 @@ class Inputs(NamedTuple):
     documents: Path
     ngrams: Path
     entropy: Path
+    word_models: Path
 
 
 def segment(stage: Stage) -> None:
@@ -57,10 +58,11 @@ def segment(stage: Stage) -> None:
         documents=stage.data("corpora", stage.variant),
         ngrams=stage.data("signals", stage.variant, "ngrams"),
         entropy=stage.data("signals", stage.variant, "entropy"),
+        word_models=stage.models("word_models", stage.variant),
     )
     corpus = read_splits(inputs.documents, settings.splitting)
     entropies = read_scored(inputs.entropy, corpus.documents) if settings.has_entropy else None
-    signals = read_signals(inputs.ngrams, corpus, entropies)
+    signals = read_signals(inputs.ngrams, inputs.word_models, corpus, entropies)
 
     tuned, trials = {}, []
     for training, methods in settings.tables.items():

@@ -14,8 +14,8 @@ from tiny_models import pickle_weights, save_bert, save_characters
 from tokenlab.cli import main
 from tokenlab.entropy.options import ScoringOptions
 from tokenlab.entropy.scorer import load_scorer
+from tokenlab.segment.boundary_options import BoundaryOptions
 from tokenlab.segment.by_entropy import segment_by_entropy
-from tokenlab.segment.options import BoundaryOptions
 
 TEXT = "共同创造美好的新世纪，共同 努力\n\n二○二五年 hello 世界abc\n"
 LINES = TEXT.split("\n")[:-1]
@@ -142,8 +142,8 @@ def test_bad_input_is_one_line_and_status_2(tokenlab, model, text, tmp_path):
         (["segment", text, "--model", model, "--boundaries", "rise"], "--threshold is None"),
         (["segment", text, "--model", model, "--threshold", 1], "--threshold has no meaning with the rule `maxima`"),
         (["segment", text, *scored, "--context", 9], "--context has no meaning with --entropies"),
-        (["segment", text, "--boundaries", "rise"], "--boundaries has no meaning with statistics"),
-        (["segment", text, "--device", "cpu"], "--device has no meaning with statistics"),
+        (["segment", text, "--boundaries", "rise"], "--boundaries has no meaning with --method variation"),
+        (["segment", text, "--device", "cpu"], "--device has no meaning with --method variation"),
         (["segment", text, "--entropies", "-"], "standard input"),
         (["segment", text, "--entropies", tmp_path / "nowhere"], "nowhere: no such file"),
         (["segment", text, "--entropies", text], "text.txt:1: no text with an entropy"),

@@ -6,16 +6,19 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unicode_text import SENTENCES, text
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 
 
 def plain_statistics(sentences, options):
-    """{ngram: (count, min_pmi, left, right)} by the definitions, with dictionaries."""
-    runs = [run for sentence in sentences for run in sentence.split()]
+    """{units of the ngram: (count, min_pmi, left, right)} by the definitions, with dictionaries."""
+    cut = regex.compile(r"\X" if options.unit == "cluster" else "(?s:.)")
+    runs = [tuple(cut.findall(run)) for sentence in sentences for run in sentence.split()]
     counts, left, right = Counter(), defaultdict(Counter), defaultdict(Counter)
     for run in runs:
         for n in range(1, options.n_max + 1):
@@ -37,9 +40,9 @@ def plain_statistics(sentences, options):
         return -sum(f / total * log(f / total) for f in neighbours.values())
 
     def pmi(a, b):
-        pair = sum(run[i : i + 2] == a + b for run in runs for i in range(len(run) - 1))
-        characters = Counter("".join(runs))
-        return log(pair * tokens / (characters[a] * characters[b]))
+        pair = sum(run[i : i + 2] == (a, b) for run in runs for i in range(len(run) - 1))
+        units = Counter(unit for run in runs for unit in run)
+        return log(pair * tokens / (units[a] * units[b]))
 
     return tokens, {
         ngram: (
@@ -53,12 +56,17 @@ def plain_statistics(sentences, options):
     }
 
 
+def units_of(symbols, statistics):
+    """The units of an n-gram given as symbols."""
+    return tuple(chr(x) if x < 0x110000 else statistics.composed[x - 0x110000] for x in symbols.tolist())
+
+
 def as_dictionary(statistics):
     table = {}
     for n in range(1, statistics.options.n_max + 1):
         rows = range(*statistics.rows(n).indices(len(statistics)))
-        for points, row in zip(statistics.code_points(n), rows, strict=True):
-            table["".join(map(chr, points))] = (
+        for symbols, row in zip(statistics.code_points(n), rows, strict=True):
+            table[units_of(symbols, statistics)] = (
                 int(statistics.count[row]),
                 statistics.min_pmi[row],
                 statistics.left_entropy[row],
@@ -67,9 +75,10 @@ def as_dictionary(statistics):
     return table
 
 
-texts = st.lists(st.text(st.sampled_from("ab的国\U00020000 \u3000\n"), max_size=12), min_size=1, max_size=6).filter(
-    lambda sentences: any(sentence.strip() for sentence in sentences)
-)
+alphabets = st.sampled_from(["ab的国\U00020000 \u3000\n", "กทีำ e\u0301क\u094d\u1100\u1161🇫\u200d\n"])
+texts = st.lists(
+    alphabets.flatmap(lambda alphabet: st.text(alphabet, max_size=12)) | text, min_size=1, max_size=6
+).filter(lambda sentences: any(sentence.strip() for sentence in sentences))
 all_options = st.builds(
     StatisticsOptions,
     n_max=st.integers(1, 7),
@@ -77,43 +86,73 @@ all_options = st.builds(
     edge=st.sampled_from(["skip", "symbol"]),
     min_frequency=st.integers(1, 3),
     log_base=st.sampled_from(["e", "2"]),
+    unit=st.sampled_from(["cluster", "character"]),
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(texts, all_options)
 def test_equals_a_plain_count(sentences, options):
     statistics = ngram_statistics(sentences, options)
     tokens, expected = plain_statistics(sentences, options)
     actual = as_dictionary(statistics)
     assert statistics.tokens == tokens
-    assert statistics.characters == sum(not c.isspace() for s in sentences for c in s)
+    assert statistics.characters == sum(count for units, (count, *_) in expected.items() if len(units) == 1)
     assert actual.keys() == expected.keys()
     for ngram, values in expected.items():
-        np.testing.assert_allclose(actual[ngram], values, rtol=0, atol=1e-12, err_msg=ngram)
+        np.testing.assert_allclose(actual[ngram], values, rtol=0, atol=1e-12, err_msg="".join(ngram))
 
 
 def test_worked_by_hand():
     statistics = as_dictionary(ngram_statistics(["abab", "ac"], StatisticsOptions(n_max=2)))
     # T = 6 unigrams + 4 bigrams; f(a) = 3, f(b) = 2, f(ab) = 2; behind a stand b, b, c.
-    count, pmi, left, right = statistics["ab"]
+    count, pmi, left, right = statistics["a", "b"]
     assert (count, left, right) == (2, 0.0, 0.0)
     assert pmi == pytest.approx(math.log(2 * 10 / (3 * 2)))
-    assert statistics["a"][3] == pytest.approx(-2 / 3 * math.log(2 / 3) - 1 / 3 * math.log(1 / 3))
-    assert statistics["b"][3] == 0.0
+    assert statistics["a",][3] == pytest.approx(-2 / 3 * math.log(2 / 3) - 1 / 3 * math.log(1 / 3))
+    assert statistics["b",][3] == 0.0
 
 
 def test_edge_symbol_is_one_more_neighbour():
     statistics = as_dictionary(ngram_statistics(["ab", "ac", "a"], StatisticsOptions(edge="symbol")))
-    assert statistics["a"][3] == pytest.approx(math.log(3))  # b, c, the edge
-    assert statistics["a"][2] == 0.0  # always the edge
+    assert statistics["a",][3] == pytest.approx(math.log(3))  # b, c, the edge
+    assert statistics["a",][2] == 0.0  # always the edge
 
 
-def test_rows_are_sorted_by_length_then_code_points():
-    statistics = ngram_statistics(["ba\U00020000的", "ab"])
+def test_rows_are_sorted_by_length_then_unit_by_unit():
+    """Clusters of several code points come after all single ones."""
+    statistics = ngram_statistics(["ba\U00020000的กีe\u0301", "abe\u0301\U00020000กี"])
+    assert statistics.ngrams(1) == ["a", "b", "的", "\U00020000", "e\u0301", "กี"]
     for n in range(1, 4):
-        rows = [tuple(row) for row in statistics.code_points(n)]
-        assert rows == sorted(set(rows))
+        rows = [[(len(unit) > 1, unit) for unit in units_of(row, statistics)] for row in statistics.code_points(n)]
+        assert rows == sorted(rows) and len(set(map(tuple, rows))) == len(rows)
+
+
+@pytest.mark.parametrize("unit", ["cluster", "character"])
+def test_ngrams_are_the_text_of_the_rows(unit):
+    statistics = ngram_statistics(SENTENCES.values(), StatisticsOptions(unit=unit))
+    for n in range(1, 7):
+        assert statistics.ngrams(n) == ["".join(units_of(row, statistics)) for row in statistics.code_points(n)]
+
+
+def test_units_by_hand():
+    """กำลัง is three clusters, six code points; the second time it stands behind a space."""
+    clusters, characters = (ngram_statistics(["กำลัง กำ"], StatisticsOptions(unit=u)) for u in ("cluster", "character"))
+    assert clusters.ngrams(1) == ["ง", "กำ", "ลั"]
+    assert clusters.count[clusters.rows(1)].tolist() == [1, 2, 1]
+    assert clusters.ngrams(3) == ["กำลัง"] and not clusters.ngrams(4)
+    assert (clusters.characters, clusters.tokens) == (4, 4 + 2 + 1)
+    assert (characters.characters, characters.composed) == (7, ())
+    assert characters.ngrams(5) == ["กำลัง"]
+
+
+def test_the_unit_makes_no_difference_where_no_cluster_has_several_code_points(chinese_sentences):
+    by_cluster, by_character = (
+        ngram_statistics(chinese_sentences, StatisticsOptions(unit=unit)) for unit in ("cluster", "character")
+    )
+    assert not by_cluster.composed
+    for name in ("level", "last", "parent", "count", "min_pmi", "left_entropy", "right_entropy"):
+        np.testing.assert_array_equal(getattr(by_cluster, name), getattr(by_character, name), err_msg=name)
 
 
 @pytest.mark.parametrize("sentences", [[], [""], [" \u3000", "\t"]])
@@ -129,7 +168,15 @@ def test_lone_surrogate_is_an_error():
 
 @pytest.mark.parametrize(
     "values",
-    [{"n_max": 0}, {"n_max": 65}, {"min_frequency": 0}, {"count_tokens": "trigram"}, {"edge": ""}, {"log_base": "10"}],
+    [
+        {"n_max": 0},
+        {"n_max": 65},
+        {"min_frequency": 0},
+        {"count_tokens": "trigram"},
+        {"edge": ""},
+        {"log_base": "10"},
+        {"unit": "byte"},
+    ],
 )
 def test_options_are_checked(values):
     with pytest.raises(ParameterError, match=next(iter(values))):

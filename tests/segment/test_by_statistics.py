@@ -14,7 +14,11 @@ from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions, utilities
 
 alphabet = "中国人民的在日一，。“a1. カな○々"
-sentences = st.lists(st.text(st.sampled_from(alphabet), min_size=1, max_size=15), min_size=1, max_size=6)
+# Clusters of several code points, of spaced and unspaced scripts and of none, and what breaks them apart.
+composing = "กทีำ่ษကာ္ཀིe\u0302\u0301क\u094dी각\u1100\u1161\u11a8👩🏽\u200d\u200c\u200b\u0600🇫🇷\ufe0fー"
+sentences = st.lists(st.text(st.sampled_from(alphabet), min_size=1, max_size=15), min_size=1, max_size=6) | st.lists(
+    st.text(st.sampled_from(composing + " 中カ。a1"), min_size=1, max_size=15), min_size=1, max_size=6
+)
 option_sets = st.builds(
     SegmentOptions,
     weight=st.sampled_from([0.0, 0.5, 1.0, 4.0, 15.0]),
@@ -24,6 +28,7 @@ option_sets = st.builds(
     isolate=st.sampled_from(["script", "punctuation", "none"]),
     tie=st.sampled_from(["short", "long"]),
     vbe_weight=st.sampled_from([0.0, 0.5, 2.0]),
+    split_kana=st.booleans(),
 ) | st.builds(
     SegmentOptions,
     single_character=st.just("fallback"),
@@ -33,15 +38,18 @@ option_sets = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
-@given(sentences, sentences, option_sets, st.integers(1, 6), st.integers(1, 2))
-def test_equals_plain_implementation(seen, text, options, n_max, min_frequency):
+@settings(max_examples=800, deadline=None)
+@given(
+    sentences, sentences, option_sets, st.integers(1, 6), st.integers(1, 2), st.sampled_from(["cluster", "character"])
+)
+def test_equals_plain_implementation(seen, text, options, n_max, min_frequency, unit):
     if not "".join(seen).strip():
         seen = ["中"]
-    statistics = ngram_statistics(seen, StatisticsOptions(n_max=n_max, min_frequency=min_frequency))
+    statistics = ngram_statistics(seen, StatisticsOptions(n_max=n_max, min_frequency=min_frequency, unit=unit))
     segmenter = Segmenter(statistics, options)
     table = utility_table(statistics, options)
-    expected = [plain_segments(sentence, options, table, n_max) for sentence in text]
+    text = text + seen
+    expected = [plain_segments(sentence, options, table, n_max, unit) for sentence in text]
     (batch,) = segmenter.segment(text)
     actual = [[sentence[a:b] for a, b in spans] for sentence, spans in zip(text, batch.spans(), strict=True)]
     assert actual == expected
@@ -94,6 +102,60 @@ def test_boundary_scores_are_added_where_a_segment_begins(seen, options, data):
         assert sums[tuple(found)] >= max(sums.values()) - 1e-8
 
 
+CLUSTERS = dict(zip("甲乙丙丁戊己", ["กำ", "ที่", "e\u0301", "क्षि", "ก", "a"], strict=True))
+chains = st.lists(st.text(st.sampled_from("".join(CLUSTERS)), min_size=1, max_size=8), min_size=1, max_size=5)
+
+
+def spelled(chain):
+    return "".join(map(CLUSTERS.get, chain))
+
+
+@settings(max_examples=200, deadline=None)
+@given(chains, option_sets, st.booleans(), st.data())
+def test_a_cluster_counts_like_one_character(seen, options, scored, data):
+    """A text of clusters is segmented like the text that has a character of its own for each of them."""
+    options = SegmentOptions(**{**vars(options), "isolate": "none"})
+    scores = clustered = None
+    if scored and options.decoder == "viterbi":
+        numbers = st.sampled_from([-5.0, -1.5, 0.0, 0.25, 2.0, 40.0])
+        scores = [data.draw(st.lists(numbers, min_size=len(chain), max_size=len(chain))) for chain in seen]
+        # Scores inside a cluster have no meaning.
+        clustered = [
+            np.concatenate([[score] + [99.0] * (len(CLUSTERS[c]) - 1) for c, score in zip(chain, values, strict=True)])
+            for chain, values in zip(seen, scores, strict=True)
+        ]
+        scores = [np.array(values) for values in scores]
+    (plain,) = Segmenter(ngram_statistics(seen), options).segment(seen, scores)
+    texts = [spelled(chain) for chain in seen]
+    (found,) = Segmenter(ngram_statistics(texts), options).segment(texts, clustered)
+    expected = [[spelled(word) for word in line.split()] for line in plain.text().splitlines()]
+    assert [line.split() for line in found.text().splitlines()] == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(chains, option_sets, st.data())
+def test_boundary_scores_where_units_are_smaller_than_clusters(seen, options, data):
+    """The best of all segmentations that cut no cluster, a cluster that is no candidate being a segment by itself."""
+    options = SegmentOptions(
+        **{**vars(options), "isolate": "punctuation", "decoder": "viterbi", "single_character": 1.0}
+    )
+    statistics = ngram_statistics(map(spelled, seen), StatisticsOptions(n_max=4, unit="character"))
+    table = utility_table(statistics, options)
+    for chain in [*seen, "丙乙"]:
+        units, text = [CLUSTERS[character] for character in chain], spelled(chain)
+        values = data.draw(st.lists(st.sampled_from([-5.0, 0.25, 40.0]), min_size=len(text), max_size=len(text)))
+        (batch,) = Segmenter(statistics, options).segment([text], [np.array(values)])
+        sums = {}
+        for cuts in product([False, True], repeat=len(units) - 1):
+            edges = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), len(units)]
+            places = [len("".join(units[:edge])) for edge in edges]
+            spans = tuple(pairwise(places))
+            lone = [b - a == 1 for a, b in pairwise(edges)]
+            if all(text[a:b] in table or single for (a, b), single in zip(spans, lone, strict=True)):
+                sums[spans] = sum((b - a) * table.get(text[a:b], 0.0) + values[a] for a, b in spans)
+        assert sums[tuple(batch.spans()[0])] >= max(sums.values()) - 1e-8
+
+
 @settings(max_examples=100, deadline=None)
 @given(sentences, sentences, option_sets)
 def test_boundary_scores_of_nan_change_nothing(seen, text, options):
@@ -109,7 +171,8 @@ def test_boundary_scores_of_several_batches():
     statistics = ngram_statistics(["天地玄黄"])
     many = ["天地玄黄" * 50] * 3000
     scores = np.tile([0.0, 9.0, 0.0, 0.0], 50)
-    batches = list(Segmenter(statistics).segment(many, [scores] * len(many)))
+    options = SegmentOptions(weight=1.0, vbe_weight=0.0)
+    batches = list(Segmenter(statistics, options).segment(many, [scores] * len(many)))
     assert len(batches) > 1
     expected = [span for start in range(0, 200, 4) for span in ((start, start + 1), (start + 1, start + 4))]
     assert [spans for batch in batches for spans in batch.spans()] == [expected] * 3000
@@ -124,12 +187,13 @@ def test_bad_boundary_scores():
             list(Segmenter(statistics).segment(["天", "天地"], scores))
 
 
-def test_utilities_agree_with_their_definition():
-    statistics = ngram_statistics(["天地玄黄宇宙", "天地人"])
+@pytest.mark.parametrize("seen", [["天地玄黄宇宙", "天地人"], ["ที่นี่ที่นั่น", "นี่น้ำ"]])
+def test_utilities_agree_with_their_definition(seen):
+    statistics = ngram_statistics(seen)
     for options in (
-        SegmentOptions(weight=2.0),
-        SegmentOptions(entropy_only=True, single_character="self"),
-        SegmentOptions(single_character="self"),
+        SegmentOptions(weight=2.0, vbe_weight=0.0),
+        SegmentOptions(entropy_only=True, single_character="self", vbe_weight=0.0),
+        SegmentOptions(single_character="self", vbe_weight=0.0),
     ):
         table = utility_table(statistics, options)
         np.testing.assert_allclose(utilities(statistics, options), list(table.values()), rtol=0, atol=1e-12)
@@ -154,7 +218,7 @@ def test_ties_are_structural():
     # Every bigram of a text seen once has the PMI of its trigram, and all their entropies are 0.
     statistics = ngram_statistics(["天地玄黄"])
     for tie, expected in (("short", [(0, 2), (2, 4)]), ("long", [(0, 4)])):
-        options = SegmentOptions(decoder="greedy", tie=tie, isolate="none")
+        options = SegmentOptions(decoder="greedy", tie=tie, isolate="none", vbe_weight=0.0)
         assert Segmenter(statistics, options).spans("天地玄黄") == expected
 
 

@@ -1,81 +1,118 @@
-"""Segmentation by the definitions, over strings and dictionaries: slow, and without code of the library."""
+"""Segmentation by the definitions, over strings and dictionaries: slow, and without code of the library.
+
+An atom is what no segment cuts: a grapheme cluster, or a code point where clusters may be cut.
+"""
 
 import math
-import unicodedata
+from itertools import groupby
 
 import regex
+
+UNSPACED = ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"]
+
+
+def split_units(text, unit):
+    """The units of n-grams."""
+    return regex.findall(r"\X", text) if unit == "cluster" else list(text)
 
 
 def utility_table(statistics, options):
     """{ngram: utility} by the definitions of the options, from the columns of the statistics."""
-    columns = {}
-    for n in range(1, statistics.options.n_max + 1):
-        for points, row in zip(statistics.code_points(n), range(*statistics.rows(n).indices(10**9)), strict=True):
-            columns["".join(map(chr, points))] = row
+    unit = statistics.options.unit
+    lengths = range(1, statistics.options.n_max + 1)
+    columns = {ngram: row for row, ngram in enumerate(ngram for n in lengths for ngram in statistics.ngrams(n))}
     left, right = statistics.left_entropy, statistics.right_entropy
-    counts = [int(statistics.count[row]) for ngram, row in columns.items() if len(ngram) == 1]
+    counts = [int(statistics.count[row]) for row in range(*statistics.rows(1).indices(10**9))]
     at_start = -sum(f / sum(counts) * math.log(f / sum(counts)) for f in counts)
 
     def variation(ngram):
-        before = (left[columns[ngram[1:]]], right[columns[ngram[:-1]]]) if len(ngram) > 1 else (at_start, at_start)
+        units = split_units(ngram, unit)
+        before = (at_start, at_start)
+        if len(units) > 1:
+            before = (left[columns["".join(units[1:])]], right[columns["".join(units[:-1])]])
         return min(left[columns[ngram]] - before[0], right[columns[ngram]] - before[1])
 
     table = {}
-    for n in range(1, statistics.options.n_max + 1):
-        for points, row in zip(statistics.code_points(n), range(*statistics.rows(n).indices(10**9)), strict=True):
-            context = min(statistics.left_entropy[row], statistics.right_entropy[row])
-            ngram = "".join(map(chr, points))
-            weighted = context if options.entropy_only else options.weight * context
-            if options.vbe_weight:
-                weighted += options.vbe_weight * variation(ngram)
-                if n > 2 and statistics.count[row] == 1:
-                    continue
-            if n > 1:
-                value = weighted if options.entropy_only else statistics.min_pmi[row] + weighted
-            elif options.single_character == "literal":
-                value = weighted
-            elif options.single_character == "fallback":
-                value = -math.inf
-            elif options.entropy_only:
-                value = 0.0
-            elif options.single_character == "self":
-                value = math.log(statistics.tokens / statistics.count[row])
-            else:
-                value = options.single_character
-            table[ngram] = value
+    for ngram, row in columns.items():
+        n = len(split_units(ngram, unit))
+        context = min(left[row], right[row])
+        weighted = context if options.entropy_only else options.weight * context
+        if options.vbe_weight:
+            weighted += options.vbe_weight * variation(ngram)
+            if n > 2 and statistics.count[row] == 1:
+                continue
+        if n > 1:
+            value = weighted if options.entropy_only else statistics.min_pmi[row] + weighted
+        elif options.single_character == "literal":
+            value = weighted
+        elif options.single_character == "fallback":
+            value = -math.inf
+        elif options.entropy_only:
+            value = 0.0
+        elif options.single_character == "self":
+            value = math.log(statistics.tokens / statistics.count[row])
+        else:
+            value = options.single_character
+        table[ngram] = value
     return table
 
 
-def pieces(sentence, options, table):
-    """(text, whether it is segmented by statistics) for the stretches that no segment crosses."""
-    if options.isolate == "script":
-        pattern = r"[0-9A-Za-z０-９Ａ-Ｚａ-ｚ.．%％@·]+|[\p{Script=Han}○]+|\S"
-        found = [m.group() for m in regex.finditer(pattern, sentence) if m.group().strip()]
-        found = [(text, bool(regex.match(r"[\p{Script=Han}○]", text))) for text in found]
-    else:
-        found = [(text, True) for text in sentence.split()]
-    for text, free in found:
-        if not free:
-            yield text, False
+def kind_of(cluster, options):
+    """`alone`, `whole`, or the name of the runs that a cluster belongs to, as methods.md says."""
+    if options.isolate == "punctuation":
+        return "alone" if regex.match(r"[\p{P}\p{S}\p{Z}]", cluster) else "run"
+    if options.isolate == "none":
+        return "run"
+    visible = regex.sub(r"\p{Cf}", "", cluster)
+    if not visible:
+        return "alone"
+    first = visible[0]
+    for script in UNSPACED:
+        if regex.match(rf"\p{{Script={script}}}", first) or first in {"Han": "○", "Katakana": "ーｰ"}.get(script, ""):
+            if script in ("Hiragana", "Katakana"):
+                return "kana" if options.split_kana else "Han"
+            return script
+    extends = len(regex.findall(r"\X", "a" + first)) == 1
+    if first in ".．%％@·" or regex.match(r"[\p{L}\p{Nd}]", first) or (regex.match(r"\p{M}", first) and not extends):
+        return "whole"
+    return "alone"
+
+
+def pieces(text, options, table, unit):
+    """(atoms, whether they are segmented by statistics) for the stretches that no segment crosses."""
+    atoms = split_units(text, "character" if options.isolate == "none" and unit == "character" else "cluster")
+    for kind, group in groupby(atoms, lambda atom: kind_of(atom, options)):
+        run = list(group)
+        if kind == "alone":
+            yield from (([atom], False) for atom in run)
+        elif kind == "whole":
+            yield run, False
         else:
-            for part in regex.findall(r"\p{Co}|\P{Co}+", "".join(c if c in table else "\ue000" for c in text)):
-                yield part, part != "\ue000"
+            for known, neighbours in groupby(run, lambda atom: atom in table):
+                part = list(neighbours)
+                yield from [(part, True)] if known else (([atom], False) for atom in part)
 
 
-def candidates(text, start, options, table, n_max):
-    for n in range(1, min(n_max, len(text) - start) + 1):
-        span = text[start : start + n]
-        if n > 1 and options.isolate == "punctuation" and any(unicodedata.category(c)[0] in "PSZ" for c in span):
-            continue
-        if span in table:
-            yield n, table[span]
+def size(atoms, unit):
+    """The length of a span in units."""
+    return len(atoms) if unit == "cluster" else len("".join(atoms))
 
 
-def plain_greedy(text, options, table, n_max):
+def candidates(atoms, start, table, n_max, unit):
+    """(number of atoms, utility) of the spans from an atom on."""
+    for n in range(1, len(atoms) - start + 1):
+        span = atoms[start : start + n]
+        if size(span, unit) > n_max:
+            return
+        if "".join(span) in table:
+            yield n, table["".join(span)]
+
+
+def plain_greedy(atoms, options, table, n_max, unit):
     start, lengths = 0, []
-    while start < len(text):
+    while start < len(atoms):
         best = None
-        for n, value in candidates(text, start, options, table, n_max):
+        for n, value in candidates(atoms, start, table, n_max, unit):
             if (
                 best is None
                 or value > best[1] + 1e-9
@@ -87,32 +124,32 @@ def plain_greedy(text, options, table, n_max):
     return lengths
 
 
-def plain_viterbi(text, options, table, n_max):
+def plain_viterbi(atoms, options, table, n_max, unit):
     best = [(0.0, 0)]
-    for stop in range(1, len(text) + 1):
+    for stop in range(1, len(atoms) + 1):
         chosen = None
         for n in range(1, min(n_max, stop) + 1):
-            value = dict(candidates(text, stop - n, options, table, n_max)).get(n)
+            value = dict(candidates(atoms[:stop], stop - n, table, n_max, unit)).get(n)
             if value is None:
                 continue
-            total = best[stop - n][0] + n * value
+            total = best[stop - n][0] + size(atoms[stop - n : stop], unit) * value
             if chosen is None or total > chosen[0] + 1e-9 or (options.tie == "long" and total >= chosen[0] - 1e-9):
                 chosen = (total, n)
         best.append(chosen)
-    lengths, stop = [], len(text)
+    lengths, stop = [], len(atoms)
     while stop:
         lengths.append(best[stop][1])
         stop -= best[stop][1]
     return lengths[::-1]
 
 
-def plain_segments(sentence, options, table, n_max):
+def plain_segments(sentence, options, table, n_max, unit="cluster"):
     segments = []
-    for run in sentence.split():
-        start = 0
-        for text, free in pieces(run, options, table):
-            decode = plain_viterbi if options.decoder == "viterbi" else plain_greedy
-            for n in decode(text, options, table, n_max) if free else [len(text)]:
-                segments.append(run[start : start + n])
+    decode = plain_viterbi if options.decoder == "viterbi" else plain_greedy
+    for text in sentence.split():
+        for atoms, free in pieces(text, options, table, unit):
+            start = 0
+            for n in decode(atoms, options, table, n_max, unit) if free else [len(atoms)]:
+                segments.append("".join(atoms[start : start + n]))
                 start += n
     return segments

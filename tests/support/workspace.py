@@ -70,12 +70,14 @@ SMALL = {
     "seeds": [0, 1],
     "split": {"sentences": 150, "train": 0.7, "validation": 30},
     "statistics": {"n_max": 4, "count_tokens": "ngram", "edge": "skip", "min_frequency": 1, "log_base": "e"},
+    "word_models": {"words": {"sweeps": 4}},
     "methods": {
         "literal": {
             "by": "statistics",
             "decoder": "greedy",
             "isolate": "none",
             "single_character": "literal",
+            "vbe_weight": 0,
             "weights": [0, 4],
             "entropy_only": True,
         },
@@ -84,6 +86,7 @@ SMALL = {
             "decoder": "viterbi",
             "isolate": "script",
             "single_character": "literal",
+            "vbe_weight": 0,
             "weights": [1],
             "grid": [0.5, 1],
         },

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from tokenlab.text.lines import TextInput
 
 
+_NO_FLAG = ("unit",)
+"""The values are always one per character."""
+
+
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command."""
     parser = commands.add_parser(
@@ -47,7 +51,7 @@ def add_scoring_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of scoring with a model."""
     group = parser.add_argument_group("language model")
     add_options(group, DeviceOptions)
-    add_options(group, ScoringOptions, without=["unit"])
+    add_options(group, ScoringOptions, without=_NO_FLAG)
 
 
 def scored_lines(text: "TextInput", options: argparse.Namespace) -> Iterator["Line"]:
@@ -55,7 +59,7 @@ def scored_lines(text: "TextInput", options: argparse.Namespace) -> Iterator["Li
 
     The model is loaded, and its errors are raised, before the first line is read.
     """
-    place, chosen = options_from(options, DeviceOptions), options_from(options, ScoringOptions)
+    place, chosen = options_from(options, DeviceOptions), options_from(options, ScoringOptions, without=_NO_FLAG)
     try:
         import torch
 

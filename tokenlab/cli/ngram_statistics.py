@@ -63,6 +63,27 @@ def count_text(text: "TextInput", options: StatisticsOptions) -> "NgramStatistic
         raise InputError(f"{text.name}: {error}") from None
 
 
+def statistics_of(text: "TextInput", source: str | None, options: StatisticsOptions) -> "NgramStatistics":
+    """The statistics of another text, or those in a Parquet file, where `source` names one; else of this text.
+
+    Raises InputError for a Parquet file that was made with other options.
+    """
+    from tokenlab.ngrams.table import is_parquet, read_statistics
+    from tokenlab.text.lines import checked_stream
+
+    if source is None:
+        return count_text(text, options)
+    if not is_parquet(source):
+        with checked_stream(source) as counted:
+            return count_text(counted, options)
+    statistics = read_statistics(source)
+    if statistics.options != options:
+        theirs, ours = vars(statistics.options), vars(options)
+        differences = [f"{name} {theirs[name]} there, {ours[name]} here" for name in ours if theirs[name] != ours[name]]
+        raise InputError(f"{source}: made with other options ({', '.join(differences)}); give equal ones")
+    return statistics
+
+
 def _most_frequent(statistics: "NgramStatistics", top: int, form: str) -> str:
     import numpy as np
     import pyarrow as pa

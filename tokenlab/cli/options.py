@@ -6,10 +6,10 @@ from the parsed arguments. Errors of the library about an option name its flag: 
 
 import argparse
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import Field, fields
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tokenlab.core.errors import ParameterError
@@ -35,14 +35,25 @@ def add_options(
             _add_flag(target, field, hints[field.name])
 
 
-def options_from(arguments: argparse.Namespace, kind: type[Options]) -> Options:
+def options_from(
+    arguments: argparse.Namespace,
+    kind: type[Options],
+    *,
+    without: Collection[str] = (),
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+) -> Options:
     """The options in parsed arguments; those that are not there have their default.
+
+    Args:
+        without: fields for which the command has no flag; another option may have their name.
+        defaults: other defaults than those of the dataclass.
 
     Raises ParameterError naming the flag.
     """
-    given = {name: getattr(arguments, name) for name in field_names(kind) if hasattr(arguments, name)}
+    names = [name for name in field_names(kind) if name not in without]
+    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
     with named_as_flags(kind):
-        return kind(**given)
+        return kind(**{**defaults, **given})
 
 
 def field_names(kind: type) -> list[str]:

@@ -1,10 +1,11 @@
 """Counts, PMI and branching entropy of all n-grams of a text (Entropy-driven pre-tokenization, section 3.1).
 
-The text becomes integers, its positions are sorted once by the n_max + 1 characters that begin there, and everything
-else follows from that order level by level: the (n+1)-grams are the n-grams with one neighbour, so their counts give
-the right entropies of their prefixes and the left entropies of their suffixes. Work is linear in the text.
+The text becomes integers, one for each unit (grapheme cluster or code point). Its positions are sorted once by the
+n_max + 1 units that begin there, and everything else follows from that order level by level: the (n+1)-grams are the
+n-grams with one neighbour, so their counts give the right entropies of their prefixes and the left entropies of their
+suffixes. Work is linear in the text.
 
-Memory: about 40 bytes per character while it runs and 36 per distinct n-gram for the result.
+Memory: about 40 bytes per unit while it runs and 36 per distinct n-gram for the result.
 """
 
 import math
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
+from tokenlab.ngrams.clusters import cluster_starts
 from tokenlab.ngrams.kernels import (
     branching_entropies,
     common_prefixes,
@@ -27,6 +29,7 @@ from tokenlab.ngrams.kernels import (
 )
 from tokenlab.ngrams.options import LARGEST_N_MAX, StatisticsOptions
 from tokenlab.ngrams.trie import Trie, build_trie, suffix_rows
+from tokenlab.ngrams.units import COMPOSED, number_clusters, spell
 from tokenlab.text.code_points import code_points
 
 DEFAULT = StatisticsOptions()
@@ -35,22 +38,26 @@ _LARGEST = 2**31 - 2 * LARGEST_N_MAX  # positions and rows are int32
 
 @dataclass(frozen=True, eq=False)
 class NgramStatistics:
-    """Every n-gram of a corpus as a row, shorter ones first, those of one length in the order of code points.
+    """Every n-gram of a corpus as a row, shorter ones first, those of one length in the order of their symbols.
 
-    Rows form a trie: a row is its parent's characters and one more. `level[n - 1] : level[n]` are the rows of length
-    n. Entropies and PMI are in the unit of `options.log_base`.
+    Units are those of `options.unit`. The symbol of a unit is its code point, or 0x110000 + i for the cluster
+    `composed[i]`: in the order of rows, clusters of several code points come after all code points.
+
+    Rows form a trie: a row is its parent's units and one more. `level[n - 1] : level[n]` are the rows of length n.
+    Entropies and PMI are in the unit of `options.log_base`.
     """
 
     options: StatisticsOptions
     tokens: int  # T of the PMI
-    characters: int  # of the corpus, whitespace not counted
+    characters: int  # units of the corpus, whitespace not counted
     level: NDArray[np.int64]  # [n_max + 1]
-    last: NDArray[np.uint32]  # [rows] code point of the last character
-    parent: NDArray[np.int32]  # [rows] row of the n-gram without its last character; -1 for single characters
+    last: NDArray[np.uint32]  # [rows] symbol of the last unit
+    parent: NDArray[np.int32]  # [rows] row of the n-gram without its last unit; -1 for single units
     count: NDArray[np.int32]  # [rows]
-    min_pmi: NDArray[np.float64]  # [rows] smallest PMI of two adjacent characters inside; NaN for single characters
+    min_pmi: NDArray[np.float64]  # [rows] smallest PMI of two adjacent units inside; NaN for single units
     left_entropy: NDArray[np.float64]  # [rows]
     right_entropy: NDArray[np.float64]  # [rows]
+    composed: tuple[str, ...] = ()  # clusters of several code points, sorted
 
     def __len__(self) -> int:
         return len(self.last)
@@ -58,11 +65,11 @@ class NgramStatistics:
     @cached_property
     def trie(self) -> Trie:
         """The trie over the rows."""
-        return build_trie(self.last, self.parent, int(self.level[1]))
+        return build_trie(self.last, self.parent, int(self.level[1]), COMPOSED + len(self.composed))
 
     @cached_property
     def suffix(self) -> NDArray[np.int32]:
-        """[rows] row of the n-gram without its first character; -1 for single characters."""
+        """[rows] row of the n-gram without its first unit; -1 for single units."""
         return suffix_rows(self.parent, self.trie.last, self.trie.first_child, int(self.level[1]))
 
     def rows(self, n: int) -> slice:
@@ -70,13 +77,17 @@ class NgramStatistics:
         return slice(int(self.level[n - 1]), int(self.level[n]))
 
     def code_points(self, n: int) -> NDArray[np.uint32]:
-        """The n-grams of length n as code points, uint32[distinct, n]."""
+        """The n-grams of length n as symbols, which are code points where nothing is composed: uint32[distinct, n]."""
         points = self.last[self.rows(1)][:, None]
         for length in range(2, n + 1):
             rows = self.rows(length)
             prefix = self.parent[rows] - self.level[length - 2]
             points = np.column_stack((points[prefix], self.last[rows]))
         return points
+
+    def ngrams(self, n: int) -> list[str]:
+        """The n-grams of length n as text, in the order of the rows."""
+        return list(spell(self.code_points(n), self.composed))
 
 
 def ngram_statistics(
@@ -94,13 +105,13 @@ def ngram_statistics(
     """
     if isinstance(sentences, str):
         raise TypeError("sentences must be several strings, not one; put it into a list")
-    codes, alphabet = _encode(sentences)
+    codes, alphabet, composed = _encode(sentences, options)
     depth = options.n_max + 1
     remaining = _characters_to_separator(codes, depth)
     codes = np.concatenate((codes, np.zeros(depth, np.int32)))
     order = sort_positions(codes, remaining, depth, len(alphabet))
     lengths, shared = common_prefixes(codes, remaining, order)
-    statistics = _allocate(count_distinct(lengths, shared, depth), lengths, options)
+    statistics = _allocate(count_distinct(lengths, shared, depth), lengths, options, composed)
     _fill(statistics, codes, alphabet, _Order(order, lengths, shared, remaining))
     return _keep_frequent(statistics) if options.min_frequency > 1 else statistics
 
@@ -114,7 +125,9 @@ class _Order(NamedTuple):
     remaining: NDArray[np.uint8]  # [length] as `lengths`, in the order of the text
 
 
-def _allocate(distinct: NDArray[np.int64], lengths: NDArray[np.uint8], options: StatisticsOptions) -> NgramStatistics:
+def _allocate(
+    distinct: NDArray[np.int64], lengths: NDArray[np.uint8], options: StatisticsOptions, composed: tuple[str, ...]
+) -> NgramStatistics:
     """Unfilled rows for `distinct[n]` n-grams of each length n."""
     level = np.cumsum(distinct[: options.n_max + 1])
     rows = int(level[-1])
@@ -131,6 +144,7 @@ def _allocate(distinct: NDArray[np.int64], lengths: NDArray[np.uint8], options: 
         min_pmi=np.empty(rows),
         left_entropy=np.empty(rows),
         right_entropy=np.empty(rows),
+        composed=composed,
     )
 
 
@@ -163,24 +177,33 @@ def _fill(statistics: NgramStatistics, codes: NDArray[np.int32], alphabet: NDArr
             column /= math.log(2.0)
 
 
-def _encode(sentences: Iterable[str]) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-    """The text as ranks 1.. into its sorted alphabet, 0 for whitespace, and that alphabet (code points)."""
-    points = code_points("\n".join(sentences))
-    if len(points) > _LARGEST:
-        raise InputError(f"the text has {len(points):,} characters, more than {_LARGEST:,}; count it in parts")
-    rank = np.zeros(0x110000, np.int32)
-    rank[points] = 1
+def _encode(
+    sentences: Iterable[str], options: StatisticsOptions
+) -> tuple[NDArray[np.int32], NDArray[np.uint32], tuple[str, ...]]:
+    """The text as ranks 1.. into its sorted alphabet, 0 for whitespace; that alphabet (symbols); composed clusters."""
+    composed: tuple[str, ...] = ()
+    symbols = code_points("\n".join(sentences))
+    if len(symbols) > _LARGEST:
+        raise InputError(f"the text has {len(symbols):,} characters, more than {_LARGEST:,}; count it in parts")
+    if options.unit == "cluster" and not (starts := cluster_starts(symbols)).all():
+        symbols, composed = number_clusters(symbols, starts)
+    rank = np.zeros(COMPOSED + len(composed), np.int32)
+    rank[symbols] = 1
     distinct = np.flatnonzero(rank)
-    alphabet = np.array([point for point in distinct if not chr(point).isspace()], np.uint32)
+    alphabet = np.array([symbol for symbol in distinct.tolist() if not _is_space(symbol)], np.uint32)
     if not len(alphabet):
         raise InputError("the text holds no character besides whitespace; nothing can be counted")
     rank[distinct] = 0
     rank[alphabet] = np.arange(1, len(alphabet) + 1)
-    return rank[points], alphabet
+    return rank[symbols], alphabet, composed
+
+
+def _is_space(symbol: int) -> bool:
+    return symbol < COMPOSED and chr(symbol).isspace()
 
 
 def _characters_to_separator(codes: NDArray[np.int32], most: int) -> NDArray[np.uint8]:
-    """Number of characters from each position to the next separator, at most `most`."""
+    """Number of units from each position to the next separator, at most `most`."""
     separators = np.append(np.flatnonzero(codes == 0), len(codes))
     gaps = np.diff(separators, prepend=-1)
     ends = np.repeat(separators, gaps)[: len(codes)]
@@ -201,7 +224,7 @@ def _n_log_n(largest: int) -> NDArray[np.float64]:
 
 
 def _keep_frequent(statistics: NgramStatistics) -> NgramStatistics:
-    """Drop rare n-grams longer than one character. A kept one keeps its parent, which occurs at least as often."""
+    """Drop rare n-grams longer than one unit. A kept one keeps its parent, which occurs at least as often."""
     keep = statistics.count >= statistics.options.min_frequency
     keep[statistics.rows(1)] = True
     new_row = (np.cumsum(keep) - 1).astype(np.int32)
@@ -217,4 +240,5 @@ def _keep_frequent(statistics: NgramStatistics) -> NgramStatistics:
         min_pmi=statistics.min_pmi[keep],
         left_entropy=statistics.left_entropy[keep],
         right_entropy=statistics.right_entropy[keep],
+        composed=statistics.composed,
     )

@@ -9,6 +9,7 @@ from tokenlab.core.options import check_choice, check_least, option
 CountTokens = Literal["ngram", "unigram", "bigram"]
 Edge = Literal["skip", "symbol"]
 LogBase = Literal["e", "2"]
+Unit = Literal["cluster", "character"]
 
 LARGEST_N_MAX = 64
 
@@ -20,9 +21,17 @@ class StatisticsOptions:
     `edge`: a neighbour is the character before or after an n-gram; the edge of a sentence (or whitespace) either is
     none or counts as one more value. `min_frequency` leaves rows out of the result; the statistics of the others do
     not change. `log_base` is the base of PMI and entropy alike.
+
+    `unit`: what an n-gram has n of. A `cluster` is an extended grapheme cluster, so that a letter with its marks is one
+    unit; a `character` is a code point. For Chinese and Japanese both are the same.
     """
 
     n_max: int = option("longest n-gram", 6, metavar="N")
+    unit: Unit = option(
+        "units of n-grams: letters with their marks (grapheme clusters), or code points (character); the same for "
+        "Chinese",
+        "cluster",
+    )
     count_tokens: CountTokens = option("what T of the PMI counts: n-grams of 1..N, or those of one length", "ngram")
     edge: Edge = option("an edge of a sentence is no neighbour (skip), or one more neighbour (symbol)", "skip")
     min_frequency: int = option(
@@ -37,3 +46,4 @@ class StatisticsOptions:
         check_choice("count_tokens", self.count_tokens, CountTokens)
         check_choice("edge", self.edge, Edge)
         check_choice("log_base", self.log_base, LogBase)
+        check_choice("unit", self.unit, Unit)

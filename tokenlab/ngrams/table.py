@@ -1,12 +1,14 @@
 """n-gram statistics as a Parquet table, one row per n-gram.
 
 Columns: ngram (string), n (int32), count (int64), min_pmi (float64, null for n = 1), left_entropy, right_entropy
-(float64). Rows are ordered by length, then by code points, so that one pass rebuilds the trie. The options, T and the
-size of the corpus are in the metadata of the schema, under `tokenlab.ngrams`.
+(float64). Rows are ordered by length, then unit by unit, so that one pass rebuilds the trie: units of one code point by
+that code point, and after all of these the grapheme clusters of several, by their text. The options, T and the size of
+the corpus are in the metadata of the schema, under `tokenlab.ngrams`; tables that do not name the unit are from before
+there was a choice and hold n-grams of code points.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,9 +19,11 @@ from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_file
+from tokenlab.ngrams.clusters import cluster_starts
 from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.ngrams.kernels import link_parents
 from tokenlab.ngrams.options import StatisticsOptions
+from tokenlab.ngrams.units import COMPOSED, cluster_symbols, spell
 from tokenlab.text.code_points import code_points
 
 _METADATA = b"tokenlab.ngrams"
@@ -57,7 +61,7 @@ def statistics_batches(statistics: NgramStatistics) -> Iterator[pa.RecordBatch]:
         for start in range(0, len(points), _ROWS_PER_BATCH):
             part = slice(rows.start + start, min(rows.start + start + _ROWS_PER_BATCH, rows.stop))
             columns = [
-                _strings(points[start : start + _ROWS_PER_BATCH]),
+                _strings(points[start : start + _ROWS_PER_BATCH], statistics.composed),
                 pa.array(np.full(part.stop - part.start, n, np.int32)),
                 pa.array(statistics.count[part].astype(np.int64)),
                 pa.nulls(part.stop - part.start, pa.float64()) if n == 1 else pa.array(statistics.min_pmi[part]),
@@ -83,7 +87,9 @@ def read_statistics(path: str | Path) -> NgramStatistics:
     count = columns["count"].to_numpy()
     if not np.array_equal(columns["n"].to_numpy(), lengths) or count.min() < 1 or count.max() > _LARGEST_COUNT:
         raise _foreign(path)
-    last, parent = _trie(columns["ngram"], level, path)
+    ngrams = columns["ngram"]
+    composed = _composed(ngrams.slice(0, int(level[1])), options)
+    last, parent = _trie(ngrams, level, options, composed, path)
     return NgramStatistics(
         options=options,
         tokens=facts["tokens"],
@@ -95,6 +101,7 @@ def read_statistics(path: str | Path) -> NgramStatistics:
         min_pmi=columns["min_pmi"].to_numpy(),
         left_entropy=columns["left_entropy"].to_numpy(),
         right_entropy=columns["right_entropy"].to_numpy(),
+        composed=composed,
     )
 
 
@@ -113,7 +120,7 @@ def _facts(file: pq.ParquetFile, path: Path) -> tuple[dict[str, int], Statistics
         raise _foreign(path)
     try:
         facts = json.loads(metadata[_METADATA])
-        options = StatisticsOptions(**facts["options"])
+        options = StatisticsOptions(**{"unit": "character"} | facts["options"])
         level = np.array(facts["level"], np.int64)
         sizes = {name: int(facts[name]) for name in ("tokens", "characters")}
     except (ValueError, TypeError, LookupError, ParameterError):
@@ -124,24 +131,54 @@ def _facts(file: pq.ParquetFile, path: Path) -> tuple[dict[str, int], Statistics
     return sizes, options, level
 
 
+def _composed(singles: pa.ChunkedArray, options: StatisticsOptions) -> tuple[str, ...]:
+    """The units of several code points among the single units."""
+    if options.unit == "character":
+        return ()
+    return tuple(unit for unit in singles.to_pylist() if len(unit) > 1)
+
+
 def _trie(
-    ngrams: pa.ChunkedArray, level: NDArray[np.int64], path: Path
+    ngrams: pa.ChunkedArray,
+    level: NDArray[np.int64],
+    options: StatisticsOptions,
+    composed: tuple[str, ...],
+    path: Path,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
-    """Last characters and parents of the rows, from their strings."""
+    """Last symbols and parents of the rows, from their strings."""
+    symbol_of = {cluster: COMPOSED + number for number, cluster in enumerate(composed)}
     last = np.empty(int(level[-1]), np.uint32)
     parent = np.full(int(level[-1]), -1, np.int32)
     before = np.empty((1, 0), np.uint32)
     for n in range(1, len(level)):
         rows = slice(int(level[n - 1]), int(level[n]))
-        points = _code_points(ngrams.slice(rows.start, rows.stop - rows.start), n, path)
-        last[rows] = points[:, -1]
+        strings = ngrams.slice(rows.start, rows.stop - rows.start)
+        symbols = _symbols(strings, n, symbol_of, path) if composed else _code_points(strings, n, path)
+        last[rows] = symbols[:, -1]
         if n > 1:
-            linked = link_parents(points, before)
+            linked = link_parents(symbols, before)
             if (linked < 0).any():
                 raise _foreign(path)
             parent[rows] = linked + level[n - 2]
-        before = points
+        before = symbols
+    singles = np.zeros(COMPOSED + len(composed), bool)
+    singles[last[: level[1]]] = True
+    if (np.diff(last[: level[1]].astype(np.int64)) <= 0).any() or not singles[last].all():
+        raise _foreign(path)
     return last, parent
+
+
+def _symbols(ngrams: pa.ChunkedArray, n: int, symbol_of: Mapping[str, int], path: Path) -> NDArray[np.uint32]:
+    """Strings of n units each as uint32[rows, n]."""
+    points = code_points("".join(f"{ngram}\n" for ngram in ngrams.to_pylist()))
+    unknown = COMPOSED + len(symbol_of)
+    symbols = cluster_symbols(points, cluster_starts(points), lambda cluster: symbol_of.get(cluster, unknown))
+    if len(symbols) != (n + 1) * len(ngrams) or (symbols == unknown).any():
+        raise _foreign(path)
+    rows = symbols.reshape(-1, n + 1)
+    if (rows[:, n] != ord("\n")).any():
+        raise _foreign(path)
+    return rows[:, :n]
 
 
 def _code_points(ngrams: pa.ChunkedArray, n: int, path: Path) -> NDArray[np.uint32]:
@@ -160,13 +197,15 @@ def _code_points(ngrams: pa.ChunkedArray, n: int, path: Path) -> NDArray[np.uint
     return points.reshape(-1, n)
 
 
-def _strings(points: NDArray[np.uint32]) -> pa.Array:
-    """n-grams given as code points, uint32[rows, n], as an Arrow string array."""
-    sizes = 1 + (points >= 0x80).astype(np.int32) + (points >= 0x800) + (points >= 0x10000)
-    offsets = np.zeros(len(points) + 1, np.int32)
+def _strings(symbols: NDArray[np.uint32], composed: tuple[str, ...]) -> pa.Array:
+    """n-grams given as symbols, uint32[rows, n], as an Arrow string array."""
+    if composed:
+        return pa.array(spell(symbols, composed), pa.string())
+    sizes = 1 + (symbols >= 0x80).astype(np.int32) + (symbols >= 0x800) + (symbols >= 0x10000)
+    offsets = np.zeros(len(symbols) + 1, np.int32)
     np.cumsum(sizes.sum(axis=1), out=offsets[1:])
-    data = np.ascontiguousarray(points).tobytes().decode("utf-32-le").encode("utf-8")
-    return pa.StringArray.from_buffers(len(points), pa.py_buffer(offsets), pa.py_buffer(data))
+    data = np.ascontiguousarray(symbols).tobytes().decode("utf-32-le").encode("utf-8")
+    return pa.StringArray.from_buffers(len(symbols), pa.py_buffer(offsets), pa.py_buffer(data))
 
 
 def _foreign(path: Path) -> InputError:

@@ -12,7 +12,8 @@ __getattr__, __all__ = offer(
     {
         "by_entropy": ["boundary_scores", "entropy_boundaries", "segment_by_entropy"],
         "by_statistics": ["Segmenter"],
-        "options": ["BoundaryOptions", "SegmentOptions"],
+        "boundary_options": ["BoundaryOptions"],
+        "options": ["SegmentOptions"],
         "segmentation": ["Segmentation"],
         "utility": ["utilities"],
     },

@@ -6,9 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tokenlab.core.errors import InputError
+from tokenlab.ngrams.clusters import cluster_starts
 from tokenlab.segment.boundaries import RULES, find_boundaries
+from tokenlab.segment.boundary_options import BoundaryOptions
 from tokenlab.segment.isolation import ALONE, SPACE, WHOLE, CharacterClasses
-from tokenlab.segment.options import BoundaryOptions, Isolate
+from tokenlab.segment.options import Isolate
 from tokenlab.segment.segmentation import Segmentation
 from tokenlab.text.code_points import code_points
 
@@ -27,11 +29,12 @@ def segment_by_entropy(
     entropies: Sequence[NDArray[np.float32]],
     options: BoundaryOptions,
     isolate: Isolate = "none",
+    split_kana: bool = False,
 ) -> Segmentation:
     """Segment sentences at the boundaries that a rule finds in their entropies.
 
-    Whitespace inside a sentence is a boundary and belongs to no segment. `isolate` adds boundaries; `script` also
-    removes those inside a run of Latin letters and digits; see `SegmentOptions`.
+    Whitespace inside a sentence is a boundary and belongs to no segment. `isolate` adds boundaries, and removes those
+    inside grapheme clusters; `script` also removes those inside runs of letters and digits; see `SegmentOptions`.
 
     Args:
         entropies: for each sentence a value per character in nats, float32[characters], NaN where there is none.
@@ -49,10 +52,13 @@ def segment_by_entropy(
                 f"sentence {number + 1}: {len(sentence)} characters but {len(values)} entropies; score this text again"
             )
         is_boundary[origin[number] + entropy_boundaries(values, options)] = True
-    classes = CharacterClasses(isolate)(points)
+    starts = cluster_starts(points)
+    classes = CharacterClasses(isolate, split_kana)(points, starts)
     before = np.concatenate(([SPACE], classes[:-1]))
     is_boundary |= (classes != before) | (classes == ALONE)
     is_boundary[(classes == WHOLE) & (before == WHOLE)] = False
+    if isolate != "none":
+        is_boundary &= starts
     return Segmentation(points, classes == SPACE, is_boundary & (classes != SPACE), origin)
 
 

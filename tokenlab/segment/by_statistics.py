@@ -6,9 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.ngrams.clusters import cluster_starts
 from tokenlab.ngrams.counting import NgramStatistics
+from tokenlab.ngrams.units import COMPOSED, cluster_symbols
 from tokenlab.segment.isolation import SPACE, CharacterClasses
-from tokenlab.segment.kernels import look_up_spans, mark_segments
+from tokenlab.segment.kernels import look_up_spans, mark_segments, restrict_to_clusters
 from tokenlab.segment.options import SegmentOptions
 from tokenlab.segment.segmentation import Segmentation
 from tokenlab.segment.utility import utilities
@@ -26,20 +28,23 @@ class Segmenter:
         self._n_max = statistics.options.n_max
         self._utility = utilities(statistics, options)
         self._trie = statistics.trie
-        self._classes = CharacterClasses(options.isolate)
+        self._classes = CharacterClasses(options.isolate, options.split_kana)
+        self._counts_clusters = statistics.options.unit == "cluster"
+        self._symbol_of = {cluster: COMPOSED + number for number, cluster in enumerate(statistics.composed)}
 
     def segment(
         self, sentences: Iterable[str], boundary_scores: Iterable[NDArray[np.floating]] | None = None
     ) -> Iterator[Segmentation]:
         """Segment sentences, a batch of about a quarter of a million characters at a time.
 
-        Whitespace inside a sentence is a boundary and belongs to no segment. A character missing from the statistics is
-        a segment by itself.
+        Whitespace inside a sentence is a boundary and belongs to no segment. A unit missing from the statistics is a
+        segment by itself. Where units are code points and clusters are not to be cut, that holds for a cluster that is
+        no n-gram of the statistics, and spans that begin or end inside a cluster are no candidates.
 
         Args:
             boundary_scores: for each sentence a value per character, floats[characters], in units of the utility: what
                 a segment that begins at the character adds to the sum that `viterbi` maximises, negative where a
-                boundary is unlikely. NaN adds nothing.
+                boundary is unlikely. NaN adds nothing, nor do values inside a cluster that cannot be cut.
 
         Raises:
             InputError: a lone surrogate; the numbers of scores and characters of a sentence differ.
@@ -70,17 +75,47 @@ class Segmenter:
 
     def _segment_batch(self, sentences: list[str], scores: Sequence[NDArray[np.floating]]) -> Segmentation:
         points = code_points("\n".join(sentences) + "\n")
-        classes = self._classes(points)
-        begins = np.zeros(len(points), bool)
-        unit, last, first_child = self._trie
-        units = unit[points]
-        values = look_up_spans(units, classes, last, first_child, self._utility, self._n_max)
-        if scores:
-            added = np.concatenate([np.append(of_sentence, 0.0) for of_sentence in scores])
-            values += added[:, None] / np.arange(1, self._n_max + 1)  # The decoder multiplies by the length.
-        mark_segments(units, classes, values, self.options.decoder == "viterbi", self.options.tie == "long", begins)
+        added = np.concatenate([np.append(of_sentence, 0.0) for of_sentence in scores]) if scores else None
+        starts = cluster_starts(points)
+        classes = self._classes(points, starts)
+        if starts.all():
+            begins = self._decode(points, classes, added)
+        elif self._counts_clusters:
+            symbols = cluster_symbols(points, starts, self._symbol)
+            begins = np.zeros(len(points), bool)
+            begins[starts] = self._decode(symbols, classes[starts], None if added is None else added[starts])
+        else:
+            begins = self._decode(points, classes, added, None if self.options.isolate == "none" else starts)
         lengths = np.array([len(sentence) + 1 for sentence in sentences], np.int64)
         return Segmentation(points, classes == SPACE, begins, np.concatenate(([0], np.cumsum(lengths))))
+
+    def _symbol(self, cluster: str) -> int:
+        """The symbol of a cluster of several code points; the last one, which is no unit, where it was never seen."""
+        return self._symbol_of.get(cluster, COMPOSED + len(self._symbol_of))
+
+    def _decode(
+        self,
+        symbols: NDArray[np.uint32],
+        classes: NDArray[np.int8],
+        added: NDArray[np.floating] | None,
+        starts: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.bool_]:
+        """Where segments begin, bool[length].
+
+        Args:
+            added: boundary scores.
+            starts: where clusters begin that consist of several symbols and must not be cut.
+        """
+        begins = np.zeros(len(symbols), bool)
+        unit, last, first_child = self._trie
+        units = unit[symbols]
+        values = look_up_spans(units, classes, last, first_child, self._utility, self._n_max)
+        if starts is not None:
+            restrict_to_clusters(units, values, starts)
+        if added is not None:
+            values += added[:, None] / np.arange(1, self._n_max + 1)  # The decoder multiplies by the length.
+        mark_segments(units, classes, values, self.options.decoder == "viterbi", self.options.tie == "long", begins)
+        return begins if starts is None else begins & starts
 
 
 def _checked(scores: NDArray[np.floating] | None, sentence: str, number: int) -> NDArray[np.float64]:

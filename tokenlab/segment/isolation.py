@@ -1,44 +1,89 @@
-"""Classes of characters: which may share a segment with others."""
+"""Isolation: which characters may share a segment with others.
 
-import unicodedata
+Characters are grapheme clusters, and a cluster has one class. With `isolate: script`, by the first rule that applies:
+
+1. whitespace separates;
+2. characters of scripts that are written without spaces are FREE: runs of them are segmented, each by itself. That
+   holds for all categories: digits, signs and marks too;
+3. letters and decimal digits of all other scripts, or shared by several (Script=Common, Inherited), and `.．%％@·` are
+   WHOLE: a run of them is one segment;
+4. everything else is ALONE: punctuation, symbols, emoji, marks without a base.
+
+Scripts are those of the property Script, not Script_Extensions.
+"""
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
+from tokenlab.ngrams.clusters import cluster_starts
+from tokenlab.ngrams.properties import SPACE_SET, PropertyTable
 from tokenlab.segment.options import Isolate
 
-FREE, SPACE, ALONE, WHOLE = range(4)
-"""Free to be segmented; a separator; always a segment by itself; part of a run that is one segment."""
+SPACE, ALONE, WHOLE, FREE = range(4)
+"""A separator; always a segment by itself; part of a run that is one segment; free to be segmented.
 
-_WHOLE = regex.compile(r"[0-9A-Za-z０-９Ａ-Ｚａ-ｚ.．%％@·]")
-_HAN = regex.compile(r"[\p{Script=Han}○]")
+Each class from FREE on is a kind of run: segments do not cross from one to another.
+"""
+
+# What stands inside the brackets of a set of the module `regex`.
+HAN, HIRAGANA, KATAKANA = r"\p{Script=Han}○", r"\p{Script=Hiragana}", r"\p{Script=Katakana}"
+KANA = HIRAGANA + KATAKANA + "ーｰ"
+ALWAYS_WHOLE = ".．%％@·"
+# Marks that extend no cluster, such as vowel signs of Tai Tham, are characters of their own within a word.
+LETTERS = r"\p{L}\p{Nd}[\p{M}&&\p{GCB=Other}]"
+
+OTHER_UNSPACED_SCRIPTS = ("Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
+UNSPACED_SCRIPTS = ("Han", "Hiragana", "Katakana", *OTHER_UNSPACED_SCRIPTS)
+"""Values of the property Script."""
+
+_FORMAT = 127  # without a class of its own; takes that of its cluster
+
+
+def run_sets(split_kana: bool = False) -> tuple[str, ...]:
+    """The members of each kind of run, FREE, FREE + 1, ..., as they stand inside the brackets of a set of `regex`.
+
+    Args:
+        split_kana: whether Han and kana are two kinds or one.
+    """
+    others = [rf"\p{{Script={script}}}" for script in OTHER_UNSPACED_SCRIPTS]
+    return (HAN, KANA, *others) if split_kana else (HAN + KANA, *others)
 
 
 class CharacterClasses:
-    """The class of every code point under one kind of isolation; each distinct character is classified once."""
+    """The class of every code point under one kind of isolation."""
 
-    def __init__(self, isolate: Isolate) -> None:
-        self._isolate = isolate
-        self._table = np.full(0x110000, -1, np.int8)
+    def __init__(self, isolate: Isolate, split_kana: bool = False) -> None:
+        space = (SPACE_SET, SPACE)
+        if isolate == "script":
+            runs = [(members, FREE + number) for number, members in enumerate(run_sets(split_kana))]
+            letters = [(ALWAYS_WHOLE, WHOLE), *runs, (LETTERS, WHOLE)]
+            self._table = PropertyTable([space, (r"\p{Cf}", _FORMAT), *letters], ALONE)
+        elif isolate == "punctuation":
+            self._table = PropertyTable([space, (r"\p{P}\p{S}\p{Z}", ALONE)], FREE)
+        else:
+            self._table = PropertyTable([space], FREE)
 
-    def __call__(self, points: NDArray[np.uint32]) -> NDArray[np.int8]:
-        """FREE, SPACE, ALONE or WHOLE for each code point."""
-        classes = self._table[points]
-        if (classes < 0).any():
-            for point in np.unique(points[classes < 0]):
-                self._table[point] = _classify(chr(point), self._isolate)
-            classes = self._table[points]
+    def __call__(self, points: NDArray[np.uint32], starts: NDArray[np.bool_] | None = None) -> NDArray[np.int8]:
+        """SPACE, ALONE, WHOLE, or a kind of run from FREE on for each code point, int8[length].
+
+        A code point inside a cluster has the class of the cluster, which is that of the cluster's first code point that
+        is not of category Cf.
+
+        Args:
+            starts: the `cluster_starts` of the points, where they are known.
+        """
+        classes = self._table(points)
+        starts = cluster_starts(points) if starts is None else starts
+        if not starts.all():
+            classes = _of_clusters(classes, starts)
+        classes[classes == _FORMAT] = ALONE
         return classes
 
 
-def _classify(character: str, isolate: Isolate) -> int:
-    if character.isspace():
-        return SPACE
-    if isolate == "punctuation":
-        return ALONE if unicodedata.category(character)[0] in "PSZ" else FREE
-    if isolate == "script":
-        if _WHOLE.match(character):
-            return WHOLE
-        return FREE if _HAN.match(character) else ALONE
-    return FREE
+def _of_clusters(classes: NDArray[np.int8], starts: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """The class of its cluster for each code point."""
+    first = np.flatnonzero(starts)
+    with_class = np.where(classes == _FORMAT, len(classes), np.arange(len(classes)))
+    deciding = np.minimum.reduceat(with_class, first)
+    deciding[deciding == len(classes)] = first[deciding == len(classes)]
+    return np.repeat(classes[deciding], np.diff(first, append=len(classes)))

@@ -15,8 +15,8 @@ _TILE = 512
 def look_up_spans(units, classes, last, first_child, utility, n_max):
     """Utility of the span of each length from each position, -inf where it is no candidate: float64[length, n_max].
 
-    units: int32[length], row of the single character, -1 where the statistics do not contain it; classes:
-    int8[length]; last, first_child: as in Trie; utility: float64[rows].
+    units: int32[length], row of the single unit, -1 where the statistics do not contain it; classes: int8[length], of
+    isolation; last, first_child: as in Trie; utility: float64[rows].
 
     Works length by length over a tile of positions, so that the look-ups of one length are independent. A walk down the
     trie from each position would chain them (half as fast on tables larger than the cache).
@@ -26,7 +26,7 @@ def look_up_spans(units, classes, last, first_child, utility, n_max):
     for tile in range(0, units.size, _TILE):
         stop = min(tile + _TILE, units.size)
         for position in range(tile, stop):
-            row = units[position] if classes[position] == FREE else -1
+            row = units[position] if classes[position] >= FREE else -1
             rows[position - tile] = row
             if row >= 0:
                 values[position, 0] = utility[row]
@@ -34,7 +34,7 @@ def look_up_spans(units, classes, last, first_child, utility, n_max):
             for position in range(tile, stop):
                 row, end = rows[position - tile], position + n - 1
                 if row >= 0:
-                    if end < units.size and classes[end] == FREE and units[end] >= 0:
+                    if end < units.size and classes[end] == classes[position] and units[end] >= 0:
                         row = child(row, units[end], last, first_child)
                     else:
                         row = -1
@@ -42,6 +42,28 @@ def look_up_spans(units, classes, last, first_child, utility, n_max):
                     if row >= 0:
                         values[position, n - 1] = utility[row]
     return values
+
+
+@njit(cache=True, nogil=True)
+def restrict_to_clusters(units, values, starts):
+    """Take away spans that begin or end inside a cluster; starts: bool[length], where clusters begin.
+
+    A cluster that is no candidate itself, of several units or of a unit never seen, is unseen as a whole: its units
+    become -1. Nor is any span around it a candidate then: it is longer and occurs no more often.
+    """
+    for position in range(units.size):
+        for n in range(1, values.shape[1] + 1):
+            if not starts[position] or (position + n < units.size and not starts[position + n]):
+                values[position, n - 1] = -np.inf
+    start = 0
+    while start < units.size:
+        end = start + 1
+        while end < units.size and not starts[end]:
+            end += 1
+        n = end - start
+        if n > 1 and (n > values.shape[1] or values[start, n - 1] == -np.inf):
+            units[start:end] = -1
+        start = end
 
 
 @njit(cache=True, nogil=True)
@@ -63,7 +85,7 @@ def mark_segments(units, classes, values, viterbi, long, begins):
             while end < units.size and classes[end] == WHOLE:
                 end += 1
         elif classes[start] != ALONE and units[start] >= 0:
-            while end < units.size and classes[end] == FREE and units[end] >= 0:
+            while end < units.size and classes[end] == classes[start] and units[end] >= 0:
                 end += 1
             if viterbi:
                 _viterbi(values, start, end, long, best, back, begins)

@@ -1,15 +1,10 @@
-"""Options of both ways of segmentation: by n-gram statistics and by the entropy of a language model."""
+"""Options of segmentation by n-gram statistics."""
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice, option
-
-if TYPE_CHECKING:
-    from tokenlab.segment.boundaries import Rule
 
 Decoder = Literal["viterbi", "greedy"]
 Isolate = Literal["script", "punctuation", "none"]
@@ -40,8 +35,12 @@ class SegmentOptions:
     decoder: `greedy` is Algorithm 1; `viterbi` maximises the sum of length times utility.
 
     isolate: `punctuation`: no span of several characters contains a character of Unicode category P, S or Z;
-    `script`: runs of Latin letters and digits stay whole, every other non-Han character is a segment, and each run of
-    Han is segmented by itself.
+    `script`: runs of letters and digits of scripts with spaces stay whole; each run of a script without spaces (Han and
+    kana, Thai, Lao, Khmer, Burmese, Tibetan) is segmented by itself; everything else is a segment by itself. Both never
+    cut a grapheme cluster, and for both a character is a grapheme cluster (`isolation`). `none` cuts clusters where the
+    units of the statistics are code points.
+
+    split_kana: whether a change between Han and kana ends a run (isolate `script` only; without effect otherwise).
 
     tie: which span wins where utilities are within 1e-9 of each other.
 
@@ -50,7 +49,7 @@ class SegmentOptions:
     For a single character, V is taken against the entropy of the characters of the text; only `literal` adds it.
     """
 
-    weight: float = option("weight of the entropies", 1.0, flag="--lambda", metavar="X")
+    weight: float = option("weight of the entropies", 1.25, flag="--lambda", metavar="X")
     entropy_only: bool = option("no PMI, entropies alone", False)
     single_character: SingleCharacter | float = option(
         "utility of a lone character: lambda times its entropy (literal), log(T / f) (self), only where nothing longer "
@@ -59,13 +58,15 @@ class SegmentOptions:
     )
     decoder: Decoder = option("the segments with the largest sum of utilities, or one after the other", "viterbi")
     isolate: Isolate = option(
-        "script: Latin runs whole, other characters that are not Han alone; punctuation: P, S and Z alone", "script"
+        "script: words of scripts with spaces whole, runs of Chinese, Japanese, Thai, Lao, Khmer, Burmese and Tibetan "
+        "cut, all else alone; punctuation: P, S and Z alone",
+        "script",
     )
+    split_kana: bool = option("with --isolate script: a change between Han characters and kana is a boundary", False)
     tie: Tie = option("which of equal spans wins", "short")
     vbe_weight: float = option(
-        "weight of the variation of branching entropy, which is not in the paper; 0.5 with --lambda 1.25 improves "
-        "Chinese word segmentation",
-        0.0,
+        "weight of the variation of branching entropy, which is not in the paper",
+        0.5,
         metavar="X",
         aliases=("--variation",),
     )
@@ -87,37 +88,3 @@ class SegmentOptions:
             raise ParameterError(f"single_character is {single}; a number must be within ±{LARGEST_WEIGHT:g}")
         if single == "fallback" and self.decoder == "viterbi":
             raise ParameterError("single_character `fallback` has no utility to add up; use decoder `greedy` with it")
-
-
-def _rules() -> Mapping[str, "Rule"]:
-    """The registry of rules, imported late: it needs NumPy."""
-    from tokenlab.segment.boundaries import RULES
-
-    return RULES
-
-
-@dataclass(frozen=True)
-class BoundaryOptions:
-    """The rule that turns entropies into boundaries.
-
-    rule: a name in `tokenlab.segment.boundaries.RULES`.
-    threshold: in nats; required by the rules that have one, and an error with the others.
-    """
-
-    rule: str = option(
-        "boundary before a character whose entropy is a local maximum (maxima), one of at least the threshold's "
-        "prominence, above the threshold, or higher than the one before by more than it (rise)",
-        "maxima",
-        flag="--boundaries",
-        choices=_rules,
-    )
-    threshold: float | None = option("prominence, threshold or rise", None, metavar="NATS")
-
-    def __post_init__(self) -> None:
-        rules = _rules()
-        if self.rule not in rules:
-            raise ParameterError(f"rule is {self.rule!r}; use one of {', '.join(rules)}")
-        if not rules[self.rule].needs_threshold and self.threshold is not None:
-            raise ParameterError(f"threshold has no meaning with the rule `{self.rule}`; leave it out")
-        if rules[self.rule].needs_threshold and (self.threshold is None or not math.isfinite(self.threshold)):
-            raise ParameterError(f"threshold is {self.threshold}; the rule `{self.rule}` needs a number, in nats")

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenlab.core.errors import InputError
+
 
 class Segmentation(NamedTuple):
     """Segments of a batch of sentences, in one array of characters with a line feed after every sentence."""
@@ -42,3 +44,14 @@ class Segmentation(NamedTuple):
         out = np.full(len(kept) + int(spaced.sum()), ord(" "), np.uint32)
         out[place] = self.code_points[kept]
         return out.tobytes().decode("utf-32-le")
+
+    def delimited(self, delimiter: str) -> str:
+        """The sentences as given, a line each, with `delimiter` between segments that no whitespace separates.
+
+        Raises InputError where a sentence contains the delimiter.
+        """
+        mark = ord(delimiter)
+        if (self.code_points == mark).any():
+            raise InputError(f"the text contains {delimiter!r}; choose a delimiter that it does not have")
+        marked = self.begins & ~np.append(True, self.is_space[:-1])
+        return np.insert(self.code_points, np.flatnonzero(marked), mark).tobytes().decode("utf-32-le")

@@ -23,7 +23,7 @@ _SUMMARISED = _BASELINES | {
     "gpt2": "GPT-2's entropy, as in the paper",
     "default": "default: Viterbi, scripts isolated",
     "variation": "variation: with variation of branching entropy",
-    "combined": "combined: default and GPT-2's entropy",
+    "words": "words: a bigram of words, started from variation",
 }
 """Configurations of the short table, and how it calls them."""
 

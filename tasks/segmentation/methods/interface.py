@@ -6,6 +6,7 @@ the tables or are tuned. A configuration is one row: a method with all its value
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -23,9 +24,13 @@ Tuned = Mapping[str, float | None]
 class Signals(NamedTuple):
     """The signals of one training split."""
 
+    split: str
+    """Its name in file names: `subset-0`, `full`."""
     statistics: NgramStatistics
     theta: float | None
     """The mean predictive entropy of its characters in nats, None without a language model."""
+    word_models: Path
+    """The folder of the word models: NAME/SPLIT.safetensors."""
 
 
 class Tuning(NamedTuple):
@@ -48,7 +53,7 @@ class Configuration:
     name: str
     method: str
     signal: str
-    """The kind of its method: statistics, entropy or both."""
+    """The kind of its method: a key of `registry.METHODS`."""
     segment: Segmenting
     values: Mapping[str, float | None] = field(default_factory=dict)
     """The values that distinguish it from other configurations of the method: lambda, threshold, nu."""

@@ -11,13 +11,16 @@ from tasks.segmentation.methods.combined_method import CombinedMethod
 from tasks.segmentation.methods.entropy_method import EntropyMethod
 from tasks.segmentation.methods.interface import Configuration, Method, Tuned
 from tasks.segmentation.methods.statistical_method import StatisticalMethod
+from tasks.segmentation.methods.word_method import WordMethod
 from tasks.segmentation.splits import Training
 from tokenlab.core.errors import ParameterError
+from tokenlab.segment.words.options import WordOptions
 
 METHODS: dict[str, type[Any]] = {
     "statistics": StatisticalMethod,
     "entropy": EntropyMethod,
     "both": CombinedMethod,
+    "words": WordMethod,
 }
 """The kinds by the names that `by` takes."""
 
@@ -40,6 +43,13 @@ def read_methods(stage: Stage) -> dict[Training, Methods]:
     has_entropy = stage.parameters(f"segmentation.corpora.{stage.variant}", SegmentedCorpus).entropy
     sections = stage.parameters("segmentation.methods", dict[str, dict[str, Any]])
     methods = {name: _read_method(stage, name, section.get("by")) for name, section in sections.items()}
+    word_models = stage.parameters("segmentation.word_models", dict[str, WordOptions])
+    for name, method in methods.items():
+        if isinstance(method, WordMethod) and method.model not in word_models:
+            raise ParameterError(
+                f"{stage.params_file}: segmentation.methods.{name}.model is {method.model!r}; use one of "
+                f"segmentation.word_models: {', '.join(word_models) or 'there is none'}"
+            )
     of_full = stage.parameters("segmentation.full.methods", list[str])
     if unknown := set(of_full) - set(methods):
         raise ParameterError(

@@ -26,14 +26,18 @@ class CorpusSignals:
     """Of the full training text."""
 
 
-def read_signals(folder: Path, corpus: CorpusSplits, entropies: Entropies | None) -> CorpusSignals:
-    """Read the n-gram statistics of every training split, and compute the mean entropies of these splits."""
-    subset = {
-        seed: Signals(read_statistics(folder / f"subset-{seed}.parquet"), mean_entropy(entropies, split.train.tolist()))
-        for seed, split in corpus.of_seed.items()
-    }
-    full = Signals(read_statistics(folder / "full.parquet"), mean_entropy(entropies, corpus.full))
-    return CorpusSignals(entropies, subset, full)
+def read_signals(ngrams: Path, word_models: Path, corpus: CorpusSplits, entropies: Entropies | None) -> CorpusSignals:
+    """Read the n-gram statistics of every training split, and compute the mean entropies of these splits.
+
+    word_models: a folder with those of all splits, which methods by words read themselves.
+    """
+
+    def of_split(name: str, indices: Iterable[int]) -> Signals:
+        statistics = read_statistics(ngrams / f"{name}.parquet")
+        return Signals(name, statistics, mean_entropy(entropies, indices), word_models)
+
+    subset = {seed: of_split(f"subset-{seed}", split.train.tolist()) for seed, split in corpus.of_seed.items()}
+    return CorpusSignals(entropies, subset, of_split("full", corpus.full))
 
 
 def read_scored(folder: Path, documents: list[Document]) -> Entropies:

@@ -384,10 +384,10 @@ def test_scores_hold_the_parameters_that_apply_to_a_row(scores):
     def parameters(**key):
         row = scores.filter(training="full", seed=0, **key).row(0, named=True)
         names = [name for name in row if name.startswith("param.") and row[name] is not None]
-        return {name.removeprefix("param."): row[name] for name in names if "split" not in name}
+        return {name.removeprefix("param."): row[name] for name in names if not name.startswith("param.split.")}
 
     default = {"decoder": "viterbi", "isolate": "script", "single_character": "literal", "tie": "short"}
-    default |= {"entropy_only": False, "vbe_weight": 0.0}
+    default |= {"entropy_only": False, "vbe_weight": 0.0, "split_kana": False}
     assert parameters(configuration="default", bpe="none") == default | {"grid": "0.5, 1"}
     assert parameters(configuration="combined", bpe="raw") == default | {
         "grid": "0.25, 1",

@@ -1,0 +1,141 @@
+"""`tokenlab export` as a user runs it."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from tokenizers import Tokenizer
+
+from tokenlab.export import ExportOptions, SentencePiece, export_tokenizer, word_tokenizer
+from tokenlab.ngrams import StatisticsOptions, ngram_statistics
+from tokenlab.segment import Segmenter, SegmentOptions
+from tokenlab.segment.words.model import WordModel
+from tokenlab.segment.words.options import WordOptions
+
+
+def tokenlab(*arguments, stdin="", status=0):
+    command = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())"]
+    done = subprocess.run([*command, *map(str, arguments)], input=stdin.encode(), capture_output=True)
+    assert done.returncode == status, done.stderr.decode()
+    if status:
+        assert done.stdout == b""
+        assert done.stderr.decode().count("\n") == 1
+        return done.stderr.decode()
+    return done.stdout.decode()
+
+
+@pytest.fixture
+def text(tmp_path, chinese_sentences):
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(chinese_sentences) + "\n", encoding="utf-8")
+    return path
+
+
+HOW = {"weight": 1.25, "vbe_weight": 0.5, "isolate": "punctuation"}
+FLAGS = ["--lambda", 1.25, "--variation", 0.5, "--isolate", "punctuation", "--n-max", 4]
+
+
+@pytest.mark.parametrize("model", ["unigram", "bpe"])
+def test_equals_the_library(tmp_path, text, chinese_sentences, model):
+    folder = tmp_path / "new" / "exported"
+    special = ["pad=<pad>", "eos=<|im_end|>", "<|im_start|>"]
+    more = ["--model", model, "--vocabulary-size", 3000, "--special-tokens", *special]
+    assert tokenlab("export", text, "-o", folder, *FLAGS, *more) == ""
+    statistics = ngram_statistics(chinese_sentences, StatisticsOptions(n_max=4))
+    options = ExportOptions(model=model, vocabulary_size=3000, special_tokens=tuple(special))
+    expected = export_tokenizer(chinese_sentences, statistics, SegmentOptions(**HOW), options)
+    expected.save(str(tmp_path / "expected.json"))
+    assert (folder / "tokenizer.json").read_bytes() == (tmp_path / "expected.json").read_bytes()
+    config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert (config["pad_token"], config["eos_token"]) == ("<pad>", "<|im_end|>")
+    assert config["additional_special_tokens"] == ["<|im_start|>"]
+    assert (config["add_bos_token"], "bos_token" in config) == (False, False)
+
+
+def test_check(tmp_path, text, chinese_sentences):
+    gold = tmp_path / "gold.txt"
+    segmenter = Segmenter(ngram_statistics(chinese_sentences), SegmentOptions())
+    gold.write_text("".join(batch.text() for batch in segmenter.segment(chinese_sentences)), encoding="utf-8")
+    arguments = ["export", text, "-o", tmp_path / "out"]
+    figures = json.loads(tokenlab(*arguments, "--check", text, "--format", "json"))
+    assert figures["lines"] == figures["lines_restored"] == len(chinese_sentences)
+    assert figures["segments_equal_to_a_word"] > 0.97
+    assert "f1_of_words" not in figures
+    again = json.loads(tokenlab(*arguments, "--check-words", gold, "--format", "json"))
+    assert {name: again[name] for name in figures if "second" not in name} == {
+        name: figures[name] for name in figures if "second" not in name
+    }
+    assert again["f1_of_segments"] == 1.0  # the gold words are the segments
+    assert again["f1_of_words"] > 0.97
+    shown = tokenlab(*arguments, "--check-words", gold)
+    assert f"f1 of words {100 * again['f1_of_words']:.2f} %" in " ".join(shown.split())
+
+
+def test_statistics_from_another_file(tmp_path, text, chinese_sentences):
+    first, second = tmp_path / "few.txt", tmp_path / "out"
+    first.write_text("\n".join(chinese_sentences[:20]) + "\n", encoding="utf-8")
+    tokenlab("export", first, "-o", second, "--statistics-from", text)
+    tokenizer = Tokenizer.from_file(str(second / "tokenizer.json"))
+    segmenter = Segmenter(ngram_statistics(chinese_sentences), SegmentOptions())
+    words = Counter(word for batch in segmenter.segment(chinese_sentences[:20]) for word in batch.text().split())
+    assert all(tokenizer.token_to_id(word) is not None for word in words)
+
+
+def test_word_model(tmp_path, text, chinese_sentences):
+    model = WordModel.fit(chinese_sentences, WordOptions(sweeps=4))
+    model.save(tmp_path / "words.safetensors")
+    how = ["export", text, "--word-model", tmp_path / "words.safetensors", "-o", tmp_path / "out"]
+    figures = json.loads(tokenlab(*how, "--check", text, "--format", "json"))
+    assert figures["lines"] == figures["lines_restored"] == len(chinese_sentences)
+    assert figures["segments_equal_to_a_word"] > 0.95
+    expected = word_tokenizer(model.segment(chinese_sentences), ExportOptions())
+    expected.save(str(tmp_path / "expected.json"))
+    assert (tmp_path / "out" / "tokenizer.json").read_bytes() == (tmp_path / "expected.json").read_bytes()
+    assert "--lambda has no meaning with --word-model" in tokenlab(*how, "--lambda", 3, status=2)
+
+
+def test_sentencepiece(tmp_path, text):
+    pytest.importorskip("transformers")
+    tokenlab("export", text, "-o", tmp_path / "out.model", "--to", "sentencepiece")
+    assert (tmp_path / "out.model").stat().st_size > 10_000
+    pytest.importorskip("sentencepiece")
+    model = SentencePiece((tmp_path / "out.model").read_bytes())
+    (encoded,) = model.encode(["中国  GPT-4\n"])
+    assert model.decode([encoded.ids]) == ["中国  GPT-4\n"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--decoder greedy", "--decoder is 'greedy'; a tokenizer maximises a sum"),
+        ("--decoder greedy --single-character fallback", "--single-character is 'fallback', which is no score"),
+        ("--vocabulary-size 300", "--vocabulary-size is 300, but"),
+        ("--vocabulary-size 0", "--vocabulary-size is 0; it must be at least 1"),
+        ("--to sentencepiece --model bpe", "--model is 'bpe'; only unigram"),
+        ("--special-tokens pad=", "--special-tokens has 'pad='"),
+        ("--entropies FILE", "unrecognized arguments: --entropies FILE"),
+        ("--check -", "standard input can only be INPUT"),
+        ("--check missing.txt", "missing.txt: no such file"),
+    ],
+)
+def test_one_line_about_what_is_wrong(tmp_path, text, arguments, message):
+    error = tokenlab("export", text, "-o", tmp_path / "out", *arguments.split(), status=2)
+    assert message in error
+    assert arguments.startswith("--check m") or not (tmp_path / "out").exists()
+
+
+def test_places_that_are_refused(tmp_path, text):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("x")
+    for place, message in (
+        ("mine", "already holds thesis.tex"),
+        ("text.txt", "no folder"),
+        ("text.txt/x", "may be written"),
+    ):
+        assert message in tokenlab("export", text, "-o", tmp_path / place, status=2)
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "x"
+    for _ in range(2):  # an export may be replaced
+        tokenlab("export", text, "-o", tmp_path / "out")
+    assert "no character" in tokenlab("export", "-", "-o", tmp_path / "none", stdin=" \n", status=2)

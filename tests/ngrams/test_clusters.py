@@ -1,0 +1,63 @@
+"""Grapheme clusters against `\\X` of the module regex."""
+
+import gzip
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given, settings
+from unicode_text import SENTENCES, text
+
+from tokenlab.ngrams.clusters import cluster_starts
+from tokenlab.text.code_points import code_points
+
+
+def clusters(whole):
+    edges = [*np.flatnonzero(cluster_starts(code_points(whole))).tolist(), len(whole)]
+    return [whole[start:end] for start, end in pairwise(edges)]
+
+
+def expected_clusters(whole):
+    found = []
+    for part in regex.findall(r"[\s\x1C-\x1F]|[^\s\x1C-\x1F]+", whole):
+        found += [part] if part.isspace() else regex.findall(r"\X", part)
+    return found
+
+
+@settings(max_examples=3000, deadline=None)
+@given(text)
+def test_equals_regex_over_unicode(whole):
+    assert clusters(whole) == expected_clusters(whole)
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_sentences_of_many_scripts(language):
+    assert clusters(SENTENCES[language]) == expected_clusters(SENTENCES[language])
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["กำ", "ลั", "ง"],
+        ["e\u0302\u0301", "a"],
+        ["क्षि", "ति", "क्\u200c", "क", "क्\u0308\u200dक"],
+        ["\u1112\u1161\u11ab", "\u1100\u116e\u11a8", "한", "각\u11a8"],
+        ["👩‍👩‍👧‍👦", "👍🏽", "❤️", "1️⃣"],
+        ["👩\u200d\u0308", "👩\u200d\u200d", "👩\u0308\u200d👩"],
+        ["🇫🇷", "🇩🇪", "🇯", "x"],
+        ["\u0600١", "٢"],
+        ["\u0301", "a"],
+        [" ", "\u0301", "\r", "\n", "\u3000", "\u200d", "\u0600", "\t", "a"],
+        [],
+    ],
+)
+def test_by_hand(expected):
+    assert clusters("".join(expected)) == expected
+
+
+@pytest.mark.parametrize("name", ["segmentation/ud_th.utf8.gz", "bible/Gujarati-NT.xml.gz", "bible/Korean.xml.gz"])
+def test_real_text(mirror, name):
+    with gzip.open(mirror / name, "rt", encoding="utf-8") as lines:
+        whole = lines.read(300_000)
+    assert clusters(whole) == expected_clusters(whole)

@@ -1,0 +1,181 @@
+"""Isolation against the rule of methods.md written plainly, against the rule for Chinese alone, and on real text."""
+
+import gzip
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_segmentation import kind_of, split_units
+from unicode_text import SENTENCES, UNSPACED, text
+
+from tokenlab.ngrams import StatisticsOptions, ngram_statistics
+from tokenlab.segment import BoundaryOptions, Segmenter, SegmentOptions, segment_by_entropy
+from tokenlab.segment.isolation import ALONE, FREE, SPACE, UNSPACED_SCRIPTS, WHOLE, CharacterClasses
+from tokenlab.text.code_points import code_points
+from tokenlab.text.readers import read_documents
+
+_ALL = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+
+
+def class_of(kind, split_kana):
+    names = ["Han", *(["kana"] if split_kana else []), "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"]
+    classes = {"alone": ALONE, "whole": WHOLE, "run": FREE} | {name: FREE + i for i, name in enumerate(names)}
+    return classes[kind]
+
+
+@settings(max_examples=2000, deadline=None)
+@given(text, st.sampled_from(["script", "punctuation", "none"]), st.booleans())
+def test_equals_the_plain_rule_over_unicode(text, isolate, split_kana):
+    options = SegmentOptions(isolate=isolate, split_kana=split_kana)
+    expected = []
+    for part in regex.findall(r"[\s\x1C-\x1F]|[^\s\x1C-\x1F]+", text):
+        for cluster in [part] if part.isspace() else split_units(part, "cluster"):
+            kind = SPACE if part.isspace() else class_of(kind_of(cluster, options), split_kana)
+            expected += [kind] * len(cluster)
+    assert CharacterClasses(isolate, split_kana)(code_points(text)).tolist() == expected
+
+
+def chinese_rule(sentence):
+    """The classes by the rule that knew Han, ASCII and full-width ASCII alone."""
+    classes = np.full(len(sentence), ALONE)
+    patterns = ((SPACE, r"[\s\x1C-\x1F]"), (FREE, r"[\p{Script=Han}○]"), (WHOLE, "[0-9A-Za-z０-９Ａ-Ｚａ-ｚ.．%％@·]"))
+    for value, pattern in patterns:
+        for found in regex.finditer(f"{pattern}+", sentence):
+            classes[found.start() : found.end()] = value
+    return classes.tolist()
+
+
+of_chinese = st.one_of(
+    st.sampled_from(regex.findall(r"(?V1)[\p{Script=Han}--\p{M}]", _ALL)),
+    st.characters(max_codepoint=0x7F),
+    st.sampled_from("０９ＡＺａｚ．％·○〇々"),
+    st.sampled_from(regex.findall(r"(?V1)[\p{P}&&\p{Script=Common}]", _ALL)),
+)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.text(of_chinese, max_size=20))
+def test_text_of_han_ascii_and_punctuation_is_cut_as_before(sentence):
+    assert CharacterClasses("script")(code_points(sentence)).tolist() == chinese_rule(sentence)
+
+
+def test_real_chinese_is_cut_as_before(mirror):
+    with gzip.open(mirror / "pku/pd199801_train.utf8.gz", "rt", encoding="utf-8") as lines:
+        whole = lines.read()
+    # Elsewhere the text has Greek, Cyrillic and kana.
+    old = r"[\p{Script=Han}○\p{P}\p{S}\s0-9A-Za-z０-９Ａ-Ｚａ-ｚ]*"
+    sentences = [line for line in whole.split("\n") if regex.fullmatch(old, line)]
+    assert len(sentences) > 18_000
+    chinese = "\n".join(sentences)
+    assert CharacterClasses("script")(code_points(chinese)).tolist() == chinese_rule(chinese)
+
+
+def isolated(sentence, isolate="script", split_kana=False):
+    """The segments where nothing but isolation puts a boundary."""
+    flat = np.zeros(len(sentence), np.float32)
+    return segment_by_entropy([sentence], [flat], BoundaryOptions(), isolate, split_kana).text()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Größe 1.5% x@y.org", "Größe 1.5% x@y.org"),
+        ("don't e\u0301te\u0301!", "don ' t e\u0301te\u0301 !"),
+        ("可口可乐Coca‑Cola…（ＡＢ１２％）", "可口可乐 Coca ‑ Cola … （ ＡＢ１２％ ）"),
+        ("私はコーヒーを①", "私はコーヒーを ①"),
+        ("ｺｰﾋｰﾊﾟﾝ2ﾊﾟｯｸ", "ｺｰﾋｰﾊﾟﾝ 2 ﾊﾟｯｸ"),
+        ("ที่นี่ບ່ອນນີ້ a๑๒", "ที่นี่ ບ່ອນນີ້ a ๑๒"),
+        ("မြန်မာ၊ខ្មែរ។བོད་ཡིག", "မြန်မာ၊ ខ្មែរ។ བོད་ཡིག"),
+        ("क्षत्रिय१२ \u1a20\u1a63\u1a3e", "क्षत्रिय१२ \u1a20\u1a63\u1a3e"),
+        ("ʻOkina \u0301a", "ʻOkina \u0301 a"),
+        ("👩‍👩‍👧‍👦👍🏽🇫🇷🇩🇪1️⃣", "👩‍👩‍👧‍👦 👍🏽 🇫🇷 🇩🇪 1️⃣"),
+        ("\u06001٢ a\u200db\u200b", "\u06001٢ a\u200db \u200b"),
+    ],
+)
+def test_by_hand(sentence, expected):
+    assert isolated(sentence) == expected + "\n"
+
+
+def test_split_kana():
+    assert isolated("私はコーヒーが大好き") == "私はコーヒーが大好き\n"
+    assert isolated("私はコーヒーが大好き", split_kana=True) == "私 はコーヒーが 大好 き\n"
+    sentence = "天天地が天地が"
+    for split_kana, word in ((False, "天地が"), (True, "天地")):
+        options = SegmentOptions(tie="long", vbe_weight=0.0, split_kana=split_kana)
+        segmenter = Segmenter(ngram_statistics(["天地が"]), options)
+        assert word in [sentence[start:end] for start, end in segmenter.spans(sentence)]
+
+
+@pytest.mark.parametrize("decoder", ["viterbi", "greedy"])
+@pytest.mark.parametrize("seen", ["中ก", "กຂ", "ကཀ", "かក"])
+def test_no_segment_crosses_from_one_script_to_another(decoder, seen):
+    """Not even where both together are the best span."""
+    statistics = ngram_statistics([seen, seen])
+    options = {"decoder": decoder, "single_character": -9.0, "tie": "long"}
+    for isolate, words in (("none", [seen]), ("script", list(seen))):
+        found = Segmenter(statistics, SegmentOptions(isolate=isolate, **options)).spans(seen)
+        assert [seen[start:end] for start, end in found] == words
+
+
+def test_punctuation_does_not_cut_clusters():
+    assert isolated("กำลัง,1️⃣👍🏽e\u0301", "punctuation") == "กำลัง , 1️⃣ 👍🏽 e\u0301\n"
+
+
+@pytest.mark.parametrize("isolate", ["script", "punctuation", "none"])
+def test_entropy_cuts_no_cluster_but_with_none(isolate):
+    rising = [0.0, 9.0, 0.0, 9.0, 0.0, 0.0]
+    (found,) = segment_by_entropy(["กำลัง" + "ก"], [np.array(rising, np.float32)], BoundaryOptions(), isolate).spans()
+    assert found == ([(0, 1), (1, 3), (3, 6)] if isolate == "none" else [(0, 6)])
+
+
+_UNSPACED = "".join(rf"\p{{Script={script}}}" for script in UNSPACED_SCRIPTS)
+WORD = regex.compile(
+    rf"(?V1)[\p{{L}}\p{{Nd}}--[ーｰ{_UNSPACED}]][\p{{L}}\p{{M}}\p{{Nd}}\u200c\u200d--[ーｰ{_UNSPACED}]]*"
+)
+
+
+def check_cuts(segmentation):
+    """No segment begins inside a run of letters of spaced scripts or inside a cluster."""
+    whole = regex.sub(r"[\s\x1C-\x1F]", "\n", segmentation.code_points.tobytes().decode("utf-32-le"))
+    inside = np.zeros(len(whole) + 1, np.int64)
+    for found in [*WORD.finditer(whole), *regex.finditer(r"\X", whole)]:
+        inside[found.start() + 1] += 1
+        inside[found.end()] -= 1
+    cut = np.flatnonzero(segmentation.begins & (np.cumsum(inside)[:-1] > 0))
+    assert not len(cut), [whole[place - 5 : place + 5] for place in cut[:5]]
+
+
+@pytest.mark.parametrize("unit", ["cluster", "character"])
+@pytest.mark.parametrize("options", [SegmentOptions(), SegmentOptions(decoder="greedy", vbe_weight=0.5)])
+def test_no_word_and_no_cluster_is_cut(unit, options):
+    sentences = [*SENTENCES.values()]
+    for seen in (sentences, ["天地玄黄"]):
+        (found,) = Segmenter(ngram_statistics(seen, StatisticsOptions(unit=unit)), options).segment(sentences)
+        check_cuts(found)
+
+
+def test_the_check_of_cuts_can_fail():
+    for sentence, cut in (("Tämä", 2), ("Ве\u0301ра", 4), ("กำ", 1), ("🇫🇷", 1), ("१२", 1)):
+        found = segment_by_entropy([sentence], [np.arange(len(sentence)) == cut], BoundaryOptions("threshold", 0.5))
+        with pytest.raises(AssertionError):
+            check_cuts(found)
+
+
+@pytest.mark.parametrize("language", UNSPACED)
+def test_unspaced_scripts_are_segmented(language):
+    sentence = UNSPACED[language]
+    spans = Segmenter(ngram_statistics([sentence] * 2 + [sentence[1:]])).spans(sentence)
+    assert 1 < len(spans) < len(regex.findall(r"\X", sentence))
+
+
+SPACED_BIBLES = "Basque-NT Cherokee-NT English French German Greek Gujarati-NT Korean Portuguese Spanish Swahili-NT"
+
+
+@pytest.mark.parametrize("name", SPACED_BIBLES.split())
+def test_bibles_of_spaced_scripts(mirror, name):
+    verses = [document.text for document in read_documents(mirror / f"bible/{name}.xml.gz", "ces")][::10]
+    segmenter = Segmenter(ngram_statistics(verses[::20]))
+    for batch in segmenter.segment(verses):
+        check_cuts(batch)
