@@ -1,0 +1,93 @@
+"""`tokenlab segment` by each method, as a user runs it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tokenlab.ngrams import ngram_statistics
+from tokenlab.segment import Segmenter, SegmentOptions
+from tokenlab.segment.words import WordModel, WordOptions
+
+WORDS = ["--method", "words", "--sweeps", 4, "--classes", 9, "--seed", 3]
+
+
+def tokenlab(*arguments, stdin="", status=0):
+    command = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())"]
+    done = subprocess.run([*command, *map(str, arguments)], input=stdin.encode(), capture_output=True)
+    assert done.returncode == status, done.stderr.decode()
+    if status:
+        assert done.stdout == b""
+        assert done.stderr.decode().count("\n") == 1
+        return done.stderr.decode()
+    return done.stdout.decode()
+
+
+@pytest.fixture
+def text(tmp_path, chinese_sentences):
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(chinese_sentences) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ([], SegmentOptions()),
+        (["--method", "variation", "--lambda", 2], SegmentOptions(weight=2.0)),
+        (["--method", "statistics"], SegmentOptions(weight=1.0, vbe_weight=0.0)),
+        (["--method", "statistics", "--variation", 0.25], SegmentOptions(weight=1.0, vbe_weight=0.25)),
+        (["--method", "statistics", "--lambda", 1.25], SegmentOptions(weight=1.25, vbe_weight=0.0)),
+    ],
+)
+def test_defaults_of_methods_by_statistics(text, chinese_sentences, method, options):
+    (expected,) = Segmenter(ngram_statistics(chinese_sentences), options).segment(chinese_sentences)
+    assert tokenlab("segment", text, *method) == expected.text()
+
+
+def test_a_word_model_is_fitted_kept_and_used_again(tmp_path, text, chinese_sentences):
+    model = WordModel.fit(chinese_sentences, WordOptions(sweeps=4, classes=9, seed=3))
+    kept = tmp_path / "model"
+    assert tokenlab("segment", text, *WORDS, "--save-model", kept) == model.training.text()
+    model.save(tmp_path / "expected")
+    assert kept.read_bytes() == (tmp_path / "expected").read_bytes()
+    (expected,) = model.segment(chinese_sentences[:20])
+    stdin = "\n".join(chinese_sentences[:20]) + "\n"
+    assert tokenlab("segment", "-", "--model", kept, stdin=stdin) == expected.text()
+    lines = tokenlab("segment", "-", "--model", kept, "--format", "json", stdin=stdin).splitlines()
+    assert [json.loads(line)["text"] for line in lines] == chinese_sentences[:20]
+
+
+def test_delimiter_leaves_the_spaces_of_the_text():
+    line = "共同 创造美好\u3000的abc，世纪"
+    plain = tokenlab("segment", "-", stdin=line + "\n")
+    marked = tokenlab("segment", "-", "--delimiter", "|", stdin=line + "\n")
+    assert marked.replace("|", "") == line + "\n"
+    assert marked.replace("|", " ").split() == plain.split()
+    assert "||" not in marked and "| " not in marked and " |" not in marked
+
+
+def test_bad_input_is_one_line(tmp_path, text):
+    (tmp_path / "damaged").write_bytes(b"x" * 100)
+    (tmp_path / "latin").write_text("no run of Han here\n", encoding="utf-8")
+    (tmp_path / "empty").write_text("")
+    for arguments, message in [
+        ([tmp_path / "latin", "--method", "words"], "latin: the text has no character of a script written without"),
+        ([tmp_path / "empty", "--method", "words"], "empty: the text has no character"),
+        ([text, "--model", tmp_path / "damaged"], "damaged"),
+        ([text, "--method", "words", "--sweeps", 1], "--sweeps is 1"),
+        ([text, "--method", "words", "--classes", -1], "--classes is -1"),
+        ([text, "--method", "words", "--lambda", 1], "--lambda has no meaning with --method words"),
+        ([text, "--classes", 9], "--classes has no meaning with --method variation"),
+        ([text, "--save-model", tmp_path / "m"], "--save-model has no meaning with --method variation"),
+        ([text, "--model", tmp_path / "damaged", "--seed", 1], "--seed has no meaning with a fitted word model"),
+        ([text, "--model", tmp_path / "damaged", "--method", "words"], "--method has no meaning with --model"),
+        ([text, *WORDS, "--save-model", tmp_path / "nowhere" / "m"], "--save-model is"),
+        ([text, "--delimiter", "ab"], "--delimiter is 'ab'"),
+        ([text, "--delimiter", " "], "--delimiter is ' '"),
+        ([text, "--delimiter", "。"], "the text contains '。'"),
+        ([text, "--delimiter", "|", "--format", "json"], "not allowed with"),
+    ]:
+        assert message in tokenlab("segment", *arguments, status=2), arguments
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged", "empty", "latin", "text.txt"]
