@@ -36,9 +36,9 @@ def text(tmp_path, chinese_sentences):
     [
         ([], SegmentOptions()),
         (["--method", "variation", "--lambda", 2], SegmentOptions(weight=2.0)),
-        (["--method", "statistics"], SegmentOptions(weight=1.0, vbe_weight=0.0)),
-        (["--method", "statistics", "--variation", 0.25], SegmentOptions(weight=1.0, vbe_weight=0.25)),
-        (["--method", "statistics", "--lambda", 1.25], SegmentOptions(weight=1.25, vbe_weight=0.0)),
+        (["--method", "statistics"], SegmentOptions(vbe_weight=0.0)),
+        (["--method", "statistics", "--variation", 0.25], SegmentOptions(vbe_weight=0.25)),
+        (["--method", "statistics", "--variation", 0.5], SegmentOptions(vbe_weight=0.5)),
     ],
 )
 def test_defaults_of_methods_by_statistics(text, chinese_sentences, method, options):
