@@ -33,6 +33,17 @@ def text(tmp_path, chinese_sentences):
     return path
 
 
+def assert_same_tokenizer(path, expected):
+    """Equal but for the last digits of scores: other tests pin the numerics of the processes that they start."""
+    found, wanted = (json.loads(file.read_text(encoding="utf-8")) for file in (path, expected))
+    if found["model"]["type"] == "Unigram":
+        pieces, scores = zip(*found["model"].pop("vocab"), strict=True)
+        wanted_pieces, wanted_scores = zip(*wanted["model"].pop("vocab"), strict=True)
+        assert pieces == wanted_pieces
+        assert scores == pytest.approx(wanted_scores, rel=1e-12, abs=1e-12)
+    assert found == wanted
+
+
 HOW = {"weight": 1.25, "vbe_weight": 0.5, "isolate": "punctuation"}
 FLAGS = ["--lambda", 1.25, "--variation", 0.5, "--isolate", "punctuation", "--n-max", 4]
 
@@ -47,7 +58,7 @@ def test_equals_the_library(tmp_path, text, chinese_sentences, model):
     options = ExportOptions(model=model, vocabulary_size=3000, special_tokens=tuple(special))
     expected = export_tokenizer(chinese_sentences, statistics, SegmentOptions(**HOW), options)
     expected.save(str(tmp_path / "expected.json"))
-    assert (folder / "tokenizer.json").read_bytes() == (tmp_path / "expected.json").read_bytes()
+    assert_same_tokenizer(folder / "tokenizer.json", tmp_path / "expected.json")
     config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
     assert (config["pad_token"], config["eos_token"]) == ("<pad>", "<|im_end|>")
     assert config["additional_special_tokens"] == ["<|im_start|>"]
@@ -92,7 +103,7 @@ def test_word_model(tmp_path, text, chinese_sentences):
     assert figures["segments_equal_to_a_word"] > 0.95
     expected = word_tokenizer(model.segment(chinese_sentences), ExportOptions())
     expected.save(str(tmp_path / "expected.json"))
-    assert (tmp_path / "out" / "tokenizer.json").read_bytes() == (tmp_path / "expected.json").read_bytes()
+    assert_same_tokenizer(tmp_path / "out" / "tokenizer.json", tmp_path / "expected.json")
     assert "--lambda has no meaning with --word-model" in tokenlab(*how, "--lambda", 3, status=2)
 
 
