@@ -7,26 +7,13 @@ import sys
 
 import pyarrow.parquet as pq
 import pytest
+from command import tokenlab
 from plain_segmentation import plain_segments, utility_table
 
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import SegmentOptions
 
 TEXT = "共同创造美好的新世纪，共同 努力\n\n美好的世纪abc　12％\n"
-
-
-def tokenlab(*arguments, stdin=b"", status=0):
-    done = subprocess.run(
-        [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())", *map(str, arguments)],
-        input=stdin.encode() if isinstance(stdin, str) else stdin,
-        capture_output=True,
-    )
-    assert done.returncode == status, done.stderr.decode()
-    if status:
-        assert done.stdout == b""
-        assert done.stderr.decode().count("\n") == 1
-        return done.stderr.decode()
-    return done.stdout.decode()
 
 
 # Arguments, and what they say to SegmentOptions and to StatisticsOptions.

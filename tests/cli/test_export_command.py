@@ -1,11 +1,10 @@
 """`tokenlab export` as a user runs it."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
+from command import tokenlab
 from tokenizers import Tokenizer
 
 from tokenlab.export import ExportOptions, SentencePiece, export_tokenizer, word_tokenizer
@@ -13,17 +12,6 @@ from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions
 from tokenlab.segment.words.model import WordModel
 from tokenlab.segment.words.options import WordOptions
-
-
-def tokenlab(*arguments, stdin="", status=0):
-    command = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())"]
-    done = subprocess.run([*command, *map(str, arguments)], input=stdin.encode(), capture_output=True)
-    assert done.returncode == status, done.stderr.decode()
-    if status:
-        assert done.stdout == b""
-        assert done.stderr.decode().count("\n") == 1
-        return done.stderr.decode()
-    return done.stdout.decode()
 
 
 @pytest.fixture

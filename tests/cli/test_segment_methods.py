@@ -1,27 +1,15 @@
 """`tokenlab segment` by each method, as a user runs it."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from command import tokenlab
 
 from tokenlab.ngrams import ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions
 from tokenlab.segment.words import WordModel, WordOptions
 
 WORDS = ["--method", "words", "--sweeps", 4, "--classes", 9, "--seed", 3]
-
-
-def tokenlab(*arguments, stdin="", status=0):
-    command = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())"]
-    done = subprocess.run([*command, *map(str, arguments)], input=stdin.encode(), capture_output=True)
-    assert done.returncode == status, done.stderr.decode()
-    if status:
-        assert done.stdout == b""
-        assert done.stderr.decode().count("\n") == 1
-        return done.stderr.decode()
-    return done.stdout.decode()
 
 
 @pytest.fixture
