@@ -37,12 +37,16 @@ class Schedule:
         return bool(self._waiting or self.running)
 
     def start(self) -> Iterator[Step]:
-        """The steps that may start now, in the order of the plan; each counts as running."""
-        for step in list(self._waiting):
-            if all(other in self._ended for other in step.after) and self._fits(step):
-                self._waiting.remove(step)
-                self.running.append(step)
-                yield step
+        """The steps that may start now; each counts as running.
+
+        In the order of the plan, but a stage waits for another variant of its loop while there is something else to do:
+        in a fresh clone each of them would compile the same kernels, which then are in numba's cache.
+        """
+        while ready := [step for step in self._waiting if self._may_start(step)]:
+            step = min(ready, key=self._variant_runs)
+            self._waiting.remove(step)
+            self.running.append(step)
+            yield step
 
     def end(self, step: Step) -> None:
         """Record that a step ended, in whatever way."""
@@ -52,6 +56,14 @@ class Schedule:
     def drop_waiting(self) -> None:
         """Start no more steps."""
         self._waiting.clear()
+
+    def _may_start(self, step: Step) -> bool:
+        return all(other in self._ended for other in step.after) and self._fits(step)
+
+    def _variant_runs(self, step: Step) -> bool:
+        """Whether another variant of the step's loop (`foreach` in dvc.yaml) is running."""
+        loop, at, _ = step.address.rpartition("@")
+        return bool(at) and any(other.address.startswith(loop + at) for other in self.running)
 
     def _fits(self, step: Step) -> bool:
         if len(self.running) >= self._workers:
