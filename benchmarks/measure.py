@@ -9,19 +9,25 @@ import importlib
 import json
 import os
 import resource
+import signal
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import psutil
 
 Facts = dict[str, Any]
 _PROJECT = Path(__file__).resolve().parent.parent
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
 _STATUS = Path("/proc/self/status")
+_POLL = 0.05  # seconds
+_SPARE = 2 << 30  # bytes
 
 
 class Task(NamedTuple):
@@ -55,6 +61,26 @@ class Measurement:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """The bytes of memory and the seconds that a process may take."""
+
+    memory: int
+    seconds: float
+
+    @classmethod
+    def of_this_machine(cls, seconds: float) -> "Limits":
+        """The memory that is free now, less 2 GiB for everything else."""
+        return cls(psutil.virtual_memory().available - _SPARE, seconds)
+
+
+class Stopped(NamedTuple):
+    """A process that was stopped at a limit; `peak`: bytes of all of it until then."""
+
+    reason: str
+    peak: int
+
+
+@dataclass(frozen=True)
 class Bench:
     """Where the texts of this run lie, what is known of them, and how often a task is run."""
 
@@ -74,9 +100,30 @@ class Bench:
 
     def measure(self, task: str, *arguments: str, threads: int = 1, runs: int | None = None) -> Measurement:
         """Run a task, "module:name" in this package, in its own process with `threads` threads."""
-        command = [sys.executable, "-m", "benchmarks.measure", str(runs or self.runs), task, *arguments]
+        command = self._command(task, arguments, runs or self.runs)
         done = subprocess.run(command, cwd=_PROJECT, env=self._environment(threads), stdout=subprocess.PIPE, check=True)
-        found = Measurement(**json.loads(done.stdout))
+        return self._found(done.stdout, threads)
+
+    def measure_within(self, limits: Limits, task: str, *arguments: str, threads: int = 1) -> Measurement | Stopped:
+        """Run a task once as `measure` does, but stop its process when it exceeds a limit."""
+        command, environment = self._command(task, arguments, 1), self._environment(threads)
+        with subprocess.Popen(command, cwd=_PROJECT, env=environment, stdout=subprocess.PIPE) as process:
+            try:
+                reason, peak = _watch(process, limits)
+            finally:
+                process.kill()  # without effect where it has ended
+            output = process.communicate()[0]
+        if reason:
+            return Stopped(reason, peak)
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command)
+        return self._found(output, threads)
+
+    def _command(self, task: str, arguments: Sequence[str], runs: int) -> list[str]:
+        return [sys.executable, "-m", "benchmarks.measure", str(runs), task, *arguments]
+
+    def _found(self, output: bytes, threads: int) -> Measurement:
+        found = Measurement(**json.loads(output))
         if threads == 1:
             self.cpu_shares.append(sum(found.cpu_seconds) / sum(found.seconds))
         return found
@@ -106,13 +153,29 @@ class Bench:
 
 def agree(*measurements: Measurement) -> None:
     """Stop the benchmark where the facts that measurements share differ (numbers by 1e-9 of their size)."""
-    first = measurements[0].facts
     for other in measurements[1:]:
+        first = measurements[0].facts
         for name in [fact for fact in first if fact in other.facts]:
             ours, theirs = first[name], other.facts[name]
             equal = ours == theirs if isinstance(ours, str) else abs(ours - theirs) <= 1e-9 * max(1.0, abs(ours))
             if not equal:
                 raise RuntimeError(f"the results differ, so no time is printed: {name} is {ours} and {theirs}")
+
+
+def _watch(process: subprocess.Popen[bytes], limits: Limits) -> tuple[str, int]:
+    """Wait for the end or a limit: why it must be stopped ("" where it ended), and the largest memory that was seen."""
+    start, peak, facts = time.perf_counter(), 0, psutil.Process(process.pid)
+    while process.poll() is None:
+        with suppress(psutil.NoSuchProcess):
+            peak = max(peak, facts.memory_info().rss)
+        if peak > limits.memory or psutil.virtual_memory().available < _SPARE / 2:
+            return f"out of memory at {peak / 1e9:.0f} GB", peak
+        if time.perf_counter() - start > limits.seconds:
+            return f"more than {limits.seconds / 60:.0f} minutes", peak
+        time.sleep(_POLL)
+    if process.returncode == -signal.SIGKILL:  # by the system
+        return f"out of memory at {peak / 1e9:.0f} GB", peak
+    return "", peak
 
 
 def _peak() -> int:

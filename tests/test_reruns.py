@@ -13,7 +13,7 @@ from dvc.repo import Repo
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:dvc.repo.*")
 
 DRAWING = {"draw_segmentation", "draw_codes", "report"}
-EVALUATION = {"evaluate_segmentation", "evaluate_codes"}
+EVALUATION = {"evaluate_segmentation", "own_text", "evaluate_codes"}
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,8 @@ def test_a_new_rule_or_method_of_segmentation_reruns_segmentation_and_what_follo
         "def toy():\n    return 1\n", encoding="utf-8"
     )
     found = names(stale(project))
-    assert found == {"segment", "tokenizer", "evaluate_segmentation", "draw_segmentation", "report"}
+    following = {"tokenizer", "evaluate_segmentation", "export", "own_text", "draw_segmentation", "report"}
+    assert found == {"segment"} | following
 
 
 def test_a_new_kind_of_code_reruns_no_codebook(project: Path) -> None:
@@ -132,12 +133,17 @@ def test_one_more_tokenizer_reruns_no_codebook(project: Path, edit: Callable[[Pa
     assert stale(project) == of_corpora | {"draw_codes", "report"}
 
 
+def test_one_more_export_reruns_no_method(project: Path) -> None:
+    set_parameter(project, "segmentation.export.other", {"vocabulary_size": 2000})
+    assert stale(project) == {"export@zh", "export@ja", "report"}
+
+
 def test_a_new_corpus_runs_its_own_stages(project: Path) -> None:
     text = project / "mine.txt"
     text.write_text("今天天气很好。\n", encoding="utf-8")
     set_parameter(project, "corpora.mine", {"path": "mine.txt", "format": "text"})
     set_parameter(project, "segmentation.corpora.mine", {})
-    own = {"prepare", "ngram_statistics", "word_model", "segment", "tokenizer", "evaluate_segmentation"}
+    own = {"prepare", "ngram_statistics", "word_model", "segment", "tokenizer", "evaluate_segmentation", "export"}
     found = stale(project)
     assert {address for address in found if "@" in address} == {f"{stage}@mine" for stage in own}
     assert names(found) - own <= DRAWING

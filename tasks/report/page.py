@@ -9,7 +9,9 @@ import polars as pl
 from tasks.report import style
 from tasks.report.inputs import read_table
 from tasks.report.tables.code_tables import code_summaries, code_tables
+from tasks.report.tables.export_tables import export_table
 from tasks.report.tables.metric_tables import code_metrics, segmentation_metrics
+from tasks.report.tables.own_text_tables import own_text_table
 from tasks.report.tables.segmentation_tables import segmentation_tables, summary_table
 from tasks.report.tables.table import Table
 from tasks.runtime.stage import Stage, read_json, run
@@ -22,14 +24,16 @@ _TEMPLATES = Path(__file__).parent / "templates"
 def report(stage: Stage) -> None:
     """Write the tables and the page."""
     segmented = [_segmented(stage, name) for name in stage.parameters("segmentation.corpora", dict[str, Any])]
+    own_texts = [_own_text(stage, name) for name in stage.parameters("segmentation.own_text", dict[str, Any])]
     encoded = [_encoded(stage, name) for name in stage.parameters("codes.corpora", dict[str, Any])]
     overviews = _pictures(stage.reports("figures", "codes", "overview"))
     models = stage.parameters("entropy.models", dict[str, Any])
     summaries = _summaries(encoded, stage.parameters("codes.vocabulary_sizes.reported", list[int]))
-    _write_tables(stage.reports("tables"), segmented, encoded, summaries)
+    _write_tables(stage.reports("tables"), segmented, own_texts, encoded, summaries)
     page = render_page(
         preset=stage.preset,
         segmented=segmented,
+        own_texts=own_texts,
         models=[_model(stage, name, parameters) for name, parameters in models.items()],
         methods=stage.parameters("segmentation.methods", dict[str, Any]),
         encoded=encoded,
@@ -61,9 +65,20 @@ def _segmented(stage: Stage, name: str) -> dict[str, Any]:
         "tables": segmentation_tables(scores, facts),
         "summary": summary_table(scores, facts),
         "metrics": segmentation_metrics(scores, name, SEGMENTATION),
+        "exported": export_table(
+            pl.read_parquet(stage.reports("export", name, "scores.parquet")),
+            read_json(stage.reports("export", name, "left_out.json")),
+            facts,
+        ),
         "tuning": _tuning_table(read_table(stage.reports("tuning", name, "lambda.csv")), tuned),
         "pictures": _pictures(stage.reports("figures", "segmentation", name)),
     }
+
+
+def _own_text(stage: Stage, name: str) -> Table:
+    """The table of a text that is segmented by what it says itself."""
+    scores = pl.read_parquet(stage.reports("own_text", name, "scores.parquet"))
+    return own_text_table(scores, read_json(stage.reports("corpora", f"{scores['corpus'][0]}.json")))
 
 
 def _tuning_table(curves: pl.DataFrame, tuned: dict[str, dict[str, float]]) -> Table:
@@ -114,12 +129,16 @@ def _summaries(encoded: list[dict[str, Any]], sizes: list[int]) -> list[Table]:
 
 
 def _write_tables(
-    folder: Path, segmented: list[dict[str, Any]], encoded: list[dict[str, Any]], summaries: list[Table]
+    folder: Path,
+    segmented: list[dict[str, Any]],
+    own_texts: list[Table],
+    encoded: list[dict[str, Any]],
+    summaries: list[Table],
 ) -> None:
     """Every table as Markdown and CSV; results.txt, which `make repro` prints, has the main ones."""
-    tables = [table for corpus in segmented for table in corpus["tables"]]
+    tables = [table for corpus in segmented for table in corpus["tables"]] + own_texts
     printed = tables + [table for table in summaries if table.name.endswith("-C")]
-    others = [corpus["summary"] for corpus in segmented if corpus["summary"]]
+    others = [corpus[name] for corpus in segmented for name in ("summary", "exported") if corpus[name]]
     others += [table for corpus in encoded for table in corpus["tables"]]
     with atomic_folder(folder) as target:
         for table in tables + summaries + others:

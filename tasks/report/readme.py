@@ -6,12 +6,14 @@ A page marks a section by two lines, such as
     <!-- end of tables -->
 """
 
+import csv
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from tasks.report.pipeline_diagram import pipeline_diagram
+from tasks.report.tables.table import Table
 from tasks.runtime.stage import read_json
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 from tokenlab.core.files import write_text
@@ -21,17 +23,24 @@ _TABLES_SECTION = re.compile(
 )
 PIPELINE_SECTION = re.compile("(<!-- pipeline of `make readme` -->\n)(.*?)(<!-- end of pipeline -->)", re.DOTALL)
 _TABLES = Path("reports/cpu/tables")
-_TABLE_PAGES = (Path("README.md"), Path("docs/entropy-pretokenization.md"), Path("docs/latom.md"))
+_TABLE_PAGES = tuple(
+    map(Path, ("README.md", "docs/entropy-pretokenization.md", "docs/word-model.md", "docs/export.md", "docs/latom.md"))
+)
 _PIPELINE_PAGE = Path("README.md")
 _SENTENCES = Path("reports/sample/segmentation/zh/sentences.json")
 _PICTURE = Path("docs/sentence")
+_OVERVIEW, _SUMMARY = "overview", "segmentation-pku-summary"
+_NOTE = re.compile(r"\*[^*]")
+_OTHER_TEXTS = {"Thai": "own-text-thai", "Japanese": "own-text-japanese"}
+"""Columns of the overview, and the tables with their figures."""
+
 _SHOWN = {
     "bpe": "BPE",
     "bpe-punctuation": "BPE, punctuation split off",
     "literal-4": "PMI + entropy, as in the paper",
     "gpt2-rise": "GPT-2's entropy",
-    "default": "default",
-    "combined": "default + GPT-2's entropy",
+    "combined": "PMI + entropy by Viterbi, + GPT-2's",
+    "words": "word model",
 }
 """Configurations of the picture, and their labels."""
 
@@ -62,11 +71,36 @@ def _rewrite(page: Path, section: re.Pattern[str], replace: Callable[[re.Match[s
 
 def _tables(found: re.Match[str]) -> str:
     """The section with the tables that its first line names."""
-    paths = [_TABLES / f"{name}.md" for name in found["names"].split()]
-    if missing := [path for path in paths if not path.exists()]:
-        raise InputError(f"{missing[0]}: no such table; run `make repro PRESET=cpu` first")
-    shown = "\n".join(path.read_text(encoding="utf-8") for path in paths)
-    return f"{found[1]}\n{shown}\n{found[3]}"
+    shown = [
+        overview_table().markdown() if name == _OVERVIEW else _read(_TABLES / f"{name}.md")
+        for name in found["names"].split()
+    ]
+    return "\n".join([found[1], *shown, found[3]])
+
+
+def overview_table() -> Table:
+    """README's table: word F1 on PKU, and on other languages from their text alone."""
+    summary = list(csv.reader(_read(_TABLES / f"{_SUMMARY}.csv").splitlines()))
+    others = [
+        {row["method"]: row["F1"] for row in csv.DictReader(_read(_TABLES / f"{name}.csv").splitlines())}
+        for name in _OTHER_TEXTS.values()
+    ]
+    pages = [_read(_TABLES / f"{name}.md") for name in (_SUMMARY, *_OTHER_TEXTS.values())]
+    notes = dict.fromkeys(line.strip("* ") for page in pages for line in page.splitlines() if _NOTE.match(line))
+    sizes = [heading.partition(", ")[2] for heading in summary[0][2::2]]
+    header = ["method", "paper", *(f"Chinese, {size} sentences" for size in sizes), *_OTHER_TEXTS]
+    rows = []
+    for label, paper, *figures in summary[1:]:
+        of_sizes = [segments or tokens for segments, tokens in zip(figures[::2], figures[1::2], strict=True)]
+        method = label.partition(":")[0]
+        rows.append([label, paper, *of_sizes, *(other.get(method, "") for other in others)])
+    return Table(_OVERVIEW, "Word F1 in per cent", header, rows, list(notes))
+
+
+def _read(path: Path) -> str:
+    if not path.exists():
+        raise InputError(f"{path}: no such table; run `make repro PRESET=cpu` first")
+    return path.read_text(encoding="utf-8")
 
 
 def _draw_picture() -> None:

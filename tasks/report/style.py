@@ -19,7 +19,7 @@ LENGTH_COLOURS = (ACCENT, SECOND, GREEN, OCHRE, PURPLE)
 
 _OTHER_CODES = ("#00798c", "#c26d00", "#5a8f29", "#a14a76")
 
-OWN_METHODS = ("default", "variation", "combined")
+OWN_METHODS = ("viterbi", "variation", "combined")
 """Methods of this project; the page sets their rows in bold."""
 
 

@@ -135,6 +135,36 @@ SEGMENTATION = View(
     },
 )
 
+OWN_TEXT = View(
+    stage="own_text",
+    question=Question("own-text", "Where do words end, by the text alone?"),
+    table="reports/{preset}/own_text/{key}/scores.parquet",
+    key=["text", "part", "configuration", "seed"],
+    facts=["corpus", "rules", "lambda", "training_sentences", "training_characters"],
+    repeats=["part", "seed"],
+    label={"text": "{}", "part": "slice {}", "configuration": "{}", "seed": "seed {}"},
+    metrics=["f1", "han_f1", "precision", "recall", "boundary_f1", "characters_per_segment"],
+    artefacts=[File("reports/{preset}/own_text/{key}/scores.parquet")],
+    tags={"language": {"corpus": {"pku": "zh", "zh": "zh", "ud-thai": "th", "ud-japanese": "ja"}}},
+)
+
+EXPORT = View(
+    stage="export",
+    question=Question("export", "How much of a segmentation does a plain tokenizer keep?"),
+    table="reports/{preset}/export/{key}/scores.parquet",
+    key=["corpus", "configuration", "export", "seed"],
+    facts=["method", "signal", "lambda", "threshold", "nu"],
+    repeats=["seed"],
+    label={"corpus": "{}", "configuration": "{}", "export": "{}", "seed": "seed {}"},
+    metrics=["f1", "f1_of_words", "f1_of_segments", "segments_equal_to_a_word", "restored", "vocabulary", "bytes"],
+    only=SEGMENTATION.only,
+    artefacts=[
+        *(File("models/{preset}/exported/{key}/{configuration}/{export}/" + name) for name in _TOKENIZER_FILES),
+        File("reports/{preset}/export/{key}/scores.parquet"),
+    ],
+    tags={"language": SEGMENTATION.tags["language"]},
+)
+
 CODES = View(
     stage="evaluate_codes",
     question=Question("codes", "Which code should a character have?"),
@@ -168,5 +198,5 @@ CODES = View(
     tags={"paper": "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment"},
 )
 
-VIEWS: Sequence[View] = (SEGMENTATION, CODES)
+VIEWS: Sequence[View] = (SEGMENTATION, OWN_TEXT, EXPORT, CODES)
 """The views of all evaluation stages."""

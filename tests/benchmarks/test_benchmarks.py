@@ -201,6 +201,20 @@ def test_statistics_and_segmentation_print_their_rows():
 
 
 @pytest.mark.slow
+def test_export_and_bpe_training_print_their_rows():
+    done = run("export", "bpe_training", "--quick")
+    assert done.returncode == 0, done.stderr
+    rows = [row for row in table_rows(done.stdout) if row[0][:5] != "jieba"]
+    exported = ["`Segmenter`", "tokenizer.json, `encode_batch`", "tokenizer.json, `encode_batch_fast`"]
+    assert [row[0] for row in rows[:3]] == exported
+    assert rows[3][0].startswith("SentencePiece")
+    words = ["lines", "clauses (`Whitespace`)", "segments", "lines, `bpe_sweep`"]
+    expected = [(text, way) for text in ("`once`", "drawn", "drawn") for way in words]
+    assert [(row[0], row[2]) for row in rows[4:]] == expected
+    assert not any("more than" in cell or "out of memory" in cell for row in rows for cell in row)
+
+
+@pytest.mark.slow
 def test_atoms_prints_its_rows():
     done = run("atoms", "--quick")
     assert done.returncode == 0, done.stderr

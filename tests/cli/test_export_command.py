@@ -92,7 +92,23 @@ def test_word_model(tmp_path, text, chinese_sentences):
     expected = word_tokenizer(model.segment(chinese_sentences), ExportOptions())
     expected.save(str(tmp_path / "expected.json"))
     assert_same_tokenizer(tmp_path / "out" / "tokenizer.json", tmp_path / "expected.json")
-    assert "--lambda has no meaning with --word-model" in tokenlab(*how, "--lambda", 3, status=2)
+    for option, value in (("--lambda", 3), ("--lambda", 1.25), ("--isolate", "script"), ("--n-max", 6)):
+        assert f"{option} has no meaning with --word-model" in tokenlab(*how, option, value, status=2)
+    assert "--vocabulary-size is 400, but" in tokenlab(*how, "--vocabulary-size", 400, status=2)
+    assert "standard input: the training text holds no" in tokenlab(how[0], "-", *how[2:], stdin=" \n", status=2)
+
+
+@pytest.mark.parametrize("how", ["--model unigram", "--model bpe", "--to sentencepiece"])
+@pytest.mark.parametrize("line", ["one word, 2.5", "中"])
+def test_little_text(tmp_path, how, line):
+    """Text without Han, and of one character."""
+    arguments = ["export", "-", "-o", tmp_path / "out", *how.split()]
+    if how == "--to sentencepiece":
+        pytest.importorskip("sentencepiece")
+    (tmp_path / "text").write_text(f"{line}\n國, and more\n", encoding="utf-8")
+    figures = json.loads(tokenlab(*arguments, "--check", tmp_path / "text", "--format", "json", stdin=line + "\n"))
+    assert figures["lines"] == figures["lines_restored"] == 2
+    assert figures["segments_equal_to_a_word"] == 1.0
 
 
 def test_sentencepiece(tmp_path, text):
@@ -111,10 +127,15 @@ def test_sentencepiece(tmp_path, text):
         ("--decoder greedy", "--decoder is 'greedy'; a tokenizer maximises a sum"),
         ("--decoder greedy --single-character fallback", "--single-character is 'fallback', which is no score"),
         ("--vocabulary-size 300", "--vocabulary-size is 300, but"),
+        ("--vocabulary-size 300 --model bpe", "--vocabulary-size is 300, but"),
+        ("--vocabulary-size 300 --to sentencepiece", "--vocabulary-size is 300, but"),
         ("--vocabulary-size 0", "--vocabulary-size is 0; it must be at least 1"),
+        ("--decoder greedy --model bpe", "--decoder is 'greedy'; a tokenizer maximises a sum"),
         ("--to sentencepiece --model bpe", "--model is 'bpe'; only unigram"),
         ("--special-tokens pad=", "--special-tokens has 'pad='"),
-        ("--entropies FILE", "unrecognized arguments: --entropies FILE"),
+        ("--entropies FILE", "--entropies has no meaning here: a tokenizer scores a piece without the text around it"),
+        ("--method words", "--method has no meaning here; --variation 0 exports the method statistics, --word-model"),
+        ("--format json", "--format has no meaning without --check or --check-words; leave it out"),
         ("--check -", "standard input can only be INPUT"),
         ("--check missing.txt", "missing.txt: no such file"),
     ],
@@ -128,9 +149,10 @@ def test_one_line_about_what_is_wrong(tmp_path, text, arguments, message):
 def test_places_that_are_refused(tmp_path, text):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x")
+    (tmp_path / "file").write_text("x")
     for place, message in (
         ("mine", "already holds thesis.tex"),
-        ("text.txt", "no folder"),
+        ("file", "no folder"),
         ("text.txt/x", "may be written"),
     ):
         assert message in tokenlab("export", text, "-o", tmp_path / place, status=2)

@@ -56,6 +56,26 @@ def test_delimiter_leaves_the_spaces_of_the_text():
     assert "||" not in marked and "| " not in marked and " |" not in marked
 
 
+@pytest.mark.parametrize("method", ["--method variation", "--method statistics", "--method words", "--entropies"])
+@pytest.mark.parametrize(("line", "segments"), [("one word, 2.5", "one word , 2.5"), ("中", "中"), (" ", "")])
+def test_little_text_by_each_method(tmp_path, method, line, segments):
+    """Text without Han, of one character, and without any."""
+    arguments = method.split()
+    if method == "--entropies":
+        values = {"text": line, "entropy": [0.5] * len(line)}
+        (tmp_path / "entropies").write_text(json.dumps(values) + "\n", encoding="utf-8")
+        arguments.append(tmp_path / "entropies")
+    message = ""
+    if method == "--method words" and segments != "中":
+        message = "standard input: the text has no character of a script written without spaces"
+    elif method != "--entropies" and not segments:
+        message = "standard input: the text holds no character besides whitespace"
+    if message:
+        assert message in tokenlab("segment", "-", *arguments, stdin=line + "\n", status=2)
+    else:
+        assert tokenlab("segment", "-", *arguments, stdin=line + "\n") == segments + "\n"
+
+
 def test_bad_input_is_one_line(tmp_path, text):
     (tmp_path / "damaged").write_bytes(b"x" * 100)
     (tmp_path / "latin").write_text("no run of Han here\n", encoding="utf-8")
@@ -71,6 +91,7 @@ def test_bad_input_is_one_line(tmp_path, text):
         ([text, "--save-model", tmp_path / "m"], "--save-model has no meaning with --method variation"),
         ([text, "--model", tmp_path / "damaged", "--seed", 1], "--seed has no meaning with a fitted word model"),
         ([text, "--model", tmp_path / "damaged", "--method", "words"], "--method has no meaning with --model"),
+        ([text, "--method", "words", "--isolate", "script"], "--isolate has no meaning with --method words"),
         ([text, *WORDS, "--save-model", tmp_path / "nowhere" / "m"], "--save-model is"),
         ([text, "--delimiter", "ab"], "--delimiter is 'ab'"),
         ([text, "--delimiter", " "], "--delimiter is ' '"),

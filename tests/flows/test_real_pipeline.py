@@ -26,7 +26,7 @@ KILLS = [
     ("dvc", "tasks.segmentation.ngram_statistics"),
     ("runner", "tasks.segmentation.segment"),
     ("stage", "tasks.segmentation.tokenizer"),
-    ("dvc", "tasks.segmentation.evaluate"),
+    ("dvc", "tasks.segmentation.evaluation.evaluate"),
     ("runner", "tasks.report.draw_segmentation"),
 ]
 """Which process is killed while the command of which stage runs, in this order."""

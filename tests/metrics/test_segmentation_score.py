@@ -21,6 +21,15 @@ def test_worked_by_hand():
     assert figures["boundary_f1"] == pytest.approx(4 / 5)
 
 
+def test_words_of_han_alone():
+    gold = [["一九九八年", "１２月", "的", "二○○一", "ＡＢ", "型", "，", "カナ"]]
+    predicted = [["一九九八", "年", "１２月", "的", "二○○一", "ＡＢ型", "，", "カナ"]]
+    score = score_segmentation(gold, predicted)
+    assert score.han_words == (4, 4, 2)  # 一九九八年 的 二○○一 型; 一九九八 年 的 二○○一
+    assert of_segmentation(score)["han_f1"] == pytest.approx(0.5)
+    assert of_segmentation(score_segmentation([["ab"]], [["ab"]]))["han_f1"] is None
+
+
 def test_undefined_figures_are_none():
     figures = of_segmentation(score_segmentation([["ab"]], [["ab"]], known_words={"ab"}))
     assert figures["boundary_f1"] is None and figures["oov_recall"] is None

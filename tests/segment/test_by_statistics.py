@@ -222,6 +222,16 @@ def test_ties_are_structural():
         assert Segmenter(statistics, options).spans("天地玄黄") == expected
 
 
+@pytest.mark.parametrize(("after", "options"), [("ア", {"split_kana": True}), ("，", {})])
+def test_greedy_takes_no_span_that_leaves_the_run(after, options):
+    """天地 is always followed by the same character: U(天地) < U(天) < U(天地 and it), which is no candidate."""
+    statistics = ngram_statistics([f"{left}天地{after}{right}" for left, right in ["一カ", "二キ", "三ク", "四ケ"]])
+    chosen = SegmentOptions(weight=10.0, single_character=9.0, decoder="greedy", vbe_weight=0.0, **options)
+    table = utility_table(statistics, chosen)
+    assert table["天地"] < table["天"] < table[f"天地{after}"]
+    assert Segmenter(statistics, chosen).spans(f"天地{after}") == [(0, 1), (1, 2), (2, 3)]
+
+
 def test_unseen_characters_and_long_texts():
     segmenter = Segmenter(ngram_statistics(["天地玄黄"]))
     assert segmenter.spans("天地人天地") == [(0, 2), (2, 3), (3, 5)]

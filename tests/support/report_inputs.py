@@ -16,7 +16,7 @@ from tokenlab.text.store import write_corpus
 CHARACTERS = "abcdefgh"
 TEXTS = ["abcdefgh", "hgfe dcba".replace(" ", ""), "aabbccdd"]
 
-METHODS: dict[str, dict[str, Any]] = {"default": {"signal": "statistics", "lambda": 1.25}}
+METHODS: dict[str, dict[str, Any]] = {"viterbi": {"signal": "statistics", "lambda": 1.25}}
 """Configuration -> its facts."""
 
 
@@ -24,7 +24,11 @@ def stage(segmentation: list[str] = (), codes: list[str] = (), models: list[str]
     """A stage of the preset `small` with these corpora."""
     shape = {"layers": 2, "width": 64}
     sections: dict[str, Any] = {
-        "segmentation": {"corpora": {name: {} for name in segmentation}, "methods": {"default": {"by": "statistics"}}},
+        "segmentation": {
+            "corpora": {name: {} for name in segmentation},
+            "methods": {"viterbi": {"by": "statistics"}},
+            "own_text": {f"{name}-alone": {"corpus": name} for name in segmentation},
+        },
         "entropy": {
             "models": {
                 n: {"text": n, "held_out": n, "alphabet": {"level": "character"}, "shape": shape} for n in models
@@ -44,11 +48,23 @@ def corpus_facts(corpus: str, gold: bool = True, source: str | None = None) -> d
     return facts | {"sentences": 10, "characters": 100, "gold_words": 50 if gold else None}
 
 
+def own_text_scores(corpus: str = "zh", rules: str = "none", parts: int = 2) -> pl.DataFrame:
+    """Scores of `parts` slices by statistics, and by words with two seeds; F1 is 0.6 + part / 10 + seed / 100."""
+    rows = []
+    for part in range(parts):
+        for configuration, seed in (("viterbi", None), ("words", 0), ("words", 1)):
+            figures = dict.fromkeys(("f1", "precision", "recall", "boundary_f1"), 0.6 + part / 10 + (seed or 0) / 100)
+            key = {"text": f"{corpus}-alone", "corpus": corpus, "part": part, "configuration": configuration}
+            facts = {"seed": seed, "lambda": None if configuration == "words" else 1.25, "rules": rules}
+            rows.append({**key, **facts, "training_characters": 1000, "han_f1": None, **figures})
+    return pl.DataFrame(rows, schema_overrides={"han_f1": pl.Float64})
+
+
 def segmentation_scores(
     corpus: str = "zh",
     gold: bool = True,
     configurations: dict[str, dict[str, Any]] = METHODS,
-    full: tuple[str, ...] = ("default",),
+    full: tuple[str, ...] = ("viterbi",),
 ) -> pl.DataFrame:
     """Scores for two seeds; the F1 of seed s is 0.5 + s / 10 without BPE, and 0.6 + s / 10 with it."""
     rows = []
@@ -67,6 +83,20 @@ def segmentation_scores(
     table = table.with_columns(pl.col("lambda", "threshold", "nu").cast(pl.Float64))
     table = table.with_columns(precision="f1", recall="f1", vocabulary=pl.lit(100), characters_per_segment=pl.lit(1.5))
     values = ["f1", "precision", "recall"]
+    return table if gold else table.with_columns(pl.lit(None, pl.Float64).alias(name) for name in values)
+
+
+def export_scores(corpus: str = "zh", gold: bool = True) -> pl.DataFrame:
+    """Scores of `export` for two tokenizers and two seeds; seed s has a token F1 of 0.5 + s / 10."""
+    key = {"corpus": corpus, "configuration": "viterbi", "training_sentences": 20, "training_characters": 200}
+    shares = {"restored": 1.0, "segments_equal_to_a_word": 0.99, "segments_equal_to_a_token": 0.98}
+    rows = [
+        key | shares | {"export": name, "seed": seed, "vocabulary": 1234, "bytes": 56789, "f1": 0.5 + seed / 10}
+        for name in ("unigram", "bpe")
+        for seed in (0, 1)
+    ]
+    table = pl.DataFrame(rows).with_columns(f1_of_words="f1", f1_of_segments="f1")
+    values = ["f1", "f1_of_words", "f1_of_segments"]
     return table if gold else table.with_columns(pl.lit(None, pl.Float64).alias(name) for name in values)
 
 
@@ -121,17 +151,22 @@ def write_segmentation(place: Stage, corpus: str, *, gold: bool = True, entropy:
     for name, columns in (("pmi", ["from", "to", "pmi"]), ("entropy", ["from", "to", "left", "right"])):
         _write_csv(place.reports("ngram_statistics", corpus, f"{name}.csv"), histogram.select(columns))
     _write_json(place.reports("ngram_statistics", corpus, "unit.json"), {"unit": "nats"})
-    curve = {"training": ["subset", "full"], "method": ["default"] * 2, "lambda": [1.0, 1.0], "seed": [0, 0]}
+    curve = {"training": ["subset", "full"], "method": ["viterbi"] * 2, "lambda": [1.0, 1.0], "seed": [0, 0]}
     _write_csv(place.reports("tuning", corpus, "lambda.csv"), pl.DataFrame(curve | {"f1": [0.5, 0.6]})[: 2 * gold])
     curve = {"training": ["subset"], "method": ["gpt2"], "parameter": ["threshold"], "value": [0.5], "seed": [0]}
     _write_csv(place.reports("tuning", corpus, "entropy.csv"), pl.DataFrame(curve | {"f1": [0.5]})[: int(entropy)])
-    tuned = {"default": 1.0}
+    tuned = {"viterbi": 1.0}
     _write_json(place.reports("tuning", corpus, "tuned.json"), {"subset": tuned, "full": tuned})
-    example = {"default": ["ab", "cd"], "bpe": ["a", "bcd"]} | ({"gold": ["ab", "c", "d"]} if gold else {})
+    example = {"viterbi": ["ab", "cd"], "bpe": ["a", "bcd"]} | ({"gold": ["ab", "c", "d"]} if gold else {})
     scored = {"text": "abcd", "entropy": [1.0, None, 2.0, 1.0], "boundaries": [2], "gold": example.get("gold")}
     sentences = {"example": example, "entropies": [scored] if entropy else []}
     _write_json(place.reports("segmentation", corpus, "sentences.json"), sentences)
     segmentation_scores(corpus, gold).write_parquet(place.reports("segmentation", corpus, "scores.parquet"))
+    _write_json(place.reports("export", corpus, "left_out.json"), {"unigram-9": "no room"})
+    export_scores(corpus, gold).write_parquet(place.reports("export", corpus, "scores.parquet"))
+    own_text = place.reports("own_text", f"{corpus}-alone", "scores.parquet")
+    own_text.parent.mkdir(parents=True)
+    own_text_scores(corpus).write_parquet(own_text)
 
 
 def write_model(place: Stage, name: str) -> None:

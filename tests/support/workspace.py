@@ -81,7 +81,7 @@ SMALL = {
             "weights": [0, 4],
             "entropy_only": True,
         },
-        "default": {
+        "viterbi": {
             "by": "statistics",
             "decoder": "viterbi",
             "isolate": "script",
@@ -92,7 +92,9 @@ SMALL = {
         },
     },
     "bpe": {"vocabulary_size": 900, "inference": ["raw"]},
-    "full": {"methods": ["default"], "vocabulary_size": 1000},
+    "full": {"methods": ["viterbi"], "vocabulary_size": 1000},
+    "export": {"unigram": {}},
+    "own_text": {"zh": {"corpus": "zh", "methods": ["viterbi"]}},
 }
 """A `segmentation` section whose stages take little more than their start-up time."""
 

@@ -6,7 +6,7 @@ from workspace import SMALL, make_workspace, run, set_parameters
 from tokenlab.generated import generate
 
 OWN = SMALL | {"corpora": {"own": {}}}
-DEFAULT = SMALL["methods"]["default"]
+VITERBI = SMALL["methods"]["viterbi"]
 PEAKS = {"by": "entropy", "rule": "maxima", "isolate": "none"}
 
 
@@ -79,10 +79,10 @@ def test_unknown_variant_missing_file_and_broken_yaml(folder):
         ("ngram_statistics", "split", SMALL["split"] | {"validation": 10**6, "sentences": 10}, "for training"),
         ("ngram_statistics", "seeds", [], "seeds is []"),
         ("ngram_statistics", "seeds", [1, 1], "seeds is [1, 1]"),
-        ("segment", "methods", {"default": {"decoder": "viterbi"}}, "segmentation.methods.default.by is None"),
-        ("segment", "methods", {"default": DEFAULT | {"decoder": "beam"}}, "segmentation.methods.default.decoder"),
-        ("segment", "methods", {"default": DEFAULT | {"weight": 1}}, "list the values of lambda under weights"),
-        ("segment", "methods", {"default": DEFAULT | {"entropy_only": True}}, "grid gives one row"),
+        ("segment", "methods", {"viterbi": {"decoder": "viterbi"}}, "segmentation.methods.viterbi.by is None"),
+        ("segment", "methods", {"viterbi": VITERBI | {"decoder": "beam"}}, "segmentation.methods.viterbi.decoder"),
+        ("segment", "methods", {"viterbi": VITERBI | {"weight": 1}}, "list the values of lambda under weights"),
+        ("segment", "methods", {"viterbi": VITERBI | {"entropy_only": True}}, "grid gives one row"),
         ("segment", "methods", {"peaks": PEAKS | {"rule": "rise"}}, "the rule `rise` needs a number"),
         ("segment", "methods", {"peaks": PEAKS | {"threshold": 1.0}}, "no meaning with the rule `maxima`"),
         ("segment", "methods", {"peaks": PEAKS | {"grid": [1.0]}}, "no meaning with the rule `maxima`"),
@@ -91,6 +91,8 @@ def test_unknown_variant_missing_file_and_broken_yaml(folder):
         ("segment", "corpora", {"own": {"entropy": True}}, "add own to entropy.scored"),
         ("tokenizer", "bpe", {"vocabulary_size": 10**12, "inference": ["raw"]}, "segmentation.bpe: vocabulary_size"),
         ("tokenizer", "bpe", {"vocabulary_size": 5, "inference": ["raw"]}, "vocabulary_size is 5"),
+        ("export", "export", {"unigram": {"vocabulary_size": 5}}, "segmentation.export.unigram: vocabulary_size is 5"),
+        ("export", "export", {"unigram": {"to": "sentencepiece"}}, "segmentation.export.unigram.to is 'sentencepiece'"),
     ],
 )
 def test_bad_segmentation_parameters(prepared, stage, section, value, message):

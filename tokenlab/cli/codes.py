@@ -139,7 +139,7 @@ def _show(options: argparse.Namespace) -> None:
             return
         if not isinstance(code, Codebook):
             raise ParameterError(f"--html: the code `{code.kind}` is no codebook and has no table; leave it out")
-        check_output("--html", options.html)
+        check_output("--html", options.html, [options.code])
         write_text(options.html, codebook_page(code))
     except InputError as error:
         raise InputError(f"{options.code}: {error}") from None

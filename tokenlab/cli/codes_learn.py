@@ -58,7 +58,7 @@ def learn(options: argparse.Namespace) -> None:
     from tokenlab.codes.base.document import write_code
 
     given = _given(options)
-    check_output("--output", options.output)
+    check_output("--output", options.output, [options.input])
     with open_sequences(options.input, options.format) as sequences:
         corpus = _corpus(sequences)
     try:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokenlab.cli.options import add_options, named_as_flags, options_from
-from tokenlab.cli.output import check_parquet, with_progress
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.cli.output import check_parquet, named_errors, with_progress
+from tokenlab.core.errors import ParameterError
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 
 if TYPE_CHECKING:
@@ -77,10 +77,8 @@ def scored_lines(text: "TextInput", options: argparse.Namespace) -> Iterator["Li
 
 
 def _scored(lines: Iterator["Line"], name: str) -> Iterator["Line"]:
-    try:
+    with named_errors(name):
         yield from lines
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from None
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -88,7 +86,7 @@ def _run(options: argparse.Namespace) -> None:
     from tokenlab.text.lines import checked_stream
 
     if options.output is not None:
-        check_parquet(options.output)
+        check_parquet(options.output, options.input)
     with checked_stream(options.input) as text:
         lines = scored_lines(text, options)
         if options.output is not None:

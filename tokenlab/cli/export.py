@@ -4,16 +4,15 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokenlab.cli.ngram_statistics import statistics_of
-from tokenlab.cli.options import add_options, flag_of, named_as_flags, options_from
-from tokenlab.cli.output import check_output, with_progress
+from tokenlab.cli.options import add_options, check_meaning, named_as_flags, options_from
+from tokenlab.cli.output import check_no_input, check_output, named_errors, with_progress
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.export.options import SPECIAL_TOKENS, ExportOptions, check_expressible
 from tokenlab.ngrams.options import StatisticsOptions
@@ -26,6 +25,12 @@ if TYPE_CHECKING:
     from tokenlab.export.vocabulary import Vocabulary
     from tokenlab.text.lines import TextInput
 
+_ELSEWHERE = {
+    "method": "--method has no meaning here; --variation 0 exports the method statistics, --word-model FILE words",
+    "entropies": "--entropies has no meaning here: a tokenizer scores a piece without the text around it, so "
+    "boundaries by a language model cannot be exported; leave it out",
+}
+"""What is said of options that only `tokenlab segment` has."""
 _FILES = {"tokenizer.json", "tokenizer_config.json"}
 _SPECIAL_TOKENS = next(field for field in fields(ExportOptions) if field.name == "special_tokens")
 
@@ -34,12 +39,13 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     """Add the command."""
     parser = commands.add_parser(
         "export",
-        help="write the segmenter as a tokenizer.json or a SentencePiece model",
-        description="Segment INPUT, one sentence per line, by n-gram statistics, and write a tokenizer that segments "
-        "any text in the same way. It is used without this library: "
+        help="write a segmenter as a tokenizer.json or a SentencePiece model",
+        description="Segment INPUT, one sentence per line, by n-gram statistics or a word model, and write a tokenizer "
+        "that segments any text in nearly the same way. It is used without this library: "
         "transformers.AutoTokenizer.from_pretrained(FOLDER), tokenizers.Tokenizer.from_file(FOLDER/tokenizer.json), or "
         "sentencepiece. Every text is decoded to itself.",
         allow_abbrev=False,
+        argument_default=argparse.SUPPRESS,  # so that the parsed arguments hold only the options that were given
     )
     parser.add_argument("input", metavar="INPUT", help="UTF-8 text, one sentence per line; `-` is standard input")
     parser.add_argument(
@@ -57,12 +63,15 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     source.add_argument(
         "--word-model",
         metavar="FILE",
-        help="segment INPUT by this fitted word model instead of statistics. A tokenizer cannot look at pairs of words "
-        "as it does: on a held-out tenth of a month of news F1 is 79.5 instead of 80.0, by statistics 76.8",
+        default=None,
+        help="segment INPUT by this word model, which `tokenlab segment --method words --save-model` wrote. A "
+        "tokenizer cannot look at pairs of words as it does: on a held-out tenth of a month of news F1 is 79.5 instead "
+        "of 80.0; by statistics it is 76.8",
     )
     source.add_argument(
         "--statistics-from",
         metavar="FILE",
+        default=None,
         help="count in this text instead of INPUT, or use the Parquet that `tokenlab statistics` wrote with the same "
         "options",
     )
@@ -70,33 +79,45 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     checks.add_argument(
         "--check",
         metavar="FILE",
-        help="compare the tokenizer with the segmenter on this text, one sentence per line, and print the figures",
+        default=None,
+        help="compare the tokenizer with the segmenter on this text, one sentence per line, and print figures",
     )
     checks.add_argument(
-        "--check-words", metavar="FILE", help="the same with gold words, which are separated by whitespace: adds F1"
+        "--check-words",
+        metavar="FILE",
+        default=None,
+        help="the same on a text of gold words, separated by whitespace: adds word F1",
     )
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="format of the printed figures")
-    segmenter = parser.add_argument_group("segmenter")
+    parser.add_argument("--format", choices=["text", "json"], help="format of these figures (default text)")
+    for name in _ELSEWHERE:
+        parser.add_argument(f"--{name}", help=argparse.SUPPRESS)
+    segmenter = parser.add_argument_group("segmenter by statistics (not with --word-model; only the decoder viterbi)")
     alternatives = ("weight", "entropy_only")
     add_options(segmenter.add_mutually_exclusive_group(), SegmentOptions, only=alternatives)
     add_options(segmenter, SegmentOptions, without=alternatives)
-    add_options(parser.add_argument_group("statistics"), StatisticsOptions)
-    parser.set_defaults(run=partial(_run, parser))
+    add_options(parser.add_argument_group("n-gram statistics (not with --word-model)"), StatisticsOptions)
+    parser.set_defaults(run=_run)
 
 
-def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> None:
     from tokenlab.text.lines import checked_stream
 
+    for name, message in _ELSEWHERE.items():
+        if hasattr(arguments, name):
+            raise ParameterError(message)
     arguments.special_tokens = tuple(arguments.special_tokens)
     options = options_from(arguments, ExportOptions)
     if arguments.word_model is not None:
-        _check_meaning(parser, arguments)
+        check_meaning(arguments, "with --word-model", (), SegmentOptions, StatisticsOptions)
+    checked = arguments.check_words if arguments.check is None else arguments.check
+    if checked is None:
+        check_meaning(arguments, "without --check or --check-words", (), format="--format")
     with named_as_flags(SegmentOptions):
         check_expressible(options_from(arguments, SegmentOptions))
-    _check_place(arguments.output, options)
-    if "-" in (arguments.word_model, arguments.statistics_from, arguments.check, arguments.check_words):
+    others = [arguments.word_model, arguments.statistics_from, checked]
+    _check_place(arguments.output, options, [arguments.input, *others])
+    if "-" in others:
         raise InputError("standard input can only be INPUT; name a file for the others")
-    checked = arguments.check or arguments.check_words
     if options.to == "sentencepiece":
         _require_sentencepiece(to_run=checked is not None)
     with checked_stream(arguments.input) as text, named_as_flags(SegmentOptions, ExportOptions):
@@ -107,24 +128,19 @@ def _run(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None
     _write(learned, options, arguments.output)
     if checked is not None:
         exported = _read(arguments.output, options)
-        _print(_agreement(exported, cutter, checked, arguments.check_words is not None), arguments.format)
+        found = _agreement(exported, cutter, checked, arguments.check_words is not None)
+        _print(found, getattr(arguments, "format", "text"))
 
 
-def _check_meaning(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Refuse options of the statistics, other than at their default, with a word model."""
-    for field in (*fields(SegmentOptions), *fields(StatisticsOptions)):
-        if getattr(arguments, field.name) != parser.get_default(field.name):
-            raise ParameterError(f"{flag_of(field)} has no meaning with --word-model; leave it out")
-
-
-def _check_place(place: str, options: ExportOptions) -> None:
+def _check_place(place: str, options: ExportOptions, inputs: Sequence[str | None]) -> None:
     """Refuse a place that cannot be written to, and a folder with anything else in it: it would be replaced."""
     if options.to == "sentencepiece":
-        check_output("--output", place)
+        check_output("--output", place, inputs)
         return
     folder = Path(place)
     if place in ("", "-"):
         raise ParameterError(f"--output is {place!r}; name a folder")
+    check_no_input("--output", place, inputs)
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"--output is {place}, which is no folder; name another")
     if folder.is_dir() and (others := sorted({path.name for path in folder.iterdir()} - _FILES)):
@@ -154,8 +170,9 @@ def _by_statistics(
     chosen, counted = options_from(arguments, SegmentOptions), options_from(arguments, StatisticsOptions)
     statistics = statistics_of(text, arguments.statistics_from, counted)
     learn = learn_vocabulary if options.model == "unigram" else export_tokenizer
-    learned = learn(with_progress(text.lines(), "segmenting"), statistics, chosen, options)
-    return Segmenter(statistics, chosen), learned
+    lines = with_progress(text.lines(), "segmenting")
+    with named_errors(text.name):
+        return Segmenter(statistics, chosen), learn(lines, statistics, chosen, options)
 
 
 def _by_words(text: "TextInput", path: str, options: ExportOptions) -> "tuple[Cutter, Vocabulary | Tokenizer]":
@@ -166,7 +183,8 @@ def _by_words(text: "TextInput", path: str, options: ExportOptions) -> "tuple[Cu
     model = WordModel.load(path)
     learn = vocabulary_of_words if options.model == "unigram" else word_tokenizer
     cut = model.segment(with_progress(text.lines(), "segmenting"))
-    return model, learn(cut, options, SegmentOptions(split_kana=model.options.split_kana))
+    with named_errors(text.name):
+        return model, learn(cut, options, SegmentOptions(split_kana=model.options.split_kana))
 
 
 def _write(learned: "Vocabulary | Tokenizer", options: ExportOptions, place: str) -> None:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tokenlab.cli.options import add_options, options_from
-from tokenlab.cli.output import check_parquet, with_progress
+from tokenlab.cli.output import check_parquet, named_errors, with_progress
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.ngrams.options import StatisticsOptions
 
@@ -44,7 +44,7 @@ def _run(options: argparse.Namespace) -> None:
     if top < 0:
         raise ParameterError(f"--top is {top}; it must be at least 0")
     if options.output is not None:
-        check_parquet(options.output)
+        check_parquet(options.output, options.input)
     with checked_stream(options.input) as text:
         statistics = count_text(text, options_from(options, StatisticsOptions))
     if options.output is not None:
@@ -57,10 +57,8 @@ def count_text(text: "TextInput", options: StatisticsOptions) -> "NgramStatistic
     """The statistics of a text; errors contain its name."""
     from tokenlab.ngrams.counting import ngram_statistics
 
-    try:
+    with named_errors(text.name):
         return ngram_statistics(with_progress(text.lines(), "counting"), options)
-    except InputError as error:
-        raise InputError(f"{text.name}: {error}") from None
 
 
 def statistics_of(text: "TextInput", source: str | None, options: StatisticsOptions) -> "NgramStatistics":

@@ -56,6 +56,24 @@ def options_from(
         return kind(**{**defaults, **given})
 
 
+def check_meaning(arguments: argparse.Namespace, how: str, meant: Collection[str], *kinds: type, **others: str) -> None:
+    """Refuse options that were given but have no meaning with what the command does.
+
+    The parser must suppress defaults for these options, so that the parsed arguments hold only those that were given.
+
+    Args:
+        how: what the command does, for the message: `with --method words`.
+        meant: the options that have a meaning there.
+        kinds: the dataclasses of all options that may have none.
+        others: flags of such options outside of these.
+
+    Raises ParameterError naming the flag.
+    """
+    flags = _flags(kinds, others)
+    for flag in sorted(flags[name] for name in (vars(arguments).keys() & flags.keys()) - set(meant)):
+        raise ParameterError(f"{flag} has no meaning {how}; leave it out")
+
+
 def field_names(kind: type) -> list[str]:
     """The options of a dataclass, in order."""
     return [field.name for field in fields(kind)]
@@ -74,7 +92,7 @@ def named_as_flags(*kinds: type, **others: str) -> Iterator[None]:
         kinds: the dataclasses of options.
         others: flags of parameters outside of these.
     """
-    flags = {field.name: flag_of(field) for kind in kinds for field in fields(kind)}
+    flags = _flags(kinds, {})
     # The library may call an option by the name of its flag: lambda.
     flags |= {flag.lstrip("-"): flag for flag in flags.values()} | others
     try:
@@ -83,6 +101,11 @@ def named_as_flags(*kinds: type, **others: str) -> Iterator[None]:
         names = "|".join(map(re.escape, flags))
         named = re.sub(rf"^({names})(?=:| is | has | `)", lambda found: flags[found[0]], str(error))
         raise ParameterError(named) from None
+
+
+def _flags(kinds: Iterable[type], others: Mapping[str, str]) -> dict[str, str]:
+    """The flags of all options by their names."""
+    return {field.name: flag_of(field) for kind in kinds for field in fields(kind)} | dict(others)
 
 
 def _add_flag(target: argparse._ActionsContainer, field: Field[Any], hint: Any) -> None:

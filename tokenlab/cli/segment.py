@@ -8,7 +8,6 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from tokenlab.cli.entropy import add_scoring_options, scored_lines
 from tokenlab.cli.ngram_statistics import statistics_of
-from tokenlab.cli.options import add_options, field_names, flag_of, named_as_flags, options_from
-from tokenlab.cli.output import check_output, with_progress
+from tokenlab.cli.options import add_options, check_meaning, field_names, named_as_flags, options_from
+from tokenlab.cli.output import check_output, named_errors, with_progress
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 from tokenlab.ngrams.options import StatisticsOptions
@@ -36,14 +35,14 @@ if TYPE_CHECKING:
 _SENTENCES_PER_BATCH = 1 << 10  # by a language model
 
 _METHODS = {
-    "variation": "PMI, branching entropy and its variation",
-    "statistics": "PMI and branching entropy, as in the paper",
-    "words": "a bigram of words, sampled from the text; better, and takes a minute for a million characters",
+    "variation": "n-gram statistics (PMI, branching entropy and its variation)",
+    "statistics": "the same without the variation, which is not in the paper (--variation 0)",
+    "words": "a model of pairs of words, fitted to INPUT, which takes up to a minute or so",
 }
 _PAPER = {"vbe_weight": 0.0}
 """Defaults of the method `statistics`."""
 
-_ISOLATION = {"isolate", "split_kana"}
+_ISOLATION = ("isolate", "split_kana")
 _STATISTICS = {*field_names(StatisticsOptions), *field_names(SegmentOptions), "statistics_from"}
 _BOUNDARIES = {*field_names(BoundaryOptions), *_ISOLATION}
 _MEANT = {
@@ -55,6 +54,9 @@ _MEANT = {
     "--entropies": _BOUNDARIES,
 }
 """The options that have a meaning with each way of segmenting."""
+_KINDS = (BoundaryOptions, DeviceOptions, ScoringOptions, StatisticsOptions, SegmentOptions, WordOptions)
+_OTHERS = {"statistics_from": "--statistics-from", "save_model": "--save-model"}
+"""The options that have no meaning with some of them."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -63,7 +65,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "segment",
         help="cut sentences into words by n-gram statistics, a word model or a language model",
         description="Cut sentences, one per line, into words without a dictionary. Whitespace in a line is always a "
-        "boundary. Word F1 on a month of Chinese news, test sentences held out: --method statistics 78.1, variation "
+        "boundary. Word F1 by a month of Chinese news, on sentences held out: --method statistics 78.1, variation "
         "(default) 79.0, words 81.4.",
         allow_abbrev=False,
         argument_default=argparse.SUPPRESS,  # so that the parsed arguments hold only the options that were given
@@ -92,9 +94,6 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="count in this text instead of INPUT, or use the Parquet that `tokenlab statistics` wrote with the same "
         "options",
     )
-    alternatives = ("weight", "entropy_only")
-    add_options(parser.add_mutually_exclusive_group(), SegmentOptions, only=alternatives)
-    add_options(parser, SegmentOptions, without=alternatives)
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
         "--format",
@@ -109,8 +108,14 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="put this character at each boundary and leave the spaces of the text, as SentencePiece's "
         "--pretokenization_delimiter reads it",
     )
-    add_options(parser.add_argument_group("statistics"), StatisticsOptions)
-    words = parser.add_argument_group("words (with --method words)")
+    scripts = parser.add_argument_group("scripts", "A word model always isolates scripts.")
+    add_options(scripts, SegmentOptions, only=_ISOLATION)
+    utilities = parser.add_argument_group("utilities of segments (with --method variation or statistics)")
+    alternatives = ("weight", "entropy_only")
+    add_options(utilities.add_mutually_exclusive_group(), SegmentOptions, only=alternatives)
+    add_options(utilities, SegmentOptions, without=[*alternatives, *_ISOLATION])
+    add_options(parser.add_argument_group("n-gram statistics (with the same methods)"), StatisticsOptions)
+    words = parser.add_argument_group("word model (with --method words)")
     add_options(words, WordOptions, without=["split_kana"])
     words.add_argument("--save-model", metavar="FILE", help="keep the fitted model there, for --model")
     group = parser.add_argument_group("boundaries by entropy (with --entropies or a language model)")
@@ -121,7 +126,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def _run(options: argparse.Namespace) -> None:
     way = _way(options)
-    _check_meaning(options, way)
+    check_meaning(options, f"with {way}", _MEANT[way], *_KINDS, **_OTHERS)
     delimiter = _delimiter(options)
     for batch in _SEGMENTED[way](options):
         if options.format == "json":
@@ -140,16 +145,6 @@ def _way(options: argparse.Namespace) -> str:
     if hasattr(options, "model"):
         return "a fitted word model" if Path(options.model).is_file() else "--model"
     return given[0] if given else f"--method {getattr(options, 'method', 'variation')}"
-
-
-def _check_meaning(options: argparse.Namespace, way: str) -> None:
-    """Refuse options that belong to another way of segmenting."""
-    kinds = (BoundaryOptions, DeviceOptions, ScoringOptions, StatisticsOptions, SegmentOptions, WordOptions)
-    flags = {field.name: flag_of(field) for kind in kinds for field in fields(kind)}
-    flags |= {"statistics_from": "--statistics-from", "save_model": "--save-model"}
-    without_meaning = (vars(options).keys() & flags.keys()) - _MEANT[way]
-    for flag in sorted(flags[name] for name in without_meaning):
-        raise ParameterError(f"{flag} has no meaning with {way}; leave it out")
 
 
 def _delimiter(options: argparse.Namespace) -> str | None:
@@ -229,7 +224,7 @@ def _by_words(options: argparse.Namespace) -> Iterator["Segmentation"]:
     chosen = options_from(options, WordOptions)
     kept = getattr(options, "save_model", None)
     if kept is not None:
-        check_output("--save-model", kept)
+        check_output("--save-model", kept, [options.input])
     with checked_stream(options.input) as text:
         model = _fit(text, chosen)
     if kept is not None:
@@ -249,10 +244,8 @@ def _fit(text: "TextInput", chosen: WordOptions) -> "WordModel":
             bar.total = total
             bar.update(done - bar.n)
 
-        try:
+        with named_errors(text.name):
             return WordModel.fit(list(text.lines()), chosen, progress=progress)
-        except InputError as error:
-            raise InputError(f"{text.name}: {error}") from None
 
 
 def _by_word_model(options: argparse.Namespace) -> Iterator["Segmentation"]:

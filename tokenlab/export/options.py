@@ -35,15 +35,18 @@ class ExportOptions:
     to: ExportFormat = option(
         "a folder with a tokenizer.json for tokenizers and transformers, or a file for sentencepiece", "tokenizer.json"
     )
-    model: ExportModel = option("segments with the segmenter's scores, or BPE trained on its words", "unigram")
+    model: ExportModel = option(
+        "unigram: the segmenter's words with scores, which segments as it does; bpe: BPE trained on its words",
+        "unigram",
+    )
     vocabulary_size: int | None = option(
         "entries of the vocabulary; the most frequent segments are kept (default: all segments; 30000 for bpe)",
         None,
         metavar="N",
     )
     special_tokens: tuple[str, ...] = option(
-        "special tokens: ROLE=TOKEN (roles: unk, bos, eos, pad, sep, cls, mask), or a token without a role. None of "
-        "them is added to a text unless a program asks for it",
+        "special tokens: ROLE=TOKEN (roles: unk, bos, eos, pad, sep, cls, mask), or a token without a role. No text "
+        "gets one by itself",
         SPECIAL_TOKENS,
         metavar="TOKEN",
     )

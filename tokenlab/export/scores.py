@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tokenlab.ngrams.clusters import cluster_starts
 from tokenlab.ngrams.counting import NgramStatistics
-from tokenlab.ngrams.units import COMPOSED, cluster_symbols
+from tokenlab.ngrams.units import cluster_symbols, composed_symbols
 from tokenlab.segment.isolation import FREE, CharacterClasses
 from tokenlab.segment.options import SegmentOptions
 from tokenlab.segment.utility import utilities
@@ -34,12 +34,9 @@ class Ngrams:
         """int64[texts]: -1 for a text that is no n-gram of the statistics."""
 
     def _symbols(self, points: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        composed = self._statistics.composed
         if self._statistics.options.unit == "character":
             return points
-        symbol_of = {cluster: COMPOSED + number for number, cluster in enumerate(composed)}
-        unseen = COMPOSED + len(composed)
-        return cluster_symbols(points, cluster_starts(points), lambda cluster: symbol_of.get(cluster, unseen))
+        return cluster_symbols(points, cluster_starts(points), composed_symbols(self._statistics.composed))
 
     def _rows(self, symbols: NDArray[np.uint32], first: NDArray[np.int64]) -> NDArray[np.int64]:
         """Walk down the trie, a unit of every text at a time. The rows of one length are sorted by parent and unit."""

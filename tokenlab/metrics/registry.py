@@ -45,6 +45,7 @@ SEGMENTATION: tuple[Metric, ...] = (
     Metric("precision", attrgetter("words.precision"), SHARE, "higher"),
     Metric("recall", attrgetter("words.recall"), SHARE, "higher"),
     Metric("f1", attrgetter("words.f1"), SHARE, "higher"),
+    Metric("han_f1", attrgetter("han_words.f1"), SHARE, "higher"),
     Metric("boundary_precision", attrgetter("boundaries.precision"), SHARE, "higher"),
     Metric("boundary_recall", attrgetter("boundaries.recall"), SHARE, "higher"),
     Metric("boundary_f1", attrgetter("boundaries.f1"), SHARE, "higher"),

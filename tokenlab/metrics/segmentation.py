@@ -1,12 +1,14 @@
 """Precision, recall and F1 of word segmentation, as in the SIGHAN bake-offs (Emerson, 2005).
 
 A predicted word counts where a gold word starts and ends at the same characters. That is what the bake-off's script
-computes, up to its alignment by `diff`. Boundaries are counted inside sentences, whose edges are given. All counts are
-pooled over the corpus, not averaged over sentences.
+computes, up to its alignment by `diff`. Words of Han characters alone are counted apart, too: rules for digits, Latin
+letters and punctuation differ from paper to paper and move F1 by points. Boundaries are counted inside sentences, whose
+edges are given. All counts are pooled over the corpus, not averaged over sentences.
 
 `tokenlab.metrics.registry` lists the metrics computed from these counts.
 """
 
+import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
@@ -40,13 +42,15 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class SegmentationScore:
-    """Counts of words and of boundaries, and of the gold words that are missing from the training text or occur in it.
+    """Counts of words, of words of Han characters alone, of boundaries, and of the gold words that are missing from the
+    training text or occur in it.
 
     `unknown` and `known` are None where no list of known words was given.
     """
 
     sentences: int
     words: Counts
+    han_words: Counts
     boundaries: Counts
     unknown: Counts | None
     known: Counts | None
@@ -68,7 +72,7 @@ def score_segmentation(
         InputError: the two texts differ in their characters or in their number of sentences; names the sentence.
     """
     sentences = 0
-    words = boundaries = found_unknown = _NOTHING
+    words = han_words = boundaries = found_unknown = _NOTHING
     for sentences, (right, ours) in enumerate(zip_longest(gold, predicted), start=1):
         if right is None or ours is None:
             shorter = names[0 if right is None else 1]
@@ -77,6 +81,8 @@ def score_segmentation(
         right_spans, our_spans = _spans(right), set(_spans(ours))
         found = [span in our_spans for span in right_spans]
         words = _add(words, Counts(len(right), len(ours), sum(found)))
+        of_han = [hit for word, hit in zip(right, found, strict=True) if _HAN(word)]
+        han_words = _add(han_words, Counts(len(of_han), sum(_HAN(word) is not None for word in ours), sum(of_han)))
         cuts, our_cuts = {end for _, end in right_spans[:-1]}, {end for _, end in our_spans}
         boundaries = _add(boundaries, Counts(len(cuts), max(len(ours) - 1, 0), len(cuts & our_cuts)))
         if known_words is not None:
@@ -87,10 +93,12 @@ def score_segmentation(
     if unknown is not None:
         gold_known = words.gold - unknown.gold
         known = Counts(gold_known, gold_known, words.both - unknown.both)
-    return SegmentationScore(sentences, words, boundaries, unknown, known)
+    return SegmentationScore(sentences, words, han_words, boundaries, unknown, known)
 
 
 _NOTHING = Counts(0, 0, 0)
+# Ideographs with their extensions and compatibility forms, and the circles that stand for zero in numerals.
+_HAN = re.compile("[\u3007\u25cb\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+").fullmatch
 
 
 def _add(left: Counts, right: Counts) -> Counts:

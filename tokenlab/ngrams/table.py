@@ -8,7 +8,7 @@ there was a choice and hold n-grams of code points.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from tokenlab.ngrams.clusters import cluster_starts
 from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.ngrams.kernels import link_parents
 from tokenlab.ngrams.options import StatisticsOptions
-from tokenlab.ngrams.units import COMPOSED, cluster_symbols, spell
+from tokenlab.ngrams.units import COMPOSED, cluster_symbols, composed_symbols, spell, unseen_symbol
 from tokenlab.text.code_points import code_points
 
 _METADATA = b"tokenlab.ngrams"
@@ -146,14 +146,13 @@ def _trie(
     path: Path,
 ) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
     """Last symbols and parents of the rows, from their strings."""
-    symbol_of = {cluster: COMPOSED + number for number, cluster in enumerate(composed)}
     last = np.empty(int(level[-1]), np.uint32)
     parent = np.full(int(level[-1]), -1, np.int32)
     before = np.empty((1, 0), np.uint32)
     for n in range(1, len(level)):
         rows = slice(int(level[n - 1]), int(level[n]))
         strings = ngrams.slice(rows.start, rows.stop - rows.start)
-        symbols = _symbols(strings, n, symbol_of, path) if composed else _code_points(strings, n, path)
+        symbols = _symbols(strings, n, composed, path) if composed else _code_points(strings, n, path)
         last[rows] = symbols[:, -1]
         if n > 1:
             linked = link_parents(symbols, before)
@@ -168,12 +167,11 @@ def _trie(
     return last, parent
 
 
-def _symbols(ngrams: pa.ChunkedArray, n: int, symbol_of: Mapping[str, int], path: Path) -> NDArray[np.uint32]:
+def _symbols(ngrams: pa.ChunkedArray, n: int, composed: tuple[str, ...], path: Path) -> NDArray[np.uint32]:
     """Strings of n units each as uint32[rows, n]."""
     points = code_points("".join(f"{ngram}\n" for ngram in ngrams.to_pylist()))
-    unknown = COMPOSED + len(symbol_of)
-    symbols = cluster_symbols(points, cluster_starts(points), lambda cluster: symbol_of.get(cluster, unknown))
-    if len(symbols) != (n + 1) * len(ngrams) or (symbols == unknown).any():
+    symbols = cluster_symbols(points, cluster_starts(points), composed_symbols(composed))
+    if len(symbols) != (n + 1) * len(ngrams) or (symbols == unseen_symbol(composed)).any():
         raise _foreign(path)
     rows = symbols.reshape(-1, n + 1)
     if (rows[:, n] != ord("\n")).any():

@@ -55,6 +55,18 @@ def cluster_symbols(
     return symbols
 
 
+def composed_symbols(composed: Sequence[str]) -> Callable[[str], int]:
+    """The symbol of each of these clusters of several code points, sorted; that of any other is `unseen_symbol`."""
+    symbol_of = {cluster: COMPOSED + number for number, cluster in enumerate(composed)}
+    unseen = unseen_symbol(composed)
+    return lambda cluster: symbol_of.get(cluster, unseen)
+
+
+def unseen_symbol(composed: Sequence[str]) -> int:
+    """The symbol of every cluster that is not among these: the one after the last."""
+    return COMPOSED + len(composed)
+
+
 def spell(symbols: NDArray[np.uint32], composed: Sequence[str]) -> Iterator[str]:
     """The text of each row of symbols, uint32[rows, n]."""
     n = symbols.shape[1]

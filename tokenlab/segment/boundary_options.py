@@ -34,7 +34,9 @@ class BoundaryOptions:
         flag="--boundaries",
         choices=_rules,
     )
-    threshold: float | None = option("prominence, threshold or rise", None, metavar="NATS")
+    threshold: float | None = option(
+        "least prominence, entropy or rise at a boundary; needed by all but maxima", None, metavar="NATS"
+    )
 
     def __post_init__(self) -> None:
         rules = _rules()

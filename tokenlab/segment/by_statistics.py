@@ -1,6 +1,7 @@
 """Segmentation of text by the n-gram statistics of the same or another corpus."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,11 +9,11 @@ from numpy.typing import NDArray
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.ngrams.clusters import cluster_starts
 from tokenlab.ngrams.counting import NgramStatistics
-from tokenlab.ngrams.units import COMPOSED, cluster_symbols
+from tokenlab.ngrams.units import cluster_symbols, composed_symbols
 from tokenlab.segment.isolation import SPACE, CharacterClasses
 from tokenlab.segment.kernels import look_up_spans, mark_segments, restrict_to_clusters
 from tokenlab.segment.options import SegmentOptions
-from tokenlab.segment.segmentation import Segmentation
+from tokenlab.segment.segmentation import Segmentation, batches
 from tokenlab.segment.utility import utilities
 from tokenlab.text.code_points import code_points
 
@@ -30,7 +31,7 @@ class Segmenter:
         self._trie = statistics.trie
         self._classes = CharacterClasses(options.isolate, options.split_kana)
         self._counts_clusters = statistics.options.unit == "cluster"
-        self._symbol_of = {cluster: COMPOSED + number for number, cluster in enumerate(statistics.composed)}
+        self._symbol_of = composed_symbols(statistics.composed)
 
     def segment(
         self, sentences: Iterable[str], boundary_scores: Iterable[NDArray[np.floating]] | None = None
@@ -55,18 +56,11 @@ class Segmenter:
                 f"decoder is {self.options.decoder!r}; boundary scores are added to a sum, so use decoder `viterbi`"
             )
         remaining = None if boundary_scores is None else iter(boundary_scores)
-        batch: list[str] = []
-        scores: list[NDArray[np.floating]] = []
-        characters = 0
-        for number, sentence in enumerate(sentences, 1):
-            batch.append(sentence)
+        numbers = count(1)
+        for batch in batches(sentences, _CHARACTERS_PER_BATCH):
+            scores: list[NDArray[np.floating]] = []
             if remaining is not None:
-                scores.append(_checked(next(remaining, None), sentence, number))
-            characters += len(sentence) + 1
-            if characters >= _CHARACTERS_PER_BATCH:
-                yield self._segment_batch(batch, scores)
-                batch, scores, characters = [], [], 0
-        if batch:
+                scores = [_checked(next(remaining, None), sentence, next(numbers)) for sentence in batch]
             yield self._segment_batch(batch, scores)
 
     def spans(self, sentence: str) -> list[tuple[int, int]]:
@@ -81,17 +75,13 @@ class Segmenter:
         if starts.all():
             begins = self._decode(points, classes, added)
         elif self._counts_clusters:
-            symbols = cluster_symbols(points, starts, self._symbol)
+            symbols = cluster_symbols(points, starts, self._symbol_of)
             begins = np.zeros(len(points), bool)
             begins[starts] = self._decode(symbols, classes[starts], None if added is None else added[starts])
         else:
             begins = self._decode(points, classes, added, None if self.options.isolate == "none" else starts)
         lengths = np.array([len(sentence) + 1 for sentence in sentences], np.int64)
         return Segmentation(points, classes == SPACE, begins, np.concatenate(([0], np.cumsum(lengths))))
-
-    def _symbol(self, cluster: str) -> int:
-        """The symbol of a cluster of several code points; the last one, which is no unit, where it was never seen."""
-        return self._symbol_of.get(cluster, COMPOSED + len(self._symbol_of))
 
     def _decode(
         self,

@@ -74,7 +74,7 @@ def mark_segments(units, classes, values, viterbi, long, begins):
     """
     best = np.empty(units.size + 1 if viterbi else 0, np.float64)
     back = np.empty(units.size + 1 if viterbi else 0, np.int32)
-    start = 0
+    start = np.int64(0)  # one type from the first use on, or the decoders are compiled twice
     while start < units.size:
         if classes[start] == SPACE:
             start += 1

@@ -52,18 +52,23 @@ class SegmentOptions:
     weight: float = option("weight of the entropies", 1.25, flag="--lambda", metavar="X")
     entropy_only: bool = option("no PMI, entropies alone", False)
     single_character: SingleCharacter | float = option(
-        "utility of a lone character: lambda times its entropy (literal), log(T / f) (self), only where nothing longer "
-        "begins (fallback; decoder greedy), or a number",
+        "utility of a single character: lambda times its entropy (literal), log(T / f) (self), or a number; fallback, "
+        "with the decoder greedy: it is chosen only where nothing longer begins",
         "literal",
     )
-    decoder: Decoder = option("the segments with the largest sum of utilities, or one after the other", "viterbi")
+    decoder: Decoder = option(
+        "viterbi: the segments with the largest sum of length times utility; greedy: from left to right, always the "
+        "one with the highest utility",
+        "viterbi",
+    )
     isolate: Isolate = option(
-        "script: words of scripts with spaces whole, runs of Chinese, Japanese, Thai, Lao, Khmer, Burmese and Tibetan "
-        "cut, all else alone; punctuation: P, S and Z alone",
+        "script: runs of Chinese, Japanese, Thai, Lao, Khmer, Burmese and Tibetan are cut, words of other scripts and "
+        "numbers stay whole, every other character is a segment; punctuation: only punctuation and symbols are "
+        "segments by themselves; none: everything is cut alike",
         "script",
     )
-    split_kana: bool = option("with --isolate script: a change between Han characters and kana is a boundary", False)
-    tie: Tie = option("which of equal spans wins", "short")
+    split_kana: bool = option("where scripts are isolated: a change between Han and kana is a boundary", False)
+    tie: Tie = option("which of segments with equal utilities wins", "short")
     vbe_weight: float = option(
         "weight of the variation of branching entropy, which is not in the paper",
         0.5,

@@ -21,7 +21,7 @@ _BASELINES = {"bpe": "BPE alone", "bpe-punctuation": "BPE, punctuation split off
 _SUMMARISED = _BASELINES | {
     "literal-4": "PMI and branching entropy, as in the paper (λ = 4)",
     "gpt2": "GPT-2's entropy, as in the paper",
-    "default": "default: Viterbi, scripts isolated",
+    "viterbi": "viterbi: scripts isolated",
     "variation": "variation: with variation of branching entropy",
     "words": "words: a bigram of words, started from variation",
 }
@@ -51,7 +51,7 @@ def summary_table(scores: pl.DataFrame, facts: dict[str, Any]) -> Table | None:
         return None
     paper = _paper_rows(facts)
     sizes = {name: scores.filter(training=name)["training_sentences"][0] for name in ("subset", "full")}
-    header = ["method", "paper", "segments", "BPE", f"segments, {sizes['full']:,}", f"BPE, {sizes['full']:,}"]
+    header = ["method", "paper", *(f"{what}, {size:,}" for size in sizes.values() for what in ("segments", "BPE"))]
     rows = []
     for configuration, label in _SUMMARISED.items():
         of_configuration = scores.filter(configuration=configuration)
@@ -59,7 +59,9 @@ def summary_table(scores: pl.DataFrame, facts: dict[str, Any]) -> Table | None:
             continue
         printed = paper.get(_paper_row(configuration, of_configuration["method"][0]))
         cells = [
-            _f1(of_configuration.filter(training=training, bpe=bpe)) for training in sizes for bpe in ("none", "raw")
+            mean_share(of_configuration.filter(training=training, bpe=bpe))
+            for training in sizes
+            for bpe in ("none", "raw")
         ]
         rows.append([label, f"{printed['f1']:.2f}" if printed else "", *cells])
     title = (
@@ -97,7 +99,7 @@ def _table(
         if gold:
             printed = paper.get(_paper_row(str(configuration), first["method"]))
             beside = " / ".join(f"{printed[k]:.2f}" for k in ("precision", "recall", "f1")) if printed else ""
-            ours = [*_prf(cells["none"]), *_prf(cells["raw"]), _f1(cells["pretokenized"]), vocabulary]
+            ours = [*_prf(cells["none"]), *_prf(cells["raw"]), mean_share(cells["pretokenized"]), vocabulary]
             rows.append([*label, *([beside] if paper else []), *ours])
         else:
             lengths = [_mean(cells[bpe], "characters_per_segment", 3) for bpe in ("none", "raw")]
@@ -126,17 +128,19 @@ def _paper_row(configuration: str, method: str | None) -> str:
 def _prf(rows: pl.DataFrame) -> list[str]:
     if not len(rows):
         return ["", "", ""]
-    return [_percent(rows, "precision"), _percent(rows, "recall"), _f1(rows)]
+    return [percent(rows, "precision"), percent(rows, "recall"), mean_share(rows)]
 
 
-def _f1(rows: pl.DataFrame) -> str:
-    if not len(rows):
+def mean_share(rows: pl.DataFrame, column: str = "f1") -> str:
+    """The mean and the deviation in per cent; empty where there is no row or no value."""
+    if rows[column].null_count() == len(rows):
         return ""
-    spread = rows["f1"].std()
-    return _percent(rows, "f1") + (f" ± {100 * float(spread):.1f}" if spread is not None else "")  # type: ignore[arg-type]
+    spread = rows[column].std()
+    return percent(rows, column) + (f" ± {100 * float(spread):.1f}" if spread is not None else "")  # type: ignore[arg-type]
 
 
-def _percent(rows: pl.DataFrame, column: str) -> str:
+def percent(rows: pl.DataFrame, column: str) -> str:
+    """The mean in per cent; empty where there is no row."""
     return f"{100 * float(rows[column].mean()):.1f}" if len(rows) else ""  # type: ignore[arg-type]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.ngrams.counting import NgramStatistics
+from tokenlab.segment.options import SegmentOptions
 
 Entropies = Sequence[NDArray[np.float32]]
 """For each sentence a predictive entropy in nats per character, NaN where there is none."""
@@ -59,6 +60,8 @@ class Configuration:
     """The values that distinguish it from other configurations of the method: lambda, threshold, nu."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """All its other options."""
+    objective: SegmentOptions | None = None
+    """Of a method that maximises a sum of utilities of the segments and nothing else: the options of that sum."""
 
 
 class Method(Protocol):

@@ -41,15 +41,7 @@ def read_methods(stage: Stage) -> dict[Training, Methods]:
     Raises ParameterError for an unknown kind, an invalid section, or a method that cannot be based on another.
     """
     has_entropy = stage.parameters(f"segmentation.corpora.{stage.variant}", SegmentedCorpus).entropy
-    sections = stage.parameters("segmentation.methods", dict[str, dict[str, Any]])
-    methods = {name: _read_method(stage, name, section.get("by")) for name, section in sections.items()}
-    word_models = stage.parameters("segmentation.word_models", dict[str, WordOptions])
-    for name, method in methods.items():
-        if isinstance(method, WordMethod) and method.model not in word_models:
-            raise ParameterError(
-                f"{stage.params_file}: segmentation.methods.{name}.model is {method.model!r}; use one of "
-                f"segmentation.word_models: {', '.join(word_models) or 'there is none'}"
-            )
+    methods = read_sections(stage)
     of_full = stage.parameters("segmentation.full.methods", list[str])
     if unknown := set(of_full) - set(methods):
         raise ParameterError(
@@ -68,6 +60,12 @@ def read_methods(stage: Stage) -> dict[Training, Methods]:
     return tables
 
 
+def read_sections(stage: Stage) -> Methods:
+    """The methods of `segmentation.methods`. Raises ParameterError for an unknown kind or an invalid section."""
+    sections = stage.parameters("segmentation.methods", dict[str, dict[str, Any]])
+    return {name: _read_method(stage, name, section.get("by")) for name, section in sections.items()}
+
+
 def configurations(methods: Methods, tuned: Tuned) -> list[Configuration]:
     """All rows of a table, in the order of its methods."""
     return [row for name, method in methods.items() for row in method.configurations(name, methods, tuned)]
@@ -77,4 +75,10 @@ def _read_method(stage: Stage, name: str, kind: Any) -> Method:
     section = f"segmentation.methods.{name}"
     if kind not in METHODS:
         raise ParameterError(f"{stage.params_file}: {section}.by is {kind!r}; use one of {', '.join(METHODS)}")
-    return stage.parameters(section, METHODS[kind])
+    method: Method = stage.parameters(section, METHODS[kind])
+    if isinstance(method, WordMethod):
+        try:
+            return method.with_options(stage.parameters("segmentation.word_models", dict[str, WordOptions]))
+        except ParameterError as error:
+            raise ParameterError(f"{stage.params_file}: {section}.{error}") from None
+    return method

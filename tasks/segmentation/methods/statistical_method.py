@@ -87,6 +87,7 @@ class StatisticalMethod(MixedParameters):
             segment=partial(segment_by_statistics, options),
             values={"lambda": None if options.entropy_only else options.weight},
             parameters=option_columns(options) | ({"grid": text_of_grid(self.grid)} if self.grid else {}),
+            objective=options,
         )
 
 

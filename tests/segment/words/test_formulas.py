@@ -38,17 +38,7 @@ def candidates_of(lexicon):
 def filled(state, text, run):
     lattice = make_lattice(int(text.first[run + 1] - text.first[run]), text.spans.shape[1])
     first, size = text.first[run], text.first[run + 1] - text.first[run]
-    fill(
-        lattice,
-        text.spans,
-        text.units,
-        first,
-        size,
-        text.left[run],
-        state.known.symbol_count,
-        state.counts,
-        state.parts,
-    )
+    fill(lattice, text, run, state.known.symbol_count, state.counts, state.parts)
     forward(lattice, size, text.right[run], state.counts, state.parts)
     return lattice, first, size
 

@@ -53,6 +53,22 @@ def test_saved_and_loaded(sentences, model, tmp_path):
     assert (tmp_path / "again").read_bytes() == (tmp_path / "words.safetensors").read_bytes()
 
 
+def test_boundaries_are_learned_saved_and_used(sentences, tmp_path, monkeypatch):
+    """From the ninth sweep on, contexts of boundaries are further evidence, unless there is little text."""
+    assert not WordModel.fit(sentences, WordOptions(sweeps=12, classes=5))._knowledge.contexts.any()
+    monkeypatch.setattr("tokenlab.segment.words.fitting._FEWEST_FOR_CONTEXTS", 100)
+    model = WordModel.fit(sentences, WordOptions(sweeps=12, classes=5))
+    weights = model._knowledge.contexts
+    assert np.count_nonzero(weights) > 1000
+    model.save(tmp_path / "words")
+    _, arrays = _saved(model, tmp_path / "words")
+    assert (arrays["contexts"] == weights).all()
+    assert text_of(WordModel.load(tmp_path / "words").segment(sentences)) == text_of(model.segment(sentences))
+    before = text_of(model.segment(sentences))
+    weights[:] = 0
+    assert text_of(model.segment(sentences)) != before
+
+
 def test_segments_keep_the_text(sentences, model):
     new = ["", "  ", "中", "龘靐齉 爩鱻", "Ελληνικά t ä m ä 中文😀，", "ภาษาไทยカタカナ中国", *sentences]
     (batch,) = model.segment(new)
@@ -180,7 +196,7 @@ def test_damaged_files(model, tmp_path):
 @pytest.mark.parametrize(
     ("name", "place", "value"),
     [("prefix", -1, 10**9), ("suffix", -1, 0), ("u", 0, -1), ("w", 0, 2**30), ("kinds", 3, 1000), ("new_kinds", 0, -5),
-     ("words", (0, 0), np.nan), ("totals", 0, -1.0), ("affinity", (0, 0), np.inf)],
+     ("words", (0, 0), np.nan), ("totals", 0, -1.0), ("affinity", (0, 0), np.inf), ("contexts", 0, np.nan)],
 )  # fmt: skip
 def test_files_that_point_outside(model, tmp_path, monkeypatch, name, place, value):
     """A wrong index never reaches a kernel, even where the checksum is right."""

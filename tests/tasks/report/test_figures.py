@@ -18,18 +18,18 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_same_data_gives_the_same_bytes(tmp_path):
-    rows = {"gold": ["甲乙", "丙"], "default": ["甲", "乙丙"]}
+    rows = {"gold": ["甲乙", "丙"], "viterbi": ["甲", "乙丙"]}
     curves = inputs.code_curves(inputs.CODES)
     for folder in (tmp_path / "first", tmp_path / "second"):
         draw_boundaries(rows, folder / "sentence")
         draw_lengths(curves, "bpe", {2: 3}, 8, folder / "bpe")
-        draw_sentence({"default": rows["default"]}, rows["gold"], folder / "readme")
+        draw_sentence({"viterbi": rows["viterbi"]}, rows["gold"], folder / "readme")
     first = contents(tmp_path / "first")
     assert first == contents(tmp_path / "second") and len(first) == 5
 
 
 def test_processes_give_the_same_bytes(tmp_path, monkeypatch):
-    rows = {"default": ["甲", "乙丙"]}
+    rows = {"viterbi": ["甲", "乙丙"]}
     draw_all([partial(draw_boundaries, rows, tmp_path / "here" / name) for name in "ab"])
     monkeypatch.setattr(canvas, "_WORTH_PROCESSES", 2)
     draw_all([partial(draw_boundaries, rows, tmp_path / "there" / name) for name in "ab"])

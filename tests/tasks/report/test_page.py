@@ -46,9 +46,11 @@ def test_every_picture_is_png_and_svg(built):
 
 def test_the_page_has_a_section_for_each_corpus(built):
     page = (built / "index.html").read_text(encoding="utf-8")
-    assert all(f'id="{name}"' in page for name in ("words-zh", "words-plain", "models", "codes-en"))
+    assert all(f'id="{name}"' in page for name in ("words-zh", "words-plain", "own-text", "models", "codes-en"))
     gold, plain = page[page.index('id="words-zh"') :].split('id="words-plain"')
     assert "tuned on validation sentences" in gold and "Without gold words nothing is tuned" in plain
+    for section in (gold, plain):
+        assert "methods as plain tokenizers" in section and "unigram-9 is left out: no room" in section
 
 
 def test_the_codebook_and_the_traced_text_are_on_the_page(built):
@@ -60,6 +62,8 @@ def test_the_codebook_and_the_traced_text_are_on_the_page(built):
 def test_results_txt_has_the_main_tables(built):
     text = (built / "tables/results.txt").read_text(encoding="utf-8")
     assert text.startswith("zh: statistics and BPE") and "codes-en-bpe" not in text
+    assert "plain tokenizers" not in text and (built / "tables/export-zh.md").exists()
+    assert "zh-alone: zh, 2 slices of 1,000 characters" in text
     assert (built / "tables/segmentation-zh-full.csv").exists() and (built / "tables/codes-en-bpe.md").exists()
 
 

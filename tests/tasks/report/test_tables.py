@@ -4,32 +4,34 @@ import pytest
 import report_inputs as inputs
 
 from tasks.report.tables.code_tables import code_summaries, code_tables
+from tasks.report.tables.export_tables import export_table
 from tasks.report.tables.metric_tables import code_metrics, segmentation_metrics
+from tasks.report.tables.own_text_tables import own_text_table
 from tasks.report.tables.segmentation_tables import segmentation_tables, summary_table
 from tasks.report.tables.table import Table
 from tokenlab.metrics.registry import SEGMENTATION, SHARE, TOKENIZATION, Metric
 
-TABLE = Table("name", "A title", ["method", "|V|"], [["default", "10"], ["other", ""]], ["a note"])
+TABLE = Table("name", "A title", ["method", "|V|"], [["viterbi", "10"], ["other", ""]], ["a note"])
 
 
 def test_one_table_in_three_formats():
-    assert TABLE.csv() == "method,|V|\ndefault,10\nother,\n"
+    assert TABLE.csv() == "method,|V|\nviterbi,10\nother,\n"
     assert TABLE.markdown().splitlines()[2:4] == ["| method | \\|V\\| |", "| --- | ---: |"]
-    assert TABLE.text().splitlines()[4] == "default   10"
+    assert TABLE.text().splitlines()[4] == "viterbi   10"
 
 
 def test_rows_without_values_become_a_note():
     shorter = TABLE.without_empty_rows(1)
-    assert shorter.rows == [["default", "10"]] and shorter.notes == ["a note", "no values: other"]
+    assert shorter.rows == [["viterbi", "10"]] and shorter.notes == ["a note", "no values: other"]
 
 
 def test_segmentation_cells_are_means_and_deviations_over_the_seeds():
     subset, full = segmentation_tables(inputs.segmentation_scores(), inputs.corpus_facts("zh"))
     assert (subset.name, full.name) == ("segmentation-zh", "segmentation-zh-full")
     rows = {row[0]: dict(zip(subset.header, row, strict=True)) for row in subset.rows}
-    assert list(rows) == ["BPE alone", "default"]
-    assert rows["default"]["F1"] == "55.0 ± 7.1" and rows["default"]["BPE F1"] == "65.0 ± 7.1"
-    assert rows["default"]["λ"] == "1.25" and rows["BPE alone"]["F1"] == ""
+    assert list(rows) == ["BPE alone", "viterbi"]
+    assert rows["viterbi"]["F1"] == "55.0 ± 7.1" and rows["viterbi"]["BPE F1"] == "65.0 ± 7.1"
+    assert rows["viterbi"]["λ"] == "1.25" and rows["BPE alone"]["F1"] == ""
 
 
 def test_without_gold_words_the_table_has_lengths():
@@ -56,6 +58,45 @@ def test_a_method_without_a_label_is_shown_under_its_name():
     toy = {"toy": {"signal": "statistics", "threshold": 0.5}}
     subset, _ = segmentation_tables(inputs.segmentation_scores(configurations=toy), inputs.corpus_facts("zh"))
     assert "toy, θ = 0.5" in [row[0] for row in subset.rows]
+
+
+def test_a_text_alone_has_means_over_slices_and_seeds():
+    table = own_text_table(inputs.own_text_scores(), inputs.corpus_facts("zh"))
+    assert table.name == "own-text-zh-alone"
+    assert table.title.endswith("each by itself; mean ± sd of 2 slices and 2 seeds")
+    assert [row[:2] for row in table.rows] == [["viterbi", "1.25"], ["words", ""]]
+    f1 = {row[0]: row[table.header.index("F1")] for row in table.rows}
+    assert f1 == {"viterbi": "65.0 ± 7.1", "words": "65.5 ± 5.8"}  # of 60 and 70; of 60, 61, 70 and 71
+    assert [row[table.header.index("F1, words of Han alone")] for row in table.rows] == ["", ""]
+
+
+def test_published_figures_stand_beside_the_same_text_under_the_same_rules():
+    facts = inputs.corpus_facts("pku", source="pku")
+    whole = own_text_table(inputs.own_text_scores("pku", rules="slm", parts=1), facts)
+    assert [row[0] for row in whole.rows][2:] == ["SLM, Sun and Deng (2018)", "SLM, the authors' new code"]
+    assert "1,000 characters, by that text alone; digits, Latin letters" in whole.title
+    for scores, of in (
+        (inputs.own_text_scores("pku", parts=1), facts),
+        (inputs.own_text_scores(rules="slm"), inputs.corpus_facts("zh")),
+    ):
+        assert len(own_text_table(scores, of).rows) == 2
+
+
+def test_exported_tokenizers_have_a_row_each():
+    left_out = {"small": "vocabulary_size is 5, but"}
+    table = export_table(inputs.export_scores(), left_out, inputs.corpus_facts("zh"))
+    assert table is not None and table.name == "export-zh"
+    assert [row[:2] for row in table.rows] == [["viterbi", "unigram"], ["viterbi", "bpe"]]
+    cells = dict(zip(table.header, table.rows[0], strict=True))
+    assert (cells["|V|"], cells["MB"], cells["equal segments"]) == ("1,234", "0.06", "99.00")
+    assert (cells["round trip"], cells["token F1"]) == ("100.00", "55.00")
+    assert table.notes == ["generated text", "small is left out: vocabulary_size is 5, but"]
+
+
+def test_without_gold_words_exported_tokenizers_have_no_f1():
+    table = export_table(inputs.export_scores(gold=False), {}, inputs.corpus_facts("zh", gold=False))
+    assert table is not None and not [name for name in table.header if "F1" in name]
+    assert export_table(inputs.export_scores().clear(), {}, inputs.corpus_facts("zh")) is None
 
 
 @pytest.mark.parametrize("N", [None, 2])

@@ -21,7 +21,7 @@ from tasks.runtime.stage import Parameters, Stage
 from tasks.segmentation import entropy as entropy_stage
 from tasks.segmentation.entropy import score
 from tasks.segmentation.entropy_model import train_model
-from tasks.segmentation.evaluate import evaluate
+from tasks.segmentation.evaluation.evaluate import evaluate
 from tasks.segmentation.methods.interface import Configuration
 from tasks.segmentation.methods.registry import METHODS, read_methods
 from tasks.segmentation.ngram_statistics import count
@@ -35,15 +35,15 @@ from tokenlab.metrics.segmentation import score_segmentation
 from tokenlab.text.documents import words
 from tokenlab.text.store import read_corpus, write_corpus
 
-DEFAULT = SMALL["methods"]["default"]
+VITERBI = SMALL["methods"]["viterbi"]
 METHODS_HERE = {
     "literal": SMALL["methods"]["literal"],
-    "combined": {"by": "both", "statistics": "default", "grid": [0.25, 1]},  # before the method that it needs
-    "default": DEFAULT,
-    "fixed": {**DEFAULT, "grid": []},
+    "combined": {"by": "both", "statistics": "viterbi", "grid": [0.25, 1]},  # before the method that it needs
+    "viterbi": VITERBI,
+    "fixed": {**VITERBI, "grid": []},
     "gpt2": {"by": "entropy", "rule": "maxima", "isolate": "none"},
     "gpt2-rise": {"by": "entropy", "rule": "rise", "isolate": "script", "threshold": 0.0, "grid": [-1, -0.25, 0.25]},
-    "plain": {**DEFAULT, "isolate": "none", "grid": []},
+    "plain": {**VITERBI, "isolate": "none", "grid": []},
     "no-weight": {"by": "both", "statistics": "fixed", "grid": [0]},
     "great-weight": {"by": "both", "statistics": "plain", "grid": [100000.0]},
 }
@@ -59,7 +59,7 @@ SCORED = {"model": "models/sample/entropy_models/zh", "device": "cpu", "dtype": 
 SEGMENTATION = SMALL | {
     "corpora": {"zh": {"entropy": True}, "mine": {}, "ja": {"entropy": True}},
     "methods": METHODS_HERE,
-    "full": {"methods": ["default", "gpt2-rise", "combined"], "vocabulary_size": 1000},
+    "full": {"methods": ["viterbi", "gpt2-rise", "combined"], "vocabulary_size": 1000},
 }
 SECTIONS = {
     "corpora": {
@@ -249,28 +249,28 @@ def test_boundary_scores_of_great_weight_place_boundaries_where_entropy_is_above
 
 def test_tuned_values_are_the_best_on_validation_sentences(built):
     found = tuned("zh")
-    assert set(found["subset"]) == {"default", "gpt2-rise", "no-weight", "combined", "great-weight"}
-    assert set(found["full"]) == {"default", "gpt2-rise", "combined"}
+    assert set(found["subset"]) == {"viterbi", "gpt2-rise", "no-weight", "combined", "great-weight"}
+    assert set(found["full"]) == {"viterbi", "gpt2-rise", "combined"}
     weights = pl.read_csv("reports/sample/tuning/zh/lambda.csv").rename({"lambda": "value"})
     others = pl.read_csv("reports/sample/tuning/zh/entropy.csv")
     assert set(others["parameter"]) == {"threshold", "nu"}
     for training, of_training in found.items():
         for method, value in of_training.items():
-            trials = (weights if method == "default" else others).filter(training=training, method=method)
+            trials = (weights if method == "viterbi" else others).filter(training=training, method=method)
             means = trials.group_by("value").agg(pl.col("f1").mean())
             assert value == means.filter(pl.col("f1") >= means["f1"].max() - 1e-12)["value"].min()
     assert len(others.filter(method="gpt2-rise", training="subset")) == 3  # the same for every seed, so tried once
 
 
-def test_without_gold_words_methods_take_their_default(built):
-    assert tuned("mine") == {"subset": {"default": 1.0}, "full": {"default": 1.0}}
+def test_without_gold_words_methods_take_their_first_weight(built):
+    assert tuned("mine") == {"subset": {"viterbi": 1.0}, "full": {"viterbi": 1.0}}
 
 
 def test_without_entropies_methods_that_need_them_are_left_out(built):
     tables = read_methods(stage("mine"))
     assert {name: list(methods) for name, methods in tables.items()} == {
-        "subset": ["literal", "default", "fixed", "plain"],
-        "full": ["default"],
+        "subset": ["literal", "viterbi", "fixed", "plain"],
+        "full": ["viterbi"],
     }
 
 
@@ -280,7 +280,7 @@ def test_without_entropies_methods_that_need_them_are_left_out(built):
         ({"statistics": "nowhere"}, {}),
         ({"statistics": "gpt2"}, {}),
         ({"statistics": "greedy"}, {"greedy": SMALL["methods"]["literal"]}),
-        ({"statistics": "many"}, {"many": {**DEFAULT, "grid": [], "weights": [1, 2]}}),
+        ({"statistics": "many"}, {"many": {**VITERBI, "grid": [], "weights": [1, 2]}}),
     ],
 )
 def test_methods_that_cannot_be_combined(combined, others):
@@ -323,7 +323,7 @@ def test_a_new_kind_of_method_is_one_line(built, monkeypatch):
     for name in ("corpora", "signals"):
         (built / "data/toy").mkdir(exist_ok=True)
         (built / "data/toy" / name).symlink_to(built / "data/sample" / name)
-    methods = {"pairs": {"by": "length", "n": 2}, "default": DEFAULT}
+    methods = {"pairs": {"by": "length", "n": 2}, "viterbi": VITERBI}
     sections = SEGMENTATION | {"methods": methods, "full": {"methods": ["pairs"], "vocabulary_size": 1000}}
     for work in (segment, train, evaluate):
         work(stage(preset="toy", segmentation=sections))
@@ -340,7 +340,7 @@ def test_tokenizers_load_and_round_trip(built):
     numbers = segments.filter(pl.col("seed") == 0, pl.col("split") == "train")["sentence"]
     texts = [document.text for document in documents("mine")]
     text = f"{texts[numbers[0]]} {texts[numbers[1]]}\n"
-    for folder in ("subset/0/default", "subset/0/bpe", "full/default"):
+    for folder in ("subset/0/viterbi", "subset/0/bpe", "full/viterbi"):
         tokenizer = AutoTokenizer.from_pretrained(built / "models/sample/tokenizers/mine" / folder)
         assert folder.startswith("full") or tokenizer.decode(tokenizer(text)["input_ids"]) == text
 
@@ -372,12 +372,12 @@ def test_scores_are_those_of_the_segments(scores, subset):
 
 def test_scores_name_signals_and_values(scores):
     signals = dict(scores.filter(pl.col("signal").is_not_null()).select("method", "signal").unique().iter_rows())
-    assert signals["default"] == "statistics" and signals["gpt2"] == "entropy" and signals["combined"] == "both"
+    assert signals["viterbi"] == "statistics" and signals["gpt2"] == "entropy" and signals["combined"] == "both"
     assert set(scores.filter(pl.col("method").is_null())["configuration"]) == {"bpe", "bpe-punctuation"}
     rise, both = (scores.filter(configuration=name).row(0, named=True) for name in ("gpt2-rise", "combined"))
     assert rise["threshold"] in (-1, -0.25, 0.25) and rise["lambda"] is None and rise["nu"] is None
     assert both["nu"] in (0.25, 1) and both["threshold"] is None
-    assert both["lambda"] == scores.filter(configuration="default").row(0, named=True)["lambda"]
+    assert both["lambda"] == scores.filter(configuration="viterbi").row(0, named=True)["lambda"]
 
 
 def test_scores_hold_the_parameters_that_apply_to_a_row(scores):
@@ -388,10 +388,10 @@ def test_scores_hold_the_parameters_that_apply_to_a_row(scores):
 
     default = {"decoder": "viterbi", "isolate": "script", "single_character": "literal", "tie": "short"}
     default |= {"entropy_only": False, "vbe_weight": 0.0, "split_kana": False}
-    assert parameters(configuration="default", bpe="none") == default | {"grid": "0.5, 1"}
+    assert parameters(configuration="viterbi", bpe="none") == default | {"grid": "0.5, 1"}
     assert parameters(configuration="combined", bpe="raw") == default | {
         "grid": "0.25, 1",
-        "statistics": "default",
+        "statistics": "viterbi",
         "bpe.vocabulary_size": 1000,
     }
     assert parameters(configuration="gpt2-rise", bpe="none") == {

@@ -11,10 +11,11 @@ Every pair of units of the text is a word of two units, so counts of pairs are a
 
 # mypy: allow-untyped-defs
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 DISCOUNT = 0.5
 CONCENTRATION = 1.0
@@ -38,11 +39,42 @@ class Base(NamedTuple):
     """float64[contexts]: P0 of symbols and words."""
 
 
+def estimate_base(
+    in_use: NDArray[np.bool_],
+    prefix: NDArray[np.int32],
+    level: NDArray[np.int64],
+    last: NDArray[np.int32],
+    last_two: NDArray[np.int32],
+    symbols: int,
+) -> Base:
+    """P0 of all symbols and words, from the words in use, bool[words]; symbols: their number.
+
+    Args:
+        prefix, level: of the `Lexicon`.
+        last, last_two: as `last_parts`.
+    """
+    units, pairs = int(level[1]), int(level[2] - level[1])
+    pair = np.zeros(pairs, np.int64)
+    begins, ends, total, followers, predecessors = np.zeros((5, units + 1), np.int64)
+    count_units(in_use, prefix, last, last_two, pair, begins, ends, total, followers, predecessors)
+    q = _discounted(np.append(predecessors, np.count_nonzero(ends)))
+    backoff = (DISCOUNT * followers + CONCENTRATION) / (total + CONCENTRATION)
+    left_over = DISCOUNT * np.count_nonzero(begins) + CONCENTRATION
+    begin = (_above(begins) + left_over * q[:-1]) / (begins.sum() + CONCENTRATION)
+    end = _above(ends) / (total + CONCENTRATION) + backoff * q[-1]
+    base = Base(begin, end, backoff, q[:-1].copy(), np.empty(pairs), np.empty(symbols + len(in_use)))
+    base.words[:symbols] = (1 - SHARE_OF_WORDS) / symbols
+    fill_base(base, prefix, last, last_two, pair, total, np.empty(len(in_use)), base.words[symbols:])
+    return base
+
+
 @njit(cache=True, nogil=True)
-def estimate_base(in_use, prefix, level, last, last_two, symbols):
-    """P0 of all symbols and words, from the words in use. in_use: bool[words]; symbols: their number."""
-    units, pairs = level[1], level[2] - level[1]
-    pair, begins, ends = np.zeros(pairs, np.int64), np.zeros(units + 1, np.int64), np.zeros(units + 1, np.int64)
+def count_units(in_use, prefix, last, last_two, pair, begins, ends, total, followers, predecessors):
+    """Fill the counts of the words in use, all int64 and 0 before.
+
+    pair: [pairs]; begins, ends, and n(b), t(b) and n1(c) (its end left out): [units + 1].
+    """
+    units = ends.size - 1
     for word in range(in_use.size):
         if in_use[word]:
             ends[last[word]] += 1
@@ -51,49 +83,40 @@ def estimate_base(in_use, prefix, level, last, last_two, symbols):
                 pair[last_two[part] - units] += 1
                 part = prefix[part]
             begins[part] += 1
-    total, followers, predecessors = ends.copy(), np.zeros(units + 1, np.int64), np.zeros(units + 2, np.int64)
-    starts = 0
     for unit in range(units):
-        followers[unit] += ends[unit] > 0
-        predecessors[units + 1] += ends[unit] > 0
-        predecessors[unit] += begins[unit] > 0
-        starts += begins[unit] > 0
-    for i in range(pairs):
+        total[unit] = ends[unit]
+        followers[unit] = ends[unit] > 0
+        predecessors[unit] = begins[unit] > 0
+    for i in range(pair.size):
         if pair[i] > 0:
             b, c = prefix[units + i], last[units + i]
             total[b] += pair[i]
             followers[b] += 1
             predecessors[c] += 1
-    q = _discounted(predecessors)
-    backoff = (DISCOUNT * followers + CONCENTRATION) / (total + CONCENTRATION)
-    all_begins = begins.sum()
-    begin = (_above(begins) + (DISCOUNT * starts + CONCENTRATION) * q[: units + 1]) / (all_begins + CONCENTRATION)
-    end = _above(ends) / (total + CONCENTRATION) + backoff * q[units + 1]
-    words = np.empty(symbols + in_use.size, np.float64)
-    words[:symbols] = (1 - SHARE_OF_WORDS) / symbols
-    chain, steps = np.empty(in_use.size, np.float64), np.empty(pairs, np.float64)
-    for i in range(pairs):
-        b, c = prefix[units + i], last[units + i]
-        steps[i] = max(pair[i] - DISCOUNT, 0.0) / (total[b] + CONCENTRATION) + backoff[b] * q[c]
-    for word in range(in_use.size):
-        if word < units:
-            chain[word] = begin[word]
-        else:
-            chain[word] = chain[prefix[word]] * steps[last_two[word] - units]
-        words[symbols + word] = SHARE_OF_WORDS * chain[word] * end[last[word]]
-    return Base(begin, end, backoff, q[: units + 1].copy(), steps, words)
 
 
 @njit(cache=True, nogil=True)
-def _above(counts):
+def fill_base(base, prefix, last, last_two, pair, total, chain, words):
+    """Fill `pair` of the base, and `words` (float64[words]) with P0 of the words. chain: room for float64[words]."""
+    units = base.begin.size - 1
+    for i in range(pair.size):
+        b, c = prefix[units + i], last[units + i]
+        base.pair[i] = max(pair[i] - DISCOUNT, 0.0) / (total[b] + CONCENTRATION) + base.backoff[b] * base.q[c]
+    for word in range(words.size):
+        if word < units:
+            chain[word] = base.begin[word]
+        else:
+            chain[word] = chain[prefix[word]] * base.pair[last_two[word] - units]
+        words[word] = SHARE_OF_WORDS * chain[word] * base.end[last[word]]
+
+
+def _above(counts: NDArray[Any]) -> NDArray[np.float64]:
     return np.maximum(counts - DISCOUNT, 0.0)
 
 
-@njit(cache=True, nogil=True)
-def _discounted(predecessors):
+def _discounted(predecessors: NDArray[np.int64]) -> NDArray[np.float64]:
     """q of every unit, the unknown one and the end."""
-    types = (predecessors > 0).sum()
-    uniform = (DISCOUNT * types + CONCENTRATION) / predecessors.size
+    uniform = (DISCOUNT * np.count_nonzero(predecessors) + CONCENTRATION) / len(predecessors)
     return (_above(predecessors) + uniform) / (predecessors.sum() + CONCENTRATION)
 
 

@@ -82,25 +82,34 @@ def _features(used: NDArray[np.int32], symbols: int, lengths: NDArray[np.int64])
     return features
 
 
-@njit(cache=True, nogil=True)
-def word_features(u, w, number, live, feature):
+def word_features(
+    u: NDArray[np.int32],
+    w: NDArray[np.int32],
+    number: NDArray[np.int32],
+    live: NDArray[np.int32],
+    feature: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Features of the live words as sparse rows: offsets int64[live words + 1], features and values int32[entries].
 
     A pair (u, w) gives w the feature of u on its left, and u that of w on its right, 3 times at most.
 
-    u, w, number: int32[pairs]; live: int32[contexts], the row of a word or -1; feature: int32[contexts], a left
-    feature; the right ones follow after the largest of them.
+    Args:
+        u, w, number: the pairs and their counts.
+        live: int32[contexts], the row of a word or -1.
+        feature: int32[contexts], a left feature; the right ones follow after the largest of them.
     """
-    rows, left_features = live.max() + 1, feature.max() + 1
-    offsets = np.zeros(rows + 1, np.int64)
-    for i in range(u.size):
-        if live[w[i]] >= 0:
-            offsets[live[w[i]] + 1] += 1
-        if live[u[i]] >= 0:
-            offsets[live[u[i]] + 1] += 1
-    offsets = np.cumsum(offsets)
-    place = offsets[:-1].copy()
+    rows = int(live.max()) + 1
+    entries = np.bincount(live[w] + 1, minlength=rows + 1) + np.bincount(live[u] + 1, minlength=rows + 1)
+    entries[0] = 0  # of words that are not live
+    offsets = np.cumsum(entries)
     features, values = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int32)
+    fill_features(u, w, number, live, feature, int(feature.max()) + 1, offsets[:-1].copy(), features, values)
+    return offsets, features, values
+
+
+@njit(cache=True, nogil=True)
+def fill_features(u, w, number, live, feature, left_features, place, features, values):
+    """Fill features and values. place: int64[live words], where each row begins."""
     for i in range(u.size):
         value = min(number[i], _MOST_OF_A_PAIR)
         row = live[w[i]]
@@ -111,51 +120,72 @@ def word_features(u, w, number, live, feature):
         if row >= 0:
             features[place[row]], values[place[row]] = left_features + feature[w[i]], value
             place[row] += 1
-    return offsets, features, values
 
 
-@njit(cache=True, nogil=True)
-def cluster_words(offsets, features, values, members, classes, iterations):
-    """Hard EM; fills members (int32[words]), the class of each word, -1 for none yet.
+def cluster_words(
+    offsets: NDArray[np.int64],
+    features: NDArray[np.int32],
+    values: NDArray[np.int32],
+    members: NDArray[np.int32],
+    classes: int,
+    iterations: int,
+) -> None:
+    """Hard EM; fills members, the class of each word, -1 for none yet.
 
     offsets, features, values: as from `word_features`.
     """
-    size = features.max() + 1
-    everything = np.zeros(size, np.float64)
-    for i in range(features.size):
-        everything[features[i]] += values[i]
+    everything = np.bincount(features, values)
     everything *= _SMOOTHING / everything.sum()
-    scores = np.empty(classes, np.float64)
     for _ in range(iterations):
-        profile, sums = np.zeros((size, classes), np.float64), np.zeros(classes, np.float64)
-        share, placed = np.ones(classes, np.float64), 0
-        for word in range(members.size):
-            k = members[word]
-            if k >= 0:
-                share[k] += 1
-                placed += 1
-                for i in range(offsets[word], offsets[word + 1]):
-                    profile[features[i], k] += values[i]
-                    sums[k] += values[i]
-        for feature in range(size):
-            for k in range(classes):
-                if everything[feature] > 0:
-                    profile[feature, k] = log((profile[feature, k] + everything[feature]) / (sums[k] + _SMOOTHING))
-        for k in range(classes):
-            share[k] = log(share[k] / (placed + classes))
-        for word in range(members.size):
-            scores[:] = share
-            for i in range(offsets[word], offsets[word + 1]):
-                row, value = features[i], values[i]
-                for k in range(classes):
-                    scores[k] += value * profile[row, k]
-            members[word] = np.argmax(scores)
+        profile, share = np.zeros((len(everything), classes)), np.ones(classes)
+        estimate_classes(offsets, features, values, members, everything, np.zeros(classes), profile, share)
+        assign_words(offsets, features, values, profile, share, np.empty(classes), members)
 
 
 @njit(cache=True, nogil=True)
-def class_pairs(u, w, kinds, classes):
-    """float64[classes, classes]: distinct pairs (u, w) between classes. kinds: int16[contexts]."""
-    pairs = np.zeros((classes, classes), np.float64)
-    for i in range(u.size):
-        pairs[kinds[u[i]], kinds[w[i]]] += 1
-    return pairs
+def estimate_classes(offsets, features, values, members, everything, sums, profile, share):
+    """The M-step: log-probabilities of features and classes.
+
+    everything: float64[features], g times 200; sums: float64[classes], zeros; profile: float64[features, classes],
+    zeros; share: float64[classes], ones.
+    """
+    classes, placed = share.size, 0
+    for word in range(members.size):
+        k = members[word]
+        if k >= 0:
+            share[k] += 1
+            placed += 1
+            for i in range(offsets[word], offsets[word + 1]):
+                profile[features[i], k] += values[i]
+                sums[k] += values[i]
+    for feature in range(everything.size):
+        for k in range(classes):
+            if everything[feature] > 0:
+                profile[feature, k] = log((profile[feature, k] + everything[feature]) / (sums[k] + _SMOOTHING))
+    for k in range(classes):
+        share[k] = log(share[k] / (placed + classes))
+
+
+@njit(cache=True, nogil=True)
+def assign_words(offsets, features, values, profile, share, scores, members):
+    """The E-step: the class of each word; of equal ones, the first. scores: room for float64[classes]."""
+    for word in range(members.size):
+        for k in range(share.size):
+            scores[k] = share[k]
+        for i in range(offsets[word], offsets[word + 1]):
+            row, value = features[i], values[i]
+            for k in range(share.size):
+                scores[k] += value * profile[row, k]
+        best, highest = 0, scores[0]
+        for k in range(1, share.size):
+            if scores[k] > highest:
+                best, highest = k, scores[k]
+        members[word] = best
+
+
+def class_pairs(
+    u: NDArray[np.int32], w: NDArray[np.int32], kinds: NDArray[np.int16], classes: int
+) -> NDArray[np.int64]:
+    """int64[classes, classes]: distinct pairs (u, w) between classes. kinds: int16[contexts]."""
+    pairs = np.bincount(kinds[u].astype(np.int64) * classes + kinds[w], minlength=classes * classes)
+    return pairs.reshape(classes, classes)

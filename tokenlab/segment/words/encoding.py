@@ -6,13 +6,10 @@ script (all alike), or the isolated cluster itself. Runs longer than `LONGEST_RU
 memory of the sampler.
 """
 
-# mypy: allow-untyped-defs
-
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
@@ -148,15 +145,12 @@ def find_runs(sentences: Sequence[str], split_kana: bool = False) -> Runs:
     )
 
 
-@njit(cache=True, nogil=True)
-def _stretches(flags, first):
-    """int8[units]: how many units from each on have the flag, to the end of the run; at most 100."""
-    stretch = np.zeros(flags.size, np.int8)
-    for run in range(first.size - 1):
-        for unit in range(first[run + 1] - 1, first[run] - 1, -1):
-            if flags[unit]:
-                stretch[unit] = 1 if unit + 1 == first[run + 1] else min(stretch[unit + 1] + 1, 100)
-    return stretch
+def _stretches(flags: NDArray[np.bool_], first: NDArray[np.int64]) -> NDArray[np.int8]:
+    """How many units from each on have the flag, to the end of the run; at most 100."""
+    places = np.arange(len(flags))
+    without = np.minimum.accumulate(np.where(flags, len(flags), places)[::-1])[::-1]  # the next one without it
+    end = np.repeat(first[1:], np.diff(first))
+    return np.minimum(np.minimum(without, end) - places, 100).astype(np.int8)
 
 
 def _neighbours(kind: NDArray[np.int8], places: NDArray[np.int64]) -> NDArray[np.int64]:

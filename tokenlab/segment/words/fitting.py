@@ -1,8 +1,11 @@
 """Fitting of a word model: blocked Gibbs sampling from the statistical segmentation on.
 
-1. Runs, candidates and the segmentation of `Segmenter` (lambda 1.25, variation 0.5).
+1. Runs, candidates and the segmentation of `Segmenter` (lambda 1.25, variation 0.5), which is segmented anew by the
+   probabilities of its own words, twice, unless the text is short (`recut`). The sampler hardly leaves the region in
+   which it starts, so a better start is a better end: 0.3 points of word F1 for 180 thousand characters of news.
 2. A sweep: P0 anew from the types in use, then all runs in random order. From `Schedule.plain` sweeps on the words are
-   clustered every `Schedule.plain` sweeps.
+   clustered every `Schedule.plain` sweeps, and from twice as many on a classifier of boundaries is learned as often: on
+   either half of the runs for the other half. Its odds are further evidence for the sampler.
 3. The second half of the sweeps is collected: the posteriors of all spans of a run given the words of all other runs
    (their sums vary less than those of samples), and sums of the counts.
 """
@@ -17,6 +20,7 @@ from numpy.typing import NDArray
 from tokenlab.core.errors import InputError
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.segment.by_statistics import Segmenter
+from tokenlab.segment.context_kernels import SLOTS, fill_odds, learn
 from tokenlab.segment.options import SegmentOptions
 from tokenlab.segment.words.classes import find_classes, no_classes
 from tokenlab.segment.words.encoding import (
@@ -36,7 +40,7 @@ from tokenlab.segment.words.knowledge import (
     parts_of,
     symbol_alphabet,
 )
-from tokenlab.segment.words.lattice_kernels import make_lattice
+from tokenlab.segment.words.lattice_kernels import decode, make_lattice
 from tokenlab.segment.words.lexicon import build_lexicon, remaining_units
 from tokenlab.segment.words.options import WordOptions
 from tokenlab.segment.words.pair_kernels import N, compact, empty_counts, rebuilt
@@ -56,8 +60,16 @@ _WORK = 36_000_000
 """Units to be sampled in all."""
 _FEWEST, _MOST = 24, 200
 _CUT_PER_NEW_PAIR, _LARGEST_CUT = 5.0, 2.0
+_FEWEST_FOR_CONTEXTS = 20_000
+"""Units below which a classifier of boundaries, which sees half of them, is worse than none: Japanese of 9 thousand
+characters lost 0.5 of word F1."""
 _LEAST_MEAN = 0.01
 """Means of pairs below this are dropped."""
+_RECUTS, _RECUT_BONUS = 2, 3.5
+_RECUT_FROM = 50_000
+"""Units of the smallest text whose words are frequent enough for `recut`; 11 thousand of Japanese lose by it."""
+_UNSEEN_COUNT = 0.3
+"""As which a single unit counts that is no word."""
 
 
 class Schedule(NamedTuple):
@@ -127,16 +139,19 @@ def fit_words(sentences: Sequence[str], runs: Runs, options: WordOptions, progre
     sampler = _Sampler(text, known, options, _starting_words(sentences, runs, options))
     plan = schedule(len(runs.place), options.sweeps)
     posteriors = np.zeros(text.spans.shape, np.float32)
+    learns = len(runs.place) >= _FEWEST_FOR_CONTEXTS
     for number in range(plan.sweeps):
         collects = number >= plan.sweeps - plan.collected
         if options.classes and number and number % plan.plain == 0:
             sampler.cluster()
+        if learns and number >= 2 * plan.plain and number % plan.plain == 0:
+            sampler.learn_contexts()
         sampler.sweep(posteriors if collects else posteriors[:0])
         if collects:
             sampler.collect()
         if progress is not None:
             progress(number + 1, plan.sweeps)
-    knowledge = Knowledge(known, sampler.means(plan.collected), sampler.in_use(), sampler.classes)
+    knowledge = Knowledge(known, sampler.means(plan.collected), sampler.in_use(), sampler.classes, sampler.contexts)
     return Fitted(knowledge, options, plan.collected, posteriors)
 
 
@@ -145,7 +160,9 @@ def _known(runs: Runs, longest: int) -> tuple[Known, Text]:
     symbols = symbol_alphabet(symbols_of(runs))
     numbers = units.numbers(runs.points, runs.place, runs.place_end)
     lexicon, spans = build_lexicon(numbers, remaining_units(runs.first), runs.may_be_new, len(units.clusters), longest)
-    return Known(units, symbols, lexicon), Text(spans, numbers, runs.first, *number_symbols(runs, symbols))
+    return Known(units, symbols, lexicon), Text(
+        spans, numbers, runs.first, *number_symbols(runs, symbols), np.ones(len(numbers))
+    )
 
 
 def _starting_words(sentences: Sequence[str], runs: Runs, options: WordOptions) -> NDArray[np.bool_]:
@@ -156,12 +173,29 @@ def _starting_words(sentences: Sequence[str], runs: Runs, options: WordOptions) 
     return begins[runs.place]
 
 
+def recut(text: Text, lengths: NDArray[np.int8], lexicon: int) -> NDArray[np.int8]:
+    """The segmentation that maximises the sum of log P(w) + 3.5 nats, P(w) by the counts of w in the one before.
+
+    lengths: int8[units], the length of the word that begins at each unit, 0 inside of words, before and after. Words
+    that the one before does not have are not used, but for single units.
+    """
+    begins = np.flatnonzero(lengths)
+    counts = np.bincount(text.spans[begins, lengths[begins] - 1], minlength=lexicon)
+    # Relative to a unit that is no word, so that all others are above 0, as `decode` wants them.
+    scores = np.log(np.maximum(counts, _UNSEEN_COUNT) / _UNSEEN_COUNT).astype(np.float32)
+    unseen = np.log(_UNSEEN_COUNT / len(begins)) + _RECUT_BONUS
+    of_spans = np.where(text.spans >= 0, scores[text.spans], np.float32(0))
+    return word_lengths(decode(of_spans, 1, -unseen, text.first), text, text.spans.shape[1])
+
+
 class _Sampler:
     """The state of the sampler."""
 
     def __init__(self, text: Text, known: Known, options: WordOptions, begins: NDArray[np.bool_]) -> None:
         self._text, self._known, self._options = text, known, options
         self._lengths = word_lengths(begins, text, options.longest)
+        for _ in range(_RECUTS if len(text.spans) >= _RECUT_FROM else 0):
+            self._lengths = recut(text, self._lengths, len(known.lexicon))
         contexts = known.symbol_count + len(known.lexicon)
         self._counts, self._pair_sums = empty_counts(contexts), np.zeros(1, np.float32)
         self._word_sums, self._total_sums = np.zeros((contexts, 3)), np.zeros(2)
@@ -170,6 +204,7 @@ class _Sampler:
         self._order = np.arange(len(text.left))
         self.classes = no_classes(known.symbol_count, known.lexicon)
         self._is_clustered = False
+        self.contexts = np.zeros(SLOTS, np.float32)
         begin = 0
         while begin < len(text.left):
             self._make_room()
@@ -185,6 +220,15 @@ class _Sampler:
         known, classes = self._known, self._options.classes
         self.classes = find_classes(self._counts, known.symbol_count, known.lexicon, classes, before)
         self._is_clustered = True
+
+    def learn_contexts(self) -> None:
+        """Learn which units surround boundaries; the mean of both halves' weights is for other text."""
+        text, both = self._text, np.zeros(SLOTS)
+        for half in (0, 1):
+            weights = learn(text.units, text.first, self._order, half, self._lengths)
+            fill_odds(text.units, text.first, weights, 1 - half, text.odds)
+            both += weights
+        self.contexts = (both / 2).astype(np.float32)
 
     def sweep(self, posteriors: NDArray[np.float32]) -> None:
         """Sample every run once, in random order."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenlab.segment.context_kernels import fill_odds
 from tokenlab.segment.words.base_kernels import Base, estimate_base
 from tokenlab.segment.words.classes import Classes
 from tokenlab.segment.words.encoding import SPECIAL_SYMBOLS, UNKNOWN, Alphabet, Runs, number_symbols
@@ -58,6 +59,8 @@ class Knowledge(NamedTuple):
     means: Means
     in_use: NDArray[np.bool_]  # [words] types in use after the last sweep, whose P0 the model has
     classes: Classes
+    contexts: NDArray[np.float32]
+    """[SLOTS] weights of the classifier of boundaries; all 0 where none was learned."""
 
 
 def symbol_alphabet(clusters: list[str]) -> Alphabet:
@@ -65,11 +68,14 @@ def symbol_alphabet(clusters: list[str]) -> Alphabet:
     return Alphabet(clusters, SPECIAL_SYMBOLS, UNKNOWN)
 
 
-def encode(runs: Runs, known: Known) -> Text:
-    """The runs of any text, by the numbers of a model."""
+def encode(runs: Runs, known: Known, contexts: NDArray[np.float32] | None = None) -> Text:
+    """The runs of any text, by the numbers of a model; `contexts`: the weights by which boundaries have odds."""
     units = known.units.numbers(runs.points, runs.place, runs.place_end)
     spans = known.lexicon.spans(units, remaining_units(runs.first), runs.may_be_new)
-    return Text(spans, units, runs.first, *number_symbols(runs, known.symbols))
+    odds = np.ones(len(units))
+    if contexts is not None:
+        fill_odds(units, runs.first, contexts, -1, odds)
+    return Text(spans, units, runs.first, *number_symbols(runs, known.symbols), odds)
 
 
 def parts_of(base: Base, classes: Classes, longest: int, length_bonus: float) -> Parts:

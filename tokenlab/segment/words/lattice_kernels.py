@@ -3,6 +3,9 @@
     p1(w)  = [max(c1(w) - d1, 0) + (t1 + d1 D) P0(w)] / (t1 + N)
     p(w|u) = {max(c(u,w) - d2, 0) + (t2 + d2 T(u)) p1(w) R[class u, class w]} / (t2 + c(u))
 
+A segmentation has the probability of its words by this formula, times the odds of every place at which a word begins
+(`context_kernels`), but for a constant.
+
 The node [t, k - 1] is the word of k units that ends after t units of the run; node [0, 0] is the symbol left of it.
 Only + - * / and comparisons: the same on every machine.
 """
@@ -13,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from tokenlab.segment.words.base_kernels import new_word
 from tokenlab.segment.words.lexicon import NEW, NONE
@@ -57,6 +61,8 @@ class Lattice(NamedTuple):
     """float64[rows, longest]: 1 / (t2 + c); 0 where c = 0: no pair begins with the word."""
     followed: np.ndarray
     """bool[rows, longest]: c1 > 0: some pair ends with the word."""
+    odds: np.ndarray
+    """float64[rows]: what a word that begins after so many units is multiplied by."""
     alpha: np.ndarray
     """float64[rows, longest]: forward probabilities, each row to an unknown power of two."""
     step: np.ndarray
@@ -77,6 +83,7 @@ def make_lattice(longest_run: int, longest: int) -> Lattice:
         share=np.zeros((rows, longest)),
         inverse=np.zeros((rows, longest)),
         followed=np.zeros((rows, longest), np.bool_),
+        odds=np.ones(rows),
         alpha=np.zeros((rows, longest)),
         step=np.zeros((rows, longest, longest)),
         last=np.zeros(longest),
@@ -85,16 +92,15 @@ def make_lattice(longest_run: int, longest: int) -> Lattice:
 
 
 @njit(cache=True, nogil=True)
-def fill(lattice, spans, units, first, size, left, symbols, counts, parts):
-    """Fill the nodes of the run of `size` units that begins at unit `first`.
-
-    spans: int32[units, longest], numbers in the lexicon; left: the symbol left of the run; symbols: how many there are.
-    """
+def fill(lattice, text, run, symbols, counts, parts):
+    """Fill the nodes of a run. text: a `Text`; symbols: how many symbols there are."""
+    spans, first, size = text.spans, text.first[run], text.first[run + 1] - text.first[run]
     scale = 1.0 / (T1 + counts.totals[N])
     rest = (T1 + D1 * counts.totals[D]) * scale
     longest = spans.shape[1]
     lattice.word[0, :] = NONE
-    _fill_node(lattice, 0, 0, left, counts, scale, rest)
+    lattice.odds[:size] = text.odds[first : first + size]
+    _fill_node(lattice, 0, 0, text.left[run], counts, scale, rest)
     for t in range(1, size + 1):
         for k in range(1, longest + 1):
             span = spans[first + t - k, k - 1] if k <= t else NONE
@@ -104,7 +110,7 @@ def fill(lattice, spans, units, first, size, left, symbols, counts, parts):
                 lattice.word[t, k - 1] = span
                 if span == NEW:
                     lattice.kind[t, k - 1] = parts.new_kinds[k - 1]
-                    lattice.p1[t, k - 1] = rest * new_word(parts.base, units, spans, first + t - k, k)
+                    lattice.p1[t, k - 1] = rest * new_word(parts.base, text.units, spans, first + t - k, k)
                     lattice.share[t, k - 1] = 1.0
                     lattice.inverse[t, k - 1] = 0.0
                     lattice.followed[t, k - 1] = False
@@ -148,11 +154,10 @@ def forward(lattice, size, right, counts, parts):
                         p += (number - D2) * lattice.inverse[start, j]
                 step[t, k, j] = p
                 total += alpha[start, j] * p
-            alpha[t, k] = total * parts.scale[k]
+            alpha[t, k] = total * parts.scale[k] * lattice.odds[start]
             highest = max(highest, alpha[t, k])
         if highest < 1.0 / _FAR or highest > _FAR:
-            factor = _FAR if highest < 1.0 else 1.0 / _FAR
-            alpha[max(t - longest + 1, 0) : t + 1] *= factor
+            _scale(alpha, max(t - longest + 1, 0), t + 1, _FAR if highest < 1.0 else 1.0 / _FAR)
     p1 = max(counts.words[right].c1 - D1, 0.0) + (T1 + D1 * counts.totals[D]) * counts.words[right].p0
     p1 /= T1 + counts.totals[N]
     right_kind = np.int16(counts.words[right].kind)
@@ -164,6 +169,14 @@ def forward(lattice, size, right, counts, parts):
                 if number > D2:
                     p += (number - D2) * lattice.inverse[size, k]
             lattice.last[k] = p
+
+
+@njit(cache=True, nogil=True)
+def _scale(alpha, begin, end, factor):
+    """Multiply the rows from `begin` to `end`. Loops, since slices take seconds to compile: they can raise errors."""
+    for t in range(begin, end):
+        for k in range(alpha.shape[1]):
+            alpha[t, k] *= factor
 
 
 @njit(cache=True, nogil=True)
@@ -221,7 +234,8 @@ def add_posteriors(lattice, size, posteriors, first):
         if lattice.word[size, k] != NONE:
             gamma[size, k] = alpha[size, k] * lattice.last[k]
             total += gamma[size, k]
-    gamma[size] /= total
+    for k in range(longest):
+        gamma[size, k] /= total
     for t in range(size, 0, -1):
         for k in range(min(longest, t)):
             if gamma[t, k] < NEGLIGIBLE:
@@ -240,19 +254,26 @@ def add_posteriors(lattice, size, posteriors, first):
                     gamma[start, j] += alpha[start, j] * step[t, k, j] * share
 
 
-@njit(cache=True, nogil=True)
-def decode(posteriors, passes, threshold, first):
-    """bool[units]: where words begin in the segmentation that maximises the sum of (posterior - threshold).
+def decode(
+    posteriors: NDArray[np.float32], passes: int, threshold: float, first: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Where words begin in the segmentation that maximises the sum of (posterior - threshold): bool[units].
 
-    posteriors: float32[units, longest], sums over `passes`; first: int64[runs + 1]. Of equal sums, the last word is the
-    shortest.
+    Of equal sums, the last word is the shortest.
+
+    Args:
+        posteriors: float32[units, longest], sums over `passes`.
+        first: int64[runs + 1].
     """
+    begins, size = np.zeros(len(posteriors), bool), int(np.diff(first).max(initial=0))
+    mark_words(posteriors, passes, threshold, first, np.zeros(size + 1), np.zeros(size + 1, np.int64), begins)
+    return begins
+
+
+@njit(cache=True, nogil=True)
+def mark_words(posteriors, passes, threshold, first, best, back, begins):
+    """Mark in `begins` what `decode` returns. best, back: float64 and int64[units of the longest run + 1], zeros."""
     longest = posteriors.shape[1]
-    begins = np.zeros(posteriors.shape[0], np.bool_)
-    size = 0
-    for run in range(first.size - 1):
-        size = max(size, first[run + 1] - first[run])
-    best, back = np.zeros(size + 1, np.float64), np.zeros(size + 1, np.int64)
     for run in range(first.size - 1):
         size = first[run + 1] - first[run]
         for t in range(1, size + 1):
@@ -267,4 +288,3 @@ def decode(posteriors, passes, threshold, first):
         while t > 0:
             t -= back[t]
             begins[first[run] + t] = True
-    return begins

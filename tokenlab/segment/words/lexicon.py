@@ -86,14 +86,9 @@ def build_lexicon(
     return Lexicon(np.array(level), np.concatenate(prefixes), np.concatenate(suffixes)), spans
 
 
-@njit(cache=True, nogil=True)
-def remaining_units(first):
+def remaining_units(first: NDArray[np.int64]) -> NDArray[np.int32]:
     """int32[units]: the units from each to the end of its run, itself included. first: int64[runs + 1]."""
-    remaining = np.empty(first[-1], np.int32)
-    for run in range(first.size - 1):
-        for unit in range(first[run], first[run + 1]):
-            remaining[unit] = first[run + 1] - unit
-    return remaining
+    return (np.repeat(first[1:], np.diff(first)) - np.arange(first[-1])).astype(np.int32)
 
 
 @njit(cache=True, nogil=True)

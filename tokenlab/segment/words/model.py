@@ -15,7 +15,7 @@ from typing import Self
 
 import numpy as np
 
-from tokenlab.segment.segmentation import Segmentation
+from tokenlab.segment.segmentation import Segmentation, batches
 from tokenlab.segment.words.encoding import find_runs
 from tokenlab.segment.words.fitting import Progress, fit_words
 from tokenlab.segment.words.knowledge import Knowledge, base_of, encode, parts_of
@@ -79,16 +79,7 @@ class WordModel:
         Raises:
             InputError: a lone surrogate.
         """
-        batch: list[str] = []
-        characters = 0
-        for sentence in sentences:
-            batch.append(sentence)
-            characters += len(sentence) + 1
-            if characters >= _CHARACTERS_PER_BATCH:
-                yield self._segment_batch(batch)
-                batch, characters = [], 0
-        if batch:
-            yield self._segment_batch(batch)
+        return map(self._segment_batch, batches(sentences, _CHARACTERS_PER_BATCH))
 
     def save(self, path: str | Path) -> None:
         """Write the model to one safetensors file, atomically."""
@@ -101,7 +92,7 @@ class WordModel:
 
     def _segment_batch(self, sentences: list[str]) -> Segmentation:
         runs, known = find_runs(sentences, self.options.split_kana), self._knowledge.known
-        text = encode(runs, known)
+        text = encode(runs, known, self._knowledge.contexts)
         posteriors = np.zeros(text.spans.shape, np.float32)
         lattice = make_lattice(int(np.diff(runs.first).max(initial=0)), self.options.longest)
         add_all_posteriors(text, known.symbol_count, self._counts, self._parts, lattice, posteriors)

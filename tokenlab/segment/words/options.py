@@ -29,22 +29,31 @@ class WordOptions:
     higher, the fewer and surer segments are.
     """
 
-    seed: int = option("seed of the sampler", 0)
-    sweeps: int | None = option("passes of the sampler over the text", None, metavar="N", none="auto")
+    seed: int = option("seed of the sampler", 0, metavar="N")
+    sweeps: int | None = option(
+        "passes of the sampler over the text; auto: from 24 to 200, the smaller the text the more",
+        None,
+        metavar="N",
+        none="auto",
+    )
     classes: int = option("number of word classes; 0 for none", 50, metavar="K")
     length_bonus: float | None = option(
-        "added to the log-probability of every word: below 0 gives longer words; auto goes by the script",
+        "added to the log-probability of every word: below 0, words are longer; auto: -2 for Thai and the like, else 0",
         None,
         metavar="NATS",
         none="auto",
     )
     unseen_bonus: float | None = option(
-        "the same for text that the model was not fitted to; auto: lower, the smaller the text that it was fitted to",
+        "the same for text that the model was not fitted to; auto: the smaller the text it was fitted to, the lower",
         None,
         metavar="NATS",
         none="auto",
     )
-    segment_cost: float = option("what a segment costs where segments are chosen by their posteriors, from 0 to 1", 0.4)
+    segment_cost: float = option(
+        "subtracted from the probability of each segment, from 0 to 1: the higher, the longer segments are",
+        0.4,
+        metavar="X",
+    )
     longest: int = option("longest word, in characters (grapheme clusters)", 6, metavar="N")
     split_kana: bool = option("a change between Han characters and kana is a boundary", False)
 

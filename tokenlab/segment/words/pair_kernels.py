@@ -6,10 +6,13 @@ not occur, so a bitmap that stays in the cache answers these; only the others to
 
 # mypy: allow-untyped-defs
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Number = TypeVar("Number", bound=np.generic)
 
 _FIELDS = ("c", "followers", "c1", "kind")
 WORD = np.dtype([*((name, np.int32) for name in _FIELDS), ("p0", np.float64)], align=True)
@@ -83,8 +86,17 @@ def pair_count(counts, u, w):
 
 
 @njit(cache=True, nogil=True)
-def add_pair(counts, u, w):
-    """Count one more pair (u, w). The table must have an empty slot left."""
+def count_pair(counts, u, w, adds):
+    """Count one pair (u, w) more or, where `adds` is False, less."""
+    if adds:
+        _add_pair(counts, u, w)
+    else:
+        _remove_pair(counts, u, w)
+
+
+@njit(cache=True, nogil=True)
+def _add_pair(counts, u, w):
+    """The table must have an empty slot left."""
     key = key_of(u, w)
     slot = find(counts.keys, key)
     if counts.keys[slot] == EMPTY:
@@ -103,8 +115,8 @@ def add_pair(counts, u, w):
 
 
 @njit(cache=True, nogil=True)
-def remove_pair(counts, u, w):
-    """Count one pair (u, w) less. It must be there; its slot and its bit stay."""
+def _remove_pair(counts, u, w):
+    """The pair must be there; its slot and its bit stay."""
     slot = find(counts.keys, key_of(u, w))
     counts.number[slot] -= 1
     counts.words[u].c -= 1
@@ -121,69 +133,69 @@ def is_full(counts):
     return counts.totals[USED] > _FULL * counts.keys.size
 
 
-@njit(cache=True, nogil=True)
-def rebuilt(counts, sums, room):
+def rebuilt(counts: Counts, sums: NDArray[np.float32], room: int) -> tuple[Counts, NDArray[np.float32]]:
     """A table without empty pairs and with room for `room` others, and `sums` in its order.
 
     sums: float32[slots], a second value of each pair; a pair is kept where either is not 0.
     """
-    kept = 0
-    for slot in range(counts.keys.size):
-        kept += counts.keys[slot] != EMPTY and (counts.number[slot] != 0 or sums[slot] != 0)
-    slots, words = 1 << 10, 1 << 8
-    while slots < 3 * (kept + room):
-        slots *= 2
-    while 64 * words < _BITS_PER_PAIR * (kept + room):
-        words *= 2
-    keys, number = np.full(slots, EMPTY, np.uint64), np.zeros(slots, counts.number.dtype)
-    bits, moved = np.zeros(words, np.uint64), np.zeros(slots, np.float32)
-    for slot in range(counts.keys.size):
-        key = counts.keys[slot]
-        if key != EMPTY and (counts.number[slot] != 0 or sums[slot] != 0):
-            place = find(keys, key)
-            keys[place], number[place], moved[place] = key, counts.number[slot], sums[slot]
-            if counts.number[slot] != 0:
-                word, bit = _bit(bits, key)
-                bits[word] |= bit
+    kept = int(np.count_nonzero((counts.keys != EMPTY) & ((counts.number != 0) | (sums != 0))))
+    keys, bits = _empty_table(3 * (kept + room), _BITS_PER_PAIR * (kept + room))
+    number, moved = np.zeros(len(keys), np.int32), np.zeros(len(keys), np.float32)
+    move_pairs(counts.keys, counts.number, sums, keys, number, moved, bits)
     counts.totals[USED] = kept
     return Counts(keys, number, bits, counts.words, counts.totals), moved
 
 
 @njit(cache=True, nogil=True)
-def compact(keys, number):
-    """The pairs that are not 0, in the order of the table: u, w (int32) and their values."""
-    size = 0
-    for slot in range(keys.size):
-        size += keys[slot] != EMPTY and number[slot] != 0
-    u, w, values = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, number.dtype)
-    size = 0
-    for slot in range(keys.size):
-        if keys[slot] != EMPTY and number[slot] != 0:
-            u[size], w[size], values[size] = keys[slot] >> _SHIFT, keys[slot] & np.uint64(0xFFFFFFFF), number[slot]
-            size += 1
-    return u, w, values
+def move_pairs(old_keys, old_number, old_sums, keys, number, sums, bits):
+    """Fill an empty table with the pairs of another one that `rebuilt` keeps."""
+    for old in range(old_keys.size):
+        key = old_keys[old]
+        if key != EMPTY and (old_number[old] != 0 or old_sums[old] != 0):
+            slot = find(keys, key)
+            keys[slot], number[slot], sums[slot] = key, old_number[old], old_sums[old]
+            if old_number[old] != 0:
+                word, bit = _bit(bits, key)
+                bits[word] |= bit
 
 
-def empty_counts(contexts: int) -> Counts:
-    """Counts of no pair at all, without room: `rebuilt` gives it."""
-    keys, number = np.full(1, EMPTY, np.uint64), np.zeros(1, np.int32)
-    return Counts(keys, number, np.zeros(1, np.uint64), np.zeros(contexts, WORD), np.zeros(3, np.int64))
+def filled_table(
+    u: NDArray[np.int32], w: NDArray[np.int32], values: NDArray[np.float32]
+) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.uint64]]:
+    """Keys, values and bitmap of a table that holds these distinct pairs and nothing else."""
+    keys, bits = _empty_table(2 * len(u), _BITS_PER_PAIR * len(u))
+    number = np.zeros(len(keys), np.float32)
+    fill_table(u, w, values, keys, number, bits)
+    return keys, number, bits
 
 
 @njit(cache=True, nogil=True)
-def filled_table(u, w, values):
-    """Keys, values and bitmap of a table that holds these distinct pairs and nothing else."""
-    slots, words = 1 << 4, 1 << 2
-    while slots < 2 * u.size:
-        slots *= 2
-    while 64 * words < _BITS_PER_PAIR * u.size:
-        words *= 2
-    keys, number = np.full(slots, EMPTY, np.uint64), np.zeros(slots, values.dtype)
-    bits = np.zeros(words, np.uint64)
+def fill_table(u, w, values, keys, number, bits):
+    """Fill an empty table."""
     for i in range(u.size):
         key = key_of(u[i], w[i])
         slot = find(keys, key)
         keys[slot], number[slot] = key, values[i]
         word, bit = _bit(bits, key)
         bits[word] |= bit
-    return keys, number, bits
+
+
+def _empty_table(slots: int, bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Keys and bitmap of at least these sizes, powers of two."""
+    slots, words = max(slots, 1 << 4), max(-(-bits // 64), 1 << 2)
+    return np.full(1 << (slots - 1).bit_length(), EMPTY), np.zeros(1 << (words - 1).bit_length(), np.uint64)
+
+
+def compact(
+    keys: NDArray[np.uint64], number: NDArray[Number]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Number]]:
+    """The pairs that are not 0, in the order of the table: u, w and their values."""
+    slots = np.flatnonzero((keys != EMPTY) & (number != 0))
+    pairs = keys[slots]
+    return (pairs >> _SHIFT).astype(np.int32), (pairs & np.uint64(0xFFFFFFFF)).astype(np.int32), number[slots]
+
+
+def empty_counts(contexts: int) -> Counts:
+    """Counts of no pair at all, without room: `rebuilt` gives it."""
+    keys, number = np.full(1, EMPTY, np.uint64), np.zeros(1, np.int32)
+    return Counts(keys, number, np.zeros(1, np.uint64), np.zeros(contexts, WORD), np.zeros(3, np.int64))

@@ -8,7 +8,9 @@ import numpy as np
 from numba import njit
 
 from tokenlab.segment.words.lattice_kernels import D1, D2, add_posteriors, fill, forward, random_number, sample
-from tokenlab.segment.words.pair_kernels import EMPTY, D, N, add_pair, is_full, remove_pair
+from tokenlab.segment.words.pair_kernels import EMPTY, D, N, count_pair, is_full
+
+ADD, REMOVE = True, False
 
 
 class Text(NamedTuple):
@@ -24,6 +26,8 @@ class Text(NamedTuple):
     """int32[runs]: the symbol left of each run."""
     right: np.ndarray
     """int32[runs]."""
+    odds: np.ndarray
+    """float64[units]: of a word that begins at each unit, by the units around it; 1 at the first unit of a run."""
 
 
 @njit(cache=True, nogil=True)
@@ -48,27 +52,15 @@ def word_lengths(begins, text, longest):
 
 
 @njit(cache=True, nogil=True)
-def add_run(text, run, lengths, symbols, counts):
-    """Count the pairs of a run."""
-    u, t = text.left[run], text.first[run]
+def count_run(text, run, lengths, symbols, counts, adds):
+    """Count the pairs of a run (ADD), or take them out of the counts (REMOVE)."""
+    u, t = np.int64(text.left[run]), text.first[run]
     while t < text.first[run + 1]:
         w = symbols + text.spans[t, lengths[t] - 1]
-        add_pair(counts, u, w)
+        count_pair(counts, u, w, adds)
         t += lengths[t]
         u = w
-    add_pair(counts, u, text.right[run])
-
-
-@njit(cache=True, nogil=True)
-def remove_run(text, run, lengths, symbols, counts):
-    """Take the pairs of a run out of the counts."""
-    u, t = text.left[run], text.first[run]
-    while t < text.first[run + 1]:
-        w = symbols + text.spans[t, lengths[t] - 1]
-        remove_pair(counts, u, w)
-        t += lengths[t]
-        u = w
-    remove_pair(counts, u, text.right[run])
+    count_pair(counts, u, np.int64(text.right[run]), adds)
 
 
 @njit(cache=True, nogil=True)
@@ -77,7 +69,7 @@ def count_runs(text, begin, lengths, symbols, counts):
     for run in range(begin, text.first.size - 1):
         if is_full(counts):
             return run
-        add_run(text, run, lengths, symbols, counts)
+        count_run(text, run, lengths, symbols, counts, ADD)
     return text.first.size - 1
 
 
@@ -94,13 +86,13 @@ def sweep(text, order, begin, lengths, symbols, counts, parts, lattice, posterio
             return i
         run = order[i]
         first, size = text.first[run], text.first[run + 1] - text.first[run]
-        remove_run(text, run, lengths, symbols, counts)
-        fill(lattice, text.spans, text.units, first, size, text.left[run], symbols, counts, parts)
+        count_run(text, run, lengths, symbols, counts, REMOVE)
+        fill(lattice, text, run, symbols, counts, parts)
         forward(lattice, size, text.right[run], counts, parts)
         if collects:
             add_posteriors(lattice, size, posteriors, first)
         sample(lattice, size, lengths, first, state)
-        add_run(text, run, lengths, symbols, counts)
+        count_run(text, run, lengths, symbols, counts, ADD)
     return order.size
 
 
@@ -109,7 +101,7 @@ def add_all_posteriors(text, symbols, counts, parts, lattice, posteriors):
     """Add the posteriors of every span of a text, given fixed counts, to `posteriors` (float32[units, longest])."""
     for run in range(text.first.size - 1):
         first, size = text.first[run], text.first[run + 1] - text.first[run]
-        fill(lattice, text.spans, text.units, first, size, text.left[run], symbols, counts, parts)
+        fill(lattice, text, run, symbols, counts, parts)
         forward(lattice, size, text.right[run], counts, parts)
         add_posteriors(lattice, size, posteriors, first)
 

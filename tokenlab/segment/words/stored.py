@@ -13,6 +13,7 @@ from safetensors.numpy import save_file
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_file
+from tokenlab.segment.context_kernels import SLOTS
 from tokenlab.segment.words.classes import Classes
 from tokenlab.segment.words.encoding import Alphabet
 from tokenlab.segment.words.knowledge import Knowledge, Known, Means, symbol_alphabet
@@ -20,20 +21,22 @@ from tokenlab.segment.words.lexicon import Lexicon
 from tokenlab.segment.words.options import WordOptions
 
 _HEADER = "tokenlab.words"
-_FORMAT = 1
+_FORMAT = 2
 _ARRAYS = {
     "prefix": np.int32, "suffix": np.int32, "in_use": np.bool_, "u": np.int32, "w": np.int32, "pairs": np.float32,
     "words": np.float32, "totals": np.float64, "kinds": np.int16, "new_kinds": np.int16, "affinity": np.float64,
+    "contexts": np.float32,
 }  # fmt: skip
 
 
 def write_knowledge(knowledge: Knowledge, options: WordOptions, path: str | Path) -> None:
     """Write what a model holds, atomically; equal models give equal bytes."""
-    known, means, in_use, classes = knowledge
+    known, means, in_use, classes, contexts = knowledge
     arrays = {
         "prefix": known.lexicon.prefix, "suffix": known.lexicon.suffix, "in_use": in_use,
         "u": means.u, "w": means.w, "pairs": means.pairs, "words": means.words, "totals": means.totals,
         "kinds": classes.kinds, "new_kinds": classes.new_kinds, "affinity": classes.affinity,
+        "contexts": contexts,
     }  # fmt: skip
     arrays = {name: np.ascontiguousarray(array, _ARRAYS[name]) for name, array in arrays.items()}
     header = {
@@ -86,12 +89,13 @@ def _assemble(header: dict[str, Any], arrays: dict[str, NDArray]) -> Knowledge:
         "prefix": (int(level[-1]),), "suffix": (int(level[-1]),), "in_use": (len(lexicon),),
         "u": (pairs,), "w": (pairs,), "pairs": (pairs,), "words": (contexts, 3), "totals": (2,),
         "kinds": (contexts,), "new_kinds": (lexicon.longest,), "affinity": (kinds, kinds),
+        "contexts": (SLOTS,),
     }  # fmt: skip
     for name, array in arrays.items():
         if array.dtype != _ARRAYS[name] or array.shape != shapes[name]:
             raise ValueError(f"array {name} is {array.dtype}{list(array.shape)}")
-        if array.dtype.kind == "f" and not (np.isfinite(array).all() and (array >= 0).all()):
-            raise ValueError(f"array {name} holds numbers below 0 or none")
+        if array.dtype.kind == "f" and not (np.isfinite(array).all() and (name == "contexts" or (array >= 0).all())):
+            raise ValueError(f"array {name} holds numbers out of range")
     if level[0] != 0 or level[1] != len(units.clusters) or (np.diff(level) < 0).any():
         raise ValueError("levels of the lexicon do not fit the alphabet")
     _check_lexicon(lexicon)
@@ -101,7 +105,7 @@ def _assemble(header: dict[str, Any], arrays: dict[str, NDArray]) -> Knowledge:
         _check_range(name, arrays[name], 0, kinds)
     means = Means(*(arrays[name] for name in ("u", "w", "pairs", "words", "totals")))
     classes = Classes(arrays["kinds"], arrays["new_kinds"], arrays["affinity"])
-    return Knowledge(known, means, arrays["in_use"], classes)
+    return Knowledge(known, means, arrays["in_use"], classes, arrays["contexts"])
 
 
 def _check_lexicon(lexicon: Lexicon) -> None:

@@ -9,14 +9,13 @@ import polars as pl
 from tokenizers import Tokenizer
 
 from tasks.runtime.stage import Stage, read_json, run, write_json
+from tasks.segmentation.evaluation.scores import NUMBERS, score, score_table
 from tasks.segmentation.methods.interface import Configuration, Entropies
 from tasks.segmentation.methods.registry import Methods, SegmentedCorpus, configurations, read_methods
 from tasks.segmentation.methods.signals import read_scored
 from tasks.segmentation.parameters import BASELINES, Bpe, Full
 from tasks.segmentation.splits import CorpusSplits, Splitting, Training, read_splits
 from tokenlab.core.files import atomic_file
-from tokenlab.metrics.registry import COUNT, SEGMENTATION, of_segmentation
-from tokenlab.metrics.segmentation import score_segmentation
 from tokenlab.segment.boundary_options import BoundaryOptions
 from tokenlab.segment.by_entropy import entropy_boundaries
 from tokenlab.text.documents import Document, words
@@ -24,7 +23,6 @@ from tokenlab.tokenizers.bpe import token_spans
 
 _EXAMPLE_LENGTH = range(20, 36)
 _ENTROPY_EXAMPLES = 3
-_NUMBERS = ("lambda", "threshold", "nu")
 
 
 class Prediction(NamedTuple):
@@ -174,7 +172,7 @@ def _size(training: Sequence[Document]) -> dict[str, int]:
 
 def _facts(prediction: Prediction) -> dict[str, Any]:
     row = prediction.row
-    numbers = {name: None if row is None else row.values.get(name) for name in _NUMBERS}
+    numbers = {name: None if row is None else row.values.get(name) for name in NUMBERS}
     return {
         "configuration": prediction.name,
         "method": row and row.method,
@@ -183,24 +181,6 @@ def _facts(prediction: Prediction) -> dict[str, Any]:
         "bpe": prediction.bpe,
         "vocabulary": prediction.vocabulary,
     }
-
-
-def score(test: Sequence[Document], predicted: list[list[str]], known_words: set[str]) -> dict[str, Any]:
-    """Number and length of the segments, and all metrics of segmentation where gold words are known."""
-    segments = sum(map(len, predicted))
-    characters = sum(len(piece) for pieces in predicted for piece in pieces)
-    size = {"segments": segments, "characters_per_segment": characters / segments}
-    if test[0].boundaries is None:
-        return size | of_segmentation(None)
-    gold = [words(document.text, document.boundaries or ()) for document in test]
-    return size | of_segmentation(score_segmentation(gold, predicted, known_words))
-
-
-def score_table(scores: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """The scores with the types of their columns, which null columns would leave open."""
-    types = {metric.name: pl.Int64 if metric.unit == COUNT else pl.Float64 for metric in SEGMENTATION}
-    types |= dict.fromkeys(_NUMBERS, pl.Float64)
-    return pl.DataFrame(scores, infer_schema_length=None, schema_overrides=types)
 
 
 def mean_f1(table: pl.DataFrame) -> dict[str, Any]:

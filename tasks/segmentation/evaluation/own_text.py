@@ -1,0 +1,170 @@
+"""Stage `own_text`: a text segmented by what it says itself, without other text for training, and scored.
+
+Statistics and word models are of the unsegmented text; the gold words serve to score it, and nothing is tuned here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+from pydantic import Field
+
+from tasks.runtime.pool import pooled
+from tasks.runtime.stage import Parameters, Stage, run
+from tasks.segmentation.evaluation.scores import score, score_table
+from tasks.segmentation.methods.registry import Methods, read_sections
+from tasks.segmentation.methods.statistical_method import StatisticalMethod, option_columns
+from tasks.segmentation.methods.word_method import WordMethod, word_columns
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.files import atomic_file
+from tokenlab.ngrams.counting import ngram_statistics
+from tokenlab.ngrams.options import StatisticsOptions
+from tokenlab.segment.by_statistics import Segmenter
+from tokenlab.segment.description_length import DescriptionLength
+from tokenlab.segment.options import SegmentOptions
+from tokenlab.segment.slm_rules import apply_slm_rules
+from tokenlab.segment.words.model import WordModel
+from tokenlab.segment.words.options import WordOptions
+from tokenlab.text.documents import Document, words
+from tokenlab.text.store import read_corpus
+
+Options = SegmentOptions | WordOptions | None
+"""Of a method; None for `description-length`."""
+_DESCRIPTION_LENGTH = "description-length"
+
+
+class Slices(Parameters):
+    """`count` slices at equal distances, each of whole sentences with at least `characters` characters."""
+
+    count: int = Field(ge=1, le=1000)
+    characters: int = Field(ge=1)
+
+
+class OwnText(Parameters):
+    """A text and the methods that segment it: those by statistics, with their first lambda, and by words in
+    `segmentation.methods`, and `description-length`, which has no options.
+
+    slices: each by itself; null: the whole corpus, of which the sentences with gold words are scored. rules: `slm` for
+    the rules of `tokenlab.segment.slm_rules`. seeds: of word models.
+    """
+
+    corpus: str
+    methods: list[str] = Field(min_length=1)
+    slices: Slices | None = None
+    rules: Literal["slm"] | None = None
+    seeds: list[int] = Field(default=[0], min_length=1)
+
+
+class Job(NamedTuple):
+    """A text to segment by one method."""
+
+    part: int
+    """The number of the slice; 0 for the whole text."""
+    method: str
+    options: Options
+
+
+def evaluate(stage: Stage) -> None:
+    """Write the scores: one row for each slice, method and seed of a word model."""
+    own = stage.parameters(f"segmentation.own_text.{stage.variant}", OwnText)
+    statistics = stage.parameters("segmentation.statistics", StatisticsOptions)
+    options = _options(stage, own, read_sections(stage))
+    corpus = list(read_corpus(stage.data("corpora", own.corpus)))
+    if all(document.boundaries is None for document in corpus):
+        raise InputError(
+            f"no gold words are marked in {own.corpus}; segmentation.own_text is for corpora that have them"
+        )
+    parts = [corpus] if own.slices is None else slices(corpus, own.slices)
+
+    def work(job: Job) -> dict[str, Any]:
+        documents = parts[job.part]
+        boundaries = segment([document.text for document in documents], job.options, statistics)
+        if own.rules == "slm":
+            boundaries = [apply_slm_rules(doc.text, at) for doc, at in zip(documents, boundaries, strict=True)]
+        scored = [(doc, at) for doc, at in zip(documents, boundaries, strict=True) if doc.boundaries is not None]
+        characters = sum(not character.isspace() for document in documents for character in document.text)
+        return {
+            "text": stage.variant,
+            "corpus": own.corpus,
+            "part": job.part,
+            "configuration": job.method,
+            "seed": job.options.seed if isinstance(job.options, WordOptions) else None,
+            "lambda": job.options.weight if isinstance(job.options, SegmentOptions) else None,
+            "rules": own.rules or "none",
+            "training_sentences": len(documents),
+            "training_characters": characters,
+            **score([doc for doc, _ in scored], [words(doc.text, at) for doc, at in scored], None),
+            **{f"param.{name}": value for name, value in _columns(job.options).items()},
+        }
+
+    jobs = [Job(part, name, given) for part in range(len(parts)) for name, given in options]
+    table = score_table(pooled(work, jobs, "segmenting"))
+    with atomic_file(stage.reports("own_text", stage.variant, "scores.parquet")) as path:
+        table.with_columns(pl.col("seed").cast(pl.Int64)).write_parquet(path)
+
+
+def _options(stage: Stage, own: OwnText, methods: Methods) -> list[tuple[str, Options]]:
+    """The methods with all their options, words with each seed.
+
+    Raises ParameterError for a method that is not there or not of a kind that needs the text alone.
+    """
+    where = f"{stage.params_file}: segmentation.own_text.{stage.variant}.methods"
+    found: list[tuple[str, Options]] = []
+    for name in own.methods:
+        method = methods.get(name)
+        if name == _DESCRIPTION_LENGTH:
+            found.append((name, None))
+        elif isinstance(method, StatisticalMethod) and method.has_one_configuration:
+            found.append((name, method.options(None)))
+        elif isinstance(method, WordMethod):
+            found += [(name, replace(method.options, seed=seed)) for seed in own.seeds]
+        else:
+            raise ParameterError(
+                f"{where}: {name}; use methods by words, by statistics with a single weight, or {_DESCRIPTION_LENGTH}"
+            )
+    return found
+
+
+def slices(corpus: Sequence[Document], wanted: Slices) -> list[list[Document]]:
+    """The slices of a corpus: slice i begins at the first sentence at or after i / count of the characters.
+
+    Raises InputError where the corpus is too small for slices that share no sentence.
+    """
+    edges = [0, *accumulate(len(document.text) for document in corpus)]
+    found, end = [], 0
+    for number in range(wanted.count):
+        start = next(i for i, before in enumerate(edges) if before * wanted.count >= number * edges[-1])
+        if start < end or edges[-1] - edges[start] < wanted.characters:
+            break
+        end = next(i for i, after in enumerate(edges) if after - edges[start] >= wanted.characters)
+        found.append(list(corpus[start:end]))
+    if len(found) < wanted.count:
+        raise InputError(
+            f"the corpus has {edges[-1]:,} characters, too few for {wanted.count} slices of {wanted.characters:,}; "
+            "ask for fewer or shorter ones"
+        )
+    return found
+
+
+def segment(texts: Sequence[str], options: Options, statistics: StatisticsOptions) -> list[list[int]]:
+    """For each sentence the offsets at which its second and later segments begin, by the text itself."""
+    if options is None:
+        batches = [DescriptionLength.fit(texts).training]
+    elif isinstance(options, WordOptions):
+        segmented = WordModel.fit(texts, options).training
+        batches = [] if segmented is None else [segmented]
+    else:
+        batches = list(Segmenter(ngram_statistics(texts, statistics), options).segment(texts))
+    return [[start for start, _ in spans[1:]] for batch in batches for spans in batch.spans()]
+
+
+def _columns(options: Options) -> dict[str, Any]:
+    if options is None:
+        return {}
+    return option_columns(options) if isinstance(options, SegmentOptions) else word_columns(options)
+
+
+if __name__ == "__main__":
+    run(evaluate)
