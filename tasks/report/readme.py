@@ -39,7 +39,7 @@ _SHOWN = {
     "bpe-punctuation": "BPE, punctuation split off",
     "literal-4": "PMI + entropy, as in the paper",
     "gpt2-rise": "GPT-2's entropy",
-    "combined": "PMI + entropy by Viterbi, + GPT-2's",
+    "combined": "both, by Viterbi",
     "words": "word model",
 }
 """Configurations of the picture, and their labels."""
