@@ -11,7 +11,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import atoms, bpe_training, entropy, export, hmm, reading, segmentation, word_model
+from benchmarks import atoms, bpe_training, entropy, exact, export, hmm, reading, segmentation, word_model
 from benchmarks import ngram_statistics as statistics
 from benchmarks.measure import Bench
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
@@ -19,7 +19,7 @@ from tokenlab.core.files import write_text
 
 _BENCHMARKS = {
     module.__name__.rpartition(".")[2]: module
-    for module in (statistics, segmentation, word_model, export, bpe_training, reading, entropy, hmm, atoms)
+    for module in (statistics, segmentation, word_model, export, bpe_training, reading, entropy, hmm, atoms, exact)
 }
 _PAGE = Path(__file__).resolve().parent.parent / "docs/benchmarks.md"
 _PACKAGES = ("numpy", "numba", "polars", "soynlp", "pyarrow", "regex")

@@ -12,7 +12,7 @@ from dvc.repo import Repo
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:dvc.repo.*")
 
-DRAWING = {"draw_segmentation", "draw_codes", "report"}
+DRAWING = {"draw_segmentation", "draw_codes", "draw_exact", "report"}
 EVALUATION = {"evaluate_segmentation", "own_text", "evaluate_codes"}
 
 
@@ -106,6 +106,17 @@ def test_a_new_rule_or_method_of_segmentation_reruns_segmentation_and_what_follo
     found = names(stale(project))
     following = {"tokenizer", "evaluate_segmentation", "export", "own_text", "draw_segmentation", "report"}
     assert found == {"segment"} | following
+
+
+def test_a_new_estimator_or_encoder_trains_no_model(project: Path) -> None:
+    for name in ("estimators/naive.py", "encoders/byte_pair.py", "adapters/real.py"):
+        append(project / "tokenlab" / "exact" / name, "\n# another one\n")
+    assert stale(project) == {"markov_experiment@third-order", "evaluate_exact@en", "draw_exact", "report"}
+
+
+def test_more_prompts_train_no_model(project: Path) -> None:
+    set_parameter(project, "exact.markov.third-order.prompts.count", 11)
+    assert stale(project) == {"markov_experiment@third-order", "draw_exact", "report"}
 
 
 def test_a_new_kind_of_code_reruns_no_codebook(project: Path) -> None:

@@ -23,14 +23,16 @@ def view_tags(views: Sequence[View]) -> dict[str, str]:
     metrics = list(dict.fromkeys(name for view in views for name in view.metrics))
     facts = list(dict.fromkeys(["preset", *(name for view in views for name in [*view.key, *view.facts])]))
     repeats = {name for view in views for name in view.repeats}
+    ascending = views[0].lower_is_better or _lower_is_better(metrics[0])
     return {
         "mlflow.experimentKind": "custom_model_development",
-        _TAG + _RUNS: _view("All runs, the best first", ROW, metrics, facts),
+        _TAG + _RUNS: _view("All runs, the best first", ROW, metrics, facts, ascending),
         _TAG + _VARIANTS: _view(
             "Variants: means over their runs",
             MEAN,
             [metrics[0], f"{metrics[0]}_sd", *metrics[1:]],
             ["runs", *(name for name in facts if name not in repeats)],
+            ascending,
         ),
     }
 
@@ -42,7 +44,7 @@ def _lower_is_better(name: str) -> bool:
     return metric is not None and metric.better == "lower"
 
 
-def _view(name: str, kind: str, metrics: list[str], facts: list[str]) -> str:
+def _view(name: str, kind: str, metrics: list[str], facts: list[str], ascending: bool) -> str:
     """A view of the runs of one kind in the form that MLflow saves."""
     widths = {"attributes.`Run Name`": _WIDTHS["name"]}
     widths |= {f"metrics.`{metric}`": _WIDTHS["metric"] for metric in metrics}
@@ -50,7 +52,7 @@ def _view(name: str, kind: str, metrics: list[str], facts: list[str]) -> str:
     state = {
         "searchFilter": f"tags.kind = '{kind}'",
         "orderByKey": f"metrics.`{metrics[0]}`",
-        "orderByAsc": _lower_is_better(metrics[0]),
+        "orderByAsc": ascending,
         "selectedColumns": list(widths)[1:],
         "columnOrder": list(widths),
         "columnWidths": widths,

@@ -7,6 +7,7 @@ import jinja2
 import polars as pl
 
 from tasks.report import style
+from tasks.report.exact_section import ExactResults, exact_results
 from tasks.report.inputs import read_table
 from tasks.report.tables.code_tables import code_summaries, code_tables
 from tasks.report.tables.export_tables import export_table
@@ -29,7 +30,8 @@ def report(stage: Stage) -> None:
     overviews = _pictures(stage.reports("figures", "codes", "overview"))
     models = stage.parameters("entropy.models", dict[str, Any])
     summaries = _summaries(encoded, stage.parameters("codes.vocabulary_sizes.reported", list[int]))
-    _write_tables(stage.reports("tables"), segmented, own_texts, encoded, summaries)
+    exact = exact_results(stage)
+    _write_tables(stage.reports("tables"), segmented, own_texts, encoded, summaries, exact)
     page = render_page(
         preset=stage.preset,
         segmented=segmented,
@@ -39,6 +41,7 @@ def report(stage: Stage) -> None:
         encoded=encoded,
         summaries=[table.without_empty_rows(3) for table in summaries],
         overviews=[overviews[name] for name in ("tokens", "perplexity", "bits") if name in overviews],
+        exact=exact,
     )
     write_text(stage.reports("index.html"), page)
 
@@ -52,6 +55,7 @@ def render_page(**values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["svg"] = _svg
     return environment.get_template("page.html.j2").render(colours=style, own_methods=style.OWN_METHODS, **values)
 
 
@@ -134,14 +138,15 @@ def _write_tables(
     own_texts: list[Table],
     encoded: list[dict[str, Any]],
     summaries: list[Table],
+    exact: ExactResults,
 ) -> None:
     """Every table as Markdown and CSV; results.txt, which `make repro` prints, has the main ones."""
     tables = [table for corpus in segmented for table in corpus["tables"]] + own_texts
-    printed = tables + [table for table in summaries if table.name.endswith("-C")]
+    printed = tables + [table for table in summaries if table.name.endswith("-C")] + exact.main
     others = [corpus[name] for corpus in segmented for name in ("summary", "exported") if corpus[name]]
     others += [table for corpus in encoded for table in corpus["tables"]]
     with atomic_folder(folder) as target:
-        for table in tables + summaries + others:
+        for table in tables + summaries + others + exact.all:
             write_text(target / f"{table.name}.md", table.markdown())
             write_text(target / f"{table.name}.csv", table.csv())
         write_text(target / "results.txt", "\n".join(table.text() for table in printed))

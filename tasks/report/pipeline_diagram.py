@@ -12,7 +12,13 @@ from typing import Any
 import yaml
 
 _RAW = Path("data/raw/dvc.yaml")
-_FAMILIES = {"raw": "raw text", "corpora": "corpora", "segmentation": "segmentation", "codes": "codes"}
+_FAMILIES = {
+    "raw": "raw text",
+    "corpora": "corpora",
+    "segmentation": "segmentation",
+    "codes": "codes",
+    "exact": "exact characters",
+}
 _VARIABLE = re.compile(r"\$\{([\w.]+)\}")
 
 Stages = dict[str, list[dict[str, Any]]]

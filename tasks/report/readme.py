@@ -24,7 +24,17 @@ _TABLES_SECTION = re.compile(
 PIPELINE_SECTION = re.compile("(<!-- pipeline of `make readme` -->\n)(.*?)(<!-- end of pipeline -->)", re.DOTALL)
 _TABLES = Path("reports/cpu/tables")
 _TABLE_PAGES = tuple(
-    map(Path, ("README.md", "docs/entropy-pretokenization.md", "docs/word-model.md", "docs/export.md", "docs/latom.md"))
+    map(
+        Path,
+        (
+            "README.md",
+            "docs/entropy-pretokenization.md",
+            "docs/word-model.md",
+            "docs/export.md",
+            "docs/latom.md",
+            "docs/exact.md",
+        ),
+    )
 )
 _PIPELINE_PAGE = Path("README.md")
 _SENTENCES = Path("reports/sample/segmentation/zh/sentences.json")

@@ -55,6 +55,8 @@ class View:
     """Column -> its text in the name of a run: a format such as "λ={}", or a text for each value that has one."""
     metrics: Sequence[str]
     """The metrics to show first; the first of them sorts the runs."""
+    lower_is_better: bool = False
+    """Whether small values of the first metric come first; for registered metrics the registry decides."""
     facts: Sequence[str] = ()
     """Further columns that describe a row and are not metrics."""
     repeats: Sequence[str] = ()
@@ -198,5 +200,50 @@ CODES = View(
     tags={"paper": "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment"},
 )
 
-VIEWS: Sequence[View] = (SEGMENTATION, OWN_TEXT, EXPORT, CODES)
+_TOKENIZATION_BIAS = "Understanding and Mitigating Tokenization Bias in Language Models"
+
+MARKOV = View(
+    stage="markov_experiment",
+    question=Question("exact-markov", "Which character comes next in a chain?"),
+    table="reports/{preset}/markov/{key}/summary.parquet",
+    key=["experiment", "vocabulary", "model", "estimator", "seed"],
+    repeats=["seed"],
+    label={"experiment": "{}", "vocabulary": "{}", "model": "{} model", "estimator": "{}", "seed": "chain {}"},
+    metrics=["mean_error", "max_error", "mean_error_biased", "undefined", "calls", "passes"],
+    lower_is_better=True,
+    only={"markov_model": {"model": ["trained"]}},
+    artefacts=[File("reports/{preset}/markov/{key}/scores.parquet")],
+    figures=[File("reports/{preset}/figures/exact/markov/{key}-seed{seed}.png")],
+    tags={"paper": _TOKENIZATION_BIAS},
+)
+
+EXACT = View(
+    stage="evaluate_exact",
+    question=Question("exact", "Which character comes next?"),
+    table="reports/{preset}/exact/{key}/scores.parquet",
+    key=["name", "place"],
+    facts=["corpus"],
+    label={"name": "{}", "place": "{}"},
+    lower_is_better=True,
+    metrics=[
+        "exact_bits_per_character",
+        "naive_bits_per_character",
+        "kl",
+        "total_variation",
+        "differs",
+        "exact_next_bits",
+        "naive_next_bits",
+        "never_made",
+        "calls_per_byte",
+        "tokens_per_byte",
+    ],
+    artefacts=[
+        File("reports/{preset}/exact/{key}/examples.json"),
+        File("reports/{preset}/exact/{key}/scores.parquet"),
+    ],
+    figures=[File("reports/{preset}/figures/exact/bias.png")],
+    tags={"paper": _TOKENIZATION_BIAS},
+)
+
+VIEWS: Sequence[View] = (SEGMENTATION, OWN_TEXT, EXPORT, CODES, MARKOV, EXACT)
 """The views of all evaluation stages."""

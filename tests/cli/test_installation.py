@@ -14,7 +14,14 @@ from tokenlab.cli import main
 PROJECT = Path(__file__).parents[2]
 PACKAGE = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = {name for extra in PACKAGE["optional-dependencies"].values() for name in extra if "[" not in name}
-NEED_EXTRAS = ("tokenlab.models.", "tokenlab.entropy.scorer", "tokenlab.codes.latom.hmm_reference")
+NEED_EXTRAS = (
+    "tokenlab.models.",
+    "tokenlab.entropy.scorer",
+    "tokenlab.codes.latom.hmm_reference",
+    "tokenlab.exact.models.attention",
+    "tokenlab.exact.models.transformers_model",
+    "tokenlab.exact.models.tree_cache",
+)
 
 USE = """
 import importlib, sys

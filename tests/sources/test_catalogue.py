@@ -45,7 +45,7 @@ def test_upstream_addresses_and_compressed_copies_are_the_same_text(mirror: Path
                 data = gzip.decompress((mirror / (copy.mirror or "")).read_bytes())
                 assert (address.sha256, address.size) == (hashlib.sha256(data).hexdigest(), len(data))
                 compared += 1
-    assert compared == 8  # four New Testaments, two lists of words, the table of components and a byte map
+    assert compared == 9  # four New Testaments, two lists of words, the table of components, a byte map, a tokenizer
 
 
 def test_the_sources_of_the_papers_are_there() -> None:
@@ -71,6 +71,17 @@ def test_the_tables_of_the_codes_are_there() -> None:
         ("substitute", False),
     ]
     assert [each.mirror for each in merge.alternatives] == [None]
+
+
+def test_the_tokenizers_are_there() -> None:
+    names = {name.partition("/")[2] for name in CATALOGUE if name.startswith("tokenizers/")}
+    assert {"llama3", "llama4", "mistral-v1", "mistral-v7", "tekken", "deepseek", "qwen", "whisper-gpt2"} <= names
+    assert {"whisper-multilingual", "gpt2", "gpt-neox", "cluecorpussmall"} <= names
+    files = [file for name in names for file in CATALOGUE[f"tokenizers/{name}"].files]
+    assert {file.format for file in files} == {"tokenizer"}
+    # A package is checked as a whole, so one of its tokenizers cannot differ from what the catalogue describes.
+    packed = [each for file in files for each in file.alternatives if each.package]
+    assert len(packed) == 12 and all(each.sha256 and each.size and each.member for each in packed)
 
 
 def test_addresses_are_pinned_or_the_publishers_own() -> None:
@@ -119,7 +130,7 @@ BAD = [
     ("licence: CC0", "licence: ''", "corpus: licence is empty"),
     ("licence: CC0", "licence: CC0\n    title: Again", "title twice"),
     ("research_only: false", "research_only: 0", "research_only must be bool"),
-    ("format: text", "format: xml", "format must be one of sighan, ces, jsonl, text, words, not xml"),
+    ("format: text", "format: xml", "format must be one of sighan, ces, jsonl, text, words, tokenizer, not xml"),
     ("https://example.org\n", "example.org\n", "homepage must be an http or https address"),
     ("a.txt:\n", "../a.txt:\n", "a file's name is"),
     ("a.txt:\n", "SOURCE.json:\n", "a file's name is"),

@@ -321,3 +321,13 @@ class TestPackageIndex:
         with pytest.raises(SourceError, match="words without part-of-speech tags"):
             get(tmp_path / "corpus", None, self.source(data))
         assert not (tmp_path / "corpus" / "training.utf8").exists()
+
+    def test_a_real_archive_of_the_public_index(self, tmp_path: Path) -> None:
+        try:
+            record = fetch("tokenizers/whisper-gpt2", tmp_path / "it", mirror=None, http=PATIENCE, progress=False)
+        except SourceError as error:
+            pytest.skip(f"no package index here: {error}")
+        taken = record["files"]["gpt2.tiktoken"]
+        assert (taken["package"], taken["version"], taken["licence"]) == ("openai-whisper", "20250625", "MIT")
+        lines = (tmp_path / "it" / "gpt2.tiktoken").read_bytes().splitlines()
+        assert len(lines) == 50256 and lines[0] == b"IQ== 0"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tasks.exact.summary import summarised
 from tasks.runtime.stage import Stage
 from tokenlab.codes.base.codebook import Codebook
 from tokenlab.codes.base.document import write_code
@@ -20,7 +21,12 @@ METHODS: dict[str, dict[str, Any]] = {"viterbi": {"signal": "statistics", "lambd
 """Configuration -> its facts."""
 
 
-def stage(segmentation: list[str] = (), codes: list[str] = (), models: list[str] = ()) -> Stage:  # type: ignore[assignment]
+def stage(
+    segmentation: list[str] = (),  # type: ignore[assignment]
+    codes: list[str] = (),  # type: ignore[assignment]
+    models: list[str] = (),  # type: ignore[assignment]
+    exact: list[str] = (),  # type: ignore[assignment]
+) -> Stage:
     """A stage of the preset `small` with these corpora."""
     shape = {"layers": 2, "width": 64}
     sections: dict[str, Any] = {
@@ -37,6 +43,11 @@ def stage(segmentation: list[str] = (), codes: list[str] = (), models: list[str]
         "codes": {
             "corpora": {name: {"codebooks": {"lengths": {2: 2}}} for name in codes},
             "vocabulary_sizes": {"largest": 20, "step": 10, "reported": [10]},
+        },
+        "exact": {
+            "markov": dict.fromkeys(["chain"] if exact else []),
+            "models": {name: {"corpus": name, "shape": shape} for name in exact},
+            "evaluated": {name: {"corpus": name} for name in exact},
         },
     }
     return Stage("params.yaml", "small", "", sections)
@@ -181,6 +192,73 @@ def write_model(place: Stage, name: str) -> None:
         "held_out_nats_per_character": 2.5,
     }
     _write_json(place.reports("entropy_models", name, "metrics.json"), facts)
+
+
+def markov_scores() -> pl.DataFrame:
+    """Scores of two chains and two vocabularies; naive of the exact model is undefined after B of mpe."""
+    rows = []
+    for vocabulary in ("mpe", "bpe"):
+        for seed, model in ((0, "exact"), (0, "trained"), (1, "exact"), (1, "trained")):
+            for estimator in ("naive", "incremental"):
+                for context in "AB":
+                    undefined = float(vocabulary == "mpe" and (model, estimator, context) == ("exact", "naive", "B"))
+                    said = None if undefined else 0.6 if estimator == "incremental" else 0.2
+                    for character, truth in (("A", 0.6), ("B", 0.4)):
+                        key = {"experiment": "chain", "vocabulary": vocabulary, "seed": seed, "model": model}
+                        key |= {"estimator": estimator, "context": context, "next": character, "truth": truth}
+                        value = None if said is None else said if character == "A" else 1 - said
+                        error = None if value is None else abs(value - truth)
+                        spread = {"sd": None if value is None else 0.01, "deviation": error, "prompts": 3}
+                        facts = {"undefined": undefined, "calls": 2.0, "passes": 1.0}
+                        rows.append(key | {"probability": value} | spread | facts)
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def markov_summary() -> pl.DataFrame:
+    """The errors of `markov_scores`."""
+    return summarised(markov_scores())
+
+
+def exact_scores(name: str) -> pl.DataFrame:
+    """What `evaluate_exact` writes about a model."""
+    key = {"name": name, "corpus": name}
+    text = {"texts": 3, "characters": 90, "bytes": 100, "tokens": 30, "exact_bits_per_character": 1.9}
+    text |= {"naive_bits_per_character": 2.0, "untruncated_bits_per_character": 2.0, "calls_per_byte": 0.4}
+    row = {"texts": 4, "share": 0.5, "kl": 1.25, "total_variation": 0.5, "differs": 0.25, "undefined": 0.0}
+    row |= {"exact_next_bits": 2.0, "naive_next_bits": 3.0, "missing": 0.0125, "missing_max": 0.05, "calls": 9.5}
+    rows = [{**key, "place": "text", **text, "tokens_per_byte": 0.4}]
+    rows += [{**key, "place": place, **row} for place in ("all prompts", "inside a token")]
+    nothing = dict.fromkeys(set(row) - {"texts", "share"}) | {"texts": 0, "share": 0.0}
+    rows.append({**key, "place": "at the end of a token", **nothing})
+    rows.append({**key, "place": "short text", "texts": 2, "never_made": 0.03, "calls": 20.0})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def exact_prompts() -> pl.DataFrame:
+    """Prompts of `evaluate_exact`; naive is undefined after the last."""
+    place = ["inside a token", "inside a token", "at the end of a token", "inside a token"]
+    numbers = {"depth": [1, 12, 0, 2], "kl": [0.5, 4.0, 0.0, None], "total_variation": [0.4, 0.9, 0.0, None]}
+    return pl.DataFrame({"place": place, **numbers})
+
+
+def write_exact(place: Stage, name: str) -> None:
+    """The files of the exact family: an experiment `chain`, and a trained and evaluated model."""
+    markov, evaluated = place.reports("markov", "chain"), place.reports("exact", name)
+    for folder in (markov, evaluated):
+        folder.mkdir(parents=True)
+    markov_scores().write_parquet(markov / "scores.parquet")
+    markov_summary().write_parquet(markov / "summary.parquet")
+    exact_scores(name).write_parquet(evaluated / "scores.parquet")
+    exact_prompts().write_parquet(evaluated / "prompts.parquet")
+    best = [["t", 0.9], ["\n", 0.05]]
+    example = {"prompt": "so tha", "tokens": ["so", " th", "a"], "true": "t", "exact": best, "naive": best[::-1]}
+    _write_json(evaluated / "examples.json", {"examples": [example | {"kl": 4.5}]})
+    _write_json(place.reports("corpora", f"{name}.json"), corpus_facts(name))
+    loss = pl.DataFrame({"step": [1, 2], "training": [3.0, 2.0], "held_out": [3.0, 2.5]})
+    _write_csv(place.reports("language_models", name, "loss.csv"), loss)
+    facts = {"parameters": 1000, "vocabulary": 300, "training_tokens": 100, "epochs": 2.0}
+    facts |= {"held_out_sentences": 5, "held_out_bits_per_character": 2.5}
+    _write_json(place.reports("language_models", name, "metrics.json"), facts)
 
 
 def write_codes(place: Stage, corpus: str, codes: dict[str, int | None] = CODES) -> None:

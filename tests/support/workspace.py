@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def make_workspace(folder: Path, **sections: Any) -> Path:
     """A copy of the project that has never run; `sections` replace sections of params.yaml.
 
-    Without a section `codes` the workspace has no codes, without `entropy` no language models.
+    Without a section `codes` the workspace has no codes, without `entropy` no language models of characters, without
+    `exact` none of tokens.
     """
     copy_project(folder)
     for compiled in ROOT.glob("tokenlab/**/__pycache__/*.nb?"):  # numba's, valid for files of the same time and size
@@ -24,7 +25,12 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
         shutil.copy2(compiled, target)
     for lock in ("dvc.lock", "data/raw/dvc.lock"):
         (folder / lock).unlink(missing_ok=True)
-    defaults = {"codes": SMALL_CODES | {"corpora": {}}, "concatenated": {}, "entropy": NO_ENTROPY}
+    defaults = {
+        "codes": SMALL_CODES | {"corpora": {}},
+        "concatenated": {},
+        "entropy": NO_ENTROPY,
+        "exact": NO_EXACT,
+    }
     set_parameters(folder, "params.yaml", defaults | sections)
     set_parameters(folder, "data/raw/params.yaml", {"builtin": {"sentences": 400, "seed": 0}})
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
@@ -101,6 +107,9 @@ SMALL = {
 NO_ENTROPY: dict[str, Any] = {"models": {}, "public": {}, "scored": {}}
 """An `entropy` section without language models."""
 
+NO_EXACT: dict[str, Any] = {"markov": {}, "held_out": {"share": 0.1, "seed": 0}, "models": {}, "evaluated": {}}
+"""An `exact` section without models."""
+
 SMALL_CODES = {
     "corpora": {"en": {"codebooks": {"lengths": {2: 2}}, "baselines": ["character", "byte", "random"]}},
     "table_codes": [],
@@ -121,3 +130,47 @@ SMALL_TRAINING = {
     "dtype": "float32",
 }
 """Fields of `training` that all models of the tests share."""
+
+SMALL_EXACT = {
+    "markov": {
+        "chain": {
+            "chain": {"alphabet": ["A", "B"], "order": 2, "seeds": [2, 3]},
+            "vocabularies": {
+                "mpe": {"encoder": "maximum-prefix", "tokens": ["A", "B", "AA", "BAB"]},
+                "bpe": {"encoder": "byte-pair", "merges": [["A", "A"], ["B", "AA"]]},
+            },
+            "model": {
+                "texts": 40,
+                "held_out": 4,
+                "shape": {"layers": 1, "width": 16, "heads": 2, "context": 24, "dropout": 0.0},
+                "training": SMALL_TRAINING
+                | {"steps": 20, "learning_rate": 0.01, "final_learning_rate": 0.001, "evaluate_every": 10},
+            },
+            "prompts": {"count": 3, "longest": 12},
+        }
+    },
+    "held_out": {"share": 0.2, "seed": 0},
+    "models": {
+        "en": {
+            "corpus": "en",
+            "vocabulary_size": 280,
+            "shape": {"layers": 1, "width": 16, "heads": 2, "context": 48, "dropout": 0.0},
+            "training": SMALL_TRAINING
+            | {"steps": 20, "learning_rate": 0.01, "final_learning_rate": 0.001, "evaluate_every": 10},
+        }
+    },
+    "evaluated": {
+        "en": {
+            "model": "models/sample/language_models/en",
+            "corpus": "en",
+            "device": "cpu",
+            "dtype": "float32",
+            "threads": 1,
+            "scored": 3,
+            "prompts": 8,
+            "short": {"texts": 2, "bytes": 5},
+            "seed": 0,
+        }
+    },
+}
+"""An `exact` section whose stages take little more than their start-up time."""

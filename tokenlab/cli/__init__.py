@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from tokenlab.cli import codes, entropy, export, score, segment
 from tokenlab.cli import ngram_statistics as statistics
+from tokenlab.cli.exact import command as exact
 from tokenlab.core.errors import EXIT_STATUS, TokenlabError, one_line
 
 
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _Parser(prog="tokenlab", description="How should this text be cut?", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (segment, export, score, statistics, entropy, codes):
+    for command in (segment, export, score, statistics, entropy, codes, exact):
         command.add_parser(commands)
     options = parser.parse_args(arguments)
     if sys.stdout is None:

@@ -28,7 +28,7 @@ from tokenlab.core.errors import InputError, SourceError
 from tokenlab.sources.record import RECORD
 from tokenlab.sources.unpack import ARCHIVES, packing
 
-FORMATS = ("sighan", "ces", "jsonl", "text", "words")
+FORMATS = ("sighan", "ces", "jsonl", "text", "words", "tokenizer")
 KINDS = ("official", "substitute")
 
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9][A-Za-z0-9_-]*)*")

@@ -80,12 +80,12 @@ def draw_boundaries(rows: dict[str, list[str]], path: Path) -> None:
     save(figure, path)
 
 
-def draw_loss(curve: pl.DataFrame, path: Path) -> None:
-    """Loss of a language model during training. Columns: step, training, held_out (nats per character)."""
+def draw_loss(curve: pl.DataFrame, path: Path, unit: str = "character") -> None:
+    """Loss of a language model during training. Columns: step, training, held_out (nats per `unit`)."""
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     axes = figure.subplots()
     for column, colour, label in (("training", INK, "training"), ("held_out", ACCENT, "held out")):
         axes.plot(curve["step"], curve[column], color=colour, label=label, linewidth=1.4)
-    axes.set(xlabel="step", ylabel="loss (nats per character)")
+    axes.set(xlabel="step", ylabel=f"loss (nats per {unit})")
     axes.legend(frameon=False)
     save(figure, path)

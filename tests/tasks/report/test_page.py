@@ -6,23 +6,26 @@ import pytest
 import report_inputs as inputs
 
 from tasks.report.draw_codes import draw as draw_codes
+from tasks.report.draw_exact import draw as draw_exact
 from tasks.report.draw_segmentation import draw as draw_segmentation
 from tasks.report.page import report
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A preset with corpora with and without gold words, entropies and codes, drawn and laid out."""
+    """A preset with corpora with and without gold words, entropies, codes and exact characters, drawn and laid out."""
     folder = tmp_path_factory.mktemp("report")
-    stage = inputs.stage(segmentation=["zh", "plain"], codes=["en"], models=["zh"])
+    stage = inputs.stage(segmentation=["zh", "plain"], codes=["en"], models=["zh"], exact=["tokens"])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         inputs.write_segmentation(stage, "zh", entropy=True)
         inputs.write_segmentation(stage, "plain", gold=False)
         inputs.write_model(stage, "zh")
         inputs.write_codes(stage, "en", inputs.CODES | {"toy": None})
+        inputs.write_exact(stage, "tokens")
         draw_segmentation(stage)
         draw_codes(stage)
+        draw_exact(stage)
         report(stage)
     return folder / "reports/small"
 
@@ -37,6 +40,9 @@ def test_a_corpus_has_the_pictures_that_it_has_data_for(built):
     assert pictures(figures / "plain") == {"distributions", "sentence"}
     assert pictures(built / "figures/codes/en") == {"bpe", "likelihood", "tables"}
     assert pictures(built / "figures/codes/overview") == {"tokens", "perplexity", "bits"}
+    assert pictures(built / "figures/exact") == {"bias"}
+    assert pictures(built / "figures/exact/markov") == {"chain-seed0", "chain-seed1"}
+    assert pictures(built / "figures/exact/language_models") == {"tokens"}
 
 
 def test_every_picture_is_png_and_svg(built):
@@ -47,6 +53,7 @@ def test_every_picture_is_png_and_svg(built):
 def test_the_page_has_a_section_for_each_corpus(built):
     page = (built / "index.html").read_text(encoding="utf-8")
     assert all(f'id="{name}"' in page for name in ("words-zh", "words-plain", "own-text", "models", "codes-en"))
+    assert all(f'id="{name}"' in page for name in ("exact", "exact-chain", "exact-models", "exact-trained"))
     gold, plain = page[page.index('id="words-zh"') :].split('id="words-plain"')
     assert "tuned on validation sentences" in gold and "Without gold words nothing is tuned" in plain
     for section in (gold, plain):
@@ -64,10 +71,20 @@ def test_results_txt_has_the_main_tables(built):
     assert text.startswith("zh: statistics and BPE") and "codes-en-bpe" not in text
     assert "plain tokenizers" not in text and (built / "tables/export-zh.md").exists()
     assert "zh-alone: zh, 2 slices of 1,000 characters" in text
+    assert "Bits per character of held-out sentences" in text and "mean ± sd of 3 prompts" not in text
+    assert (built / "tables/markov-chain-mpe.md").exists()
     assert (built / "tables/segmentation-zh-full.csv").exists() and (built / "tables/codes-en-bpe.md").exists()
 
 
-@pytest.mark.parametrize("families", [{"segmentation": ["zh"]}, {"codes": ["en"]}, {}])
+def test_tables_quote_no_corpus(built):
+    """Tables are in git; the page is not."""
+    assert "prompts that end inside a token" in (built / "index.html").read_text(encoding="utf-8")
+    assert not [
+        path for path in (built / "tables").iterdir() if "end inside a token" in path.read_text(encoding="utf-8")
+    ]
+
+
+@pytest.mark.parametrize("families", [{"segmentation": ["zh"]}, {"codes": ["en"]}, {"exact": ["tokens"]}, {}])
 def test_a_family_may_be_empty(families, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     stage = inputs.stage(**families)
@@ -75,8 +92,12 @@ def test_a_family_may_be_empty(families, tmp_path, monkeypatch):
         inputs.write_segmentation(stage, name)
     for name in families.get("codes", []):
         inputs.write_codes(stage, name)
+    for name in families.get("exact", []):
+        inputs.write_exact(stage, name)
     draw_segmentation(stage)
     draw_codes(stage)
+    draw_exact(stage)
     report(stage)
     page = stage.reports("index.html").read_text(encoding="utf-8")
-    assert ('id="words"' in page, 'id="codes"' in page) == ("segmentation" in families, "codes" in families)
+    ids = {"segmentation": "words", "codes": "codes", "exact": "exact"}
+    assert {family for family, id in ids.items() if f'id="{id}"' in page} == set(families)

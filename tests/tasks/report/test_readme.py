@@ -54,7 +54,7 @@ def test_arrows_join_stages_by_their_files(tmp_path):
 
 def test_readme_is_short():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 160
+    assert len(text.splitlines()) <= 175
     sections = re.findall(r"<!-- tables ([^\n]*) of `make readme` -->", text)
     assert len(sections) == 1 and len(sections[0].split()) == 1
 

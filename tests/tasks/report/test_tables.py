@@ -4,6 +4,7 @@ import pytest
 import report_inputs as inputs
 
 from tasks.report.tables.code_tables import code_summaries, code_tables
+from tasks.report.tables.exact_tables import bias_table, bits_table, examples_table, markov_errors, markov_tables
 from tasks.report.tables.export_tables import export_table
 from tasks.report.tables.metric_tables import code_metrics, segmentation_metrics
 from tasks.report.tables.own_text_tables import own_text_table
@@ -113,6 +114,45 @@ def test_codes_save_the_mean_over_the_seeds():
     summaries = {summary.name: summary for summary in code_summaries(scores, [10], [])}
     assert list(summaries) == ["codes-sizes", "codes-saved-C", "codes-bits-C", "codes-saved-10", "codes-bits-10"]
     assert summaries["codes-saved-C"].rows[0][-1] == "Latom"
+
+
+def test_figures_3_and_7_are_tables_of_the_first_character():
+    tables = {table.name: table for table in markov_tables(inputs.markov_scores())}
+    assert list(tables) == ["markov-chain-mpe", "markov-chain-bpe"]
+    rows = {
+        row[0]: dict(zip(tables["markov-chain-mpe"].header, row, strict=True))
+        for row in tables["markov-chain-mpe"].rows
+    }
+    assert list(rows) == ["A, chain 0", "B, chain 0", "A, chain 1", "B, chain 1"]
+    assert rows["A, chain 0"]["P(A)"] == "0.600" and rows["A, chain 0"]["naive, exact model"] == "0.200 ± 0.010"
+    assert rows["B, chain 0"]["naive, exact model"] == "undefined"
+    assert {row["corrected, trained model"] for row in rows.values()} == {"0.600 ± 0.010"}
+
+
+def test_errors_of_estimators_are_means_over_the_chains():
+    table = markov_errors(inputs.markov_summary())
+    rows = {(row[0], row[1][:3]): dict(zip(table.header, row, strict=True)) for row in table.rows}
+    naive = rows["naive, exact model", "MPE"]
+    assert (naive["mean"], naive["largest"], naive["undefined %"]) == ("0.4000", "0.4000", "50.0")
+    assert rows["incremental, trained model", "BPE"]["mean, biased"] == "< 1e-12"
+    assert table.title.endswith("means over 2 chains")
+
+
+def test_bits_and_bias_have_the_notes_of_their_corpora():
+    scores = inputs.exact_scores("tokens")
+    (row,) = bits_table(scores, ["a note"]).rows
+    assert row[:7] == ["tokens", "tokens", "3", "3.00", "1.9000", "2.0000", "2.0000"]
+    assert row[7:] == ["5.00", "3.00", "0.40", "0.40"]
+    table = bias_table(scores, ["a note"])
+    assert table.notes == ["a note"] and table.rows[0][1] == "all prompts"
+    assert [row[3] for row in table.rows] == ["1.250", "1.250", ""]
+
+
+def test_examples_show_spaces_and_line_ends():
+    best = [["t", 0.9], ["\n", 0.05], [" ", 0.01]]
+    example = {"tokens": ["so", " th", "a"], "true": " ", "exact": best, "naive": best, "kl": 4.5}
+    (row,) = examples_table("en", [example]).rows
+    assert row == ["so| th|a", "␣", "t 0.90  ⏎ 0.05  ␣ 0.01", "t 0.90  ⏎ 0.05  ␣ 0.01", "4.50"]
 
 
 def test_a_new_metric_has_a_column():

@@ -1,0 +1,60 @@
+"""Randomly initialised GPT-2s with tokenizers, and the text, for the benchmark of exact character probabilities.
+
+With TOKENLAB_MIRROR set the tokenizer is GPT-2's; without it, or for the small model, one trained on the text.
+"""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+from transformers.models.gpt2.configuration_gpt2 import GPT2Config
+from transformers.models.gpt2.modeling_gpt2 import GPT2LMHeadModel
+
+END = "<|endoftext|>"
+_GPT2 = "gpt2"
+_SMALL = {"n_layer": 2, "n_embd": 32, "n_head": 2}
+_SPREAD = 20.0  # of the small model's output embeddings: predictions far from uniform
+_POSITIONS = 1024
+
+
+def save(folder: Path, texts: Iterable[str], *, small: bool, size: int = 300) -> str:
+    """Save GPT-2 small (12 layers, 768 wide), or a tiny one with `size` tokens. Returns the name of the tokenizer."""
+    mirror = os.environ.get("TOKENLAB_MIRROR")
+    real = mirror is not None and not small
+    tokenizer = _gpt2(Path(mirror) / _GPT2) if mirror is not None and real else _trained(texts, size if small else 8000)
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=END, eos_token=END)
+    fast.save_pretrained(folder)
+    end = int(fast.eos_token_id)
+    ids = {"vocab_size": tokenizer.get_vocab_size(), "bos_token_id": end, "eos_token_id": end}
+    torch.manual_seed(0)
+    model = GPT2LMHeadModel(GPT2Config(n_positions=_POSITIONS, **ids, **(_SMALL if small else {})))
+    if small:
+        with torch.no_grad():
+            model.transformer.wte.weight *= _SPREAD
+    model.save_pretrained(folder)
+    return "GPT-2's" if real else f"trained on the text, {tokenizer.get_vocab_size():,} entries"
+
+
+def _gpt2(folder: Path) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE.from_file(str(folder / "encoder.json"), str(folder / "vocab.bpe")))
+    return _byte_level(tokenizer)
+
+
+def _trained(texts: Iterable[str], size: int) -> Tokenizer:
+    tokenizer = _byte_level(Tokenizer(models.BPE()))
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, initial_alphabet=alphabet, special_tokens=[END], show_progress=False
+    )  # fmt: skip
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def _byte_level(tokenizer: Tokenizer) -> Tokenizer:
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens([END])
+    return tokenizer

@@ -1,0 +1,69 @@
+"""The benchmark of exact character probabilities on a tiny model: every way gives the same probability of the text."""
+
+import os
+from math import isclose
+
+import pytest
+
+from benchmarks import exact as benchmark
+from benchmarks import exact_models
+from benchmarks.measure import Bench, Measurement
+
+TEXT = "and the name of the first is the name of the last"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    assert "trained" in exact_models.save(folder, [TEXT] * 3, small=True, size=280)
+    (folder / "text.txt").write_text(TEXT, encoding="utf-8")
+    return folder
+
+
+def run(name, folder, *arguments):
+    task = benchmark.TASKS[name](str(folder), str(folder / "text.txt"), *arguments)
+    task.run(task.sample)
+    return task.facts(task.run(task.whole))
+
+
+def test_stepping_and_known_text_have_one_probability(folder):
+    characters, known = run("characters", folder), run("known", folder)
+    assert isclose(characters["log_probability"], known["log_probability"], rel_tol=1e-5)
+    assert characters["steps"] == len(TEXT) >= characters["contexts"] - 1
+    assert known["passes"] < 5
+    assert run("characters", folder, "all")["log_probability"] != characters["log_probability"]
+    assert run("bpc", folder)["passes"] <= 2
+
+
+def test_tokens_one_by_one_and_in_one_pass(folder):
+    tokens, naive = run("tokens", folder), run("naive", folder)
+    assert isclose(tokens["log_probability"], naive["log_probability"], rel_tol=1e-5)
+    assert tokens["passes"] == naive["tokens"] < len(TEXT)
+    assert naive["passes"] == 1
+
+
+def test_other_probabilities_stop_the_run():
+    with pytest.raises(RuntimeError, match="no time is printed"):
+        benchmark._check_equal(-100.0, -100.1)
+
+
+def test_the_peer_is_left_out_where_it_is_not_installed(monkeypatch, tmp_path):
+    monkeypatch.delenv(benchmark.PEER, raising=False)
+    assert "names no interpreter" in benchmark._peer(Bench(tmp_path, {}, 1, None), "text", 1)[0]
+
+
+def test_tables(monkeypatch, tmp_path):
+    facts = {"log_probability": -9.0, "steps": 60, "passes": 60, "contexts": 61, "tokens": 61}
+    found = Measurement([2.0], [2.0], 0.0, 0, facts)
+    monkeypatch.setattr(Bench, "measure", lambda *arguments, **options: found)
+    monkeypatch.setattr(benchmark, "verses", lambda *arguments: [TEXT] * 30)
+    monkeypatch.delenv(benchmark.PEER, raising=False)
+    lines = benchmark.table(Bench(tmp_path, {}, 1, None))
+    assert "| characters, `incremental` | 33.33 (33.33 to 33.33) | 1.00 | 1.00 | 60 | 33.3 | 1 | 1.02 | 1.02 |" in lines
+
+
+@pytest.mark.skipif(benchmark.PEER not in os.environ, reason=f"{benchmark.PEER} names no interpreter with genlm-bytes")
+def test_every_encoding_agrees_with_the_peer_without_pruning(tmp_path):
+    difference, contexts = benchmark.agreement(Bench(tmp_path, {}, 1, None), os.environ[benchmark.PEER])
+    assert difference < 1e-5
+    assert contexts == 12

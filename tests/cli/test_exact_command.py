@@ -1,0 +1,321 @@
+"""`tokenlab exact`, as a user runs it."""
+
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from command import tokenlab as in_a_process
+from tiny_models import byte_level, edit_json, pickle_weights, save_bytes, save_model
+from tokenizers import AddedToken, normalizers
+from transformers import PreTrainedTokenizerFast
+
+from tokenlab.cli import main
+from tokenlab.exact.estimators.character_model import CharacterModel
+from tokenlab.exact.models.transformers_model import load
+from tokenlab.exact.options import ExactOptions
+from tokenlab.exact.uses.completion import complete
+from tokenlab.exact.uses.options import CompletionOptions, SamplingOptions
+from tokenlab.exact.uses.sampling import sample
+from tokenlab.exact.uses.scoring import score_texts, total
+from tokenlab.exact.uses.token_sampling import sample_by_tokens
+
+TEXT = "共同创造\n\nhello world, hello\n"
+LINES = TEXT.split("\n")[:-1]
+END = "<|endoftext|>"
+
+
+def save(folder, **config):
+    """A byte-level model that begins and ends texts with one token, as GPT-2."""
+    tokenizer = byte_level(300)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=END, eos_token=END).save_pretrained(folder)
+    save_model(folder, tokenizer.get_vocab_size() + 1, **config)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Two threads take longer than one for models of this size, by far where other processes compute."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model")
+    save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return library(folder)
+
+
+def library(folder, **options):
+    model, real = load(folder)
+    return CharacterModel(model, real.automaton, ExactOptions(**options))
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def tokenlab(capfdbinary):
+    """Runs the command in this process; returns what it printed, or its one line of complaint."""
+    threads, on_pipe = torch.get_num_threads(), signal.getsignal(signal.SIGPIPE)
+
+    def run(*arguments, status=0, printed=False):
+        capfdbinary.readouterr()
+        try:
+            ended = main(["exact", *map(str, arguments)])
+        except SystemExit as error:
+            ended = error.code
+        out, err = (stream.decode() for stream in capfdbinary.readouterr())
+        assert ended == status, err
+        if status:
+            assert (out == "" or printed) and err.count("\n") == 1, (out, err)
+            return err
+        assert err == ""
+        return out
+
+    yield run
+    torch.set_num_threads(threads)
+    signal.signal(signal.SIGPIPE, on_pipe)
+
+
+@pytest.mark.parametrize(
+    "chosen", [{}, {"estimator": "bpc"}, {"estimator": "naive"}, {"encodings": "all"}, {"truncate": False}], ids=str
+)
+def test_next_prints_the_library_s_numbers(tokenlab, folder, chosen):
+    options = ["--no-truncate"] if "truncate" in chosen else [f"--{name}={value}" for name, value in chosen.items()]
+    expected = library(folder, **chosen).next_character("hello w", 5)
+    shown = json.loads(tokenlab("next", "hello w", "--model", folder, "--top", 5, "--format", "json", *options))
+    assert [row["character"] for row in shown["characters"]] == list(expected.characters)
+    log2 = [row["log2"] for row in shown["characters"]] + [shown["end"]["log2"], shown["rest"]["log2"]]
+    nats = [*expected.log_probability, expected.end, expected.rest]
+    np.testing.assert_allclose(np.array(log2) * np.log(2), nats, atol=1e-5)
+    assert shown["text"] == "hello w" and shown["cost"] == expected.cost._asdict()
+    if not chosen:
+        p = [row["probability"] for row in [*shown["characters"], shown["end"], shown["rest"]]]
+        assert sum(p) == pytest.approx(1, abs=1e-10)
+
+
+def test_next_as_a_table(tokenlab, folder, model):
+    rows = [line.split("\t") for line in tokenlab("next", "hello", "--model", folder, "--top", 3).splitlines()]
+    expected = model.next_character("hello", 3)
+    assert [float(row[1]) for row in rows[:3]] == pytest.approx(np.exp(expected.log_probability), abs=2e-6)
+    assert [float(row[2]) for row in rows[:3]] == pytest.approx(expected.log_probability / np.log(2), abs=1e-3)
+    assert [row[0] for row in rows[3:5]] == ["(end)", "(others)"]
+    assert rows[5][0].endswith("tokens evaluated")
+
+
+def test_characters_are_shown_safely(tokenlab, folder):
+    cells = [line.split("\t")[0] for line in tokenlab("next", "", "--model", folder, "--top", 150).splitlines()]
+    assert {"␣", "\\u000A", "\\u0009", "\\u000D", "\\u0000", "\\u001B", "h"} <= set(cells)
+    assert all(cell.isprintable() for cell in cells)
+
+
+def test_a_text_from_a_file_or_in_bytes(tokenlab, folder, tmp_path):
+    (tmp_path / "prompt").write_bytes("a\n\n共".encode())
+    (tmp_path / "cut").write_bytes("共".encode()[:2])
+    common = ["--model", folder, "--top", 2]
+    shown = tokenlab("next", "a\n\n共", *common)
+    assert tokenlab("next", "--file", tmp_path / "prompt", *common) == shown
+    assert tokenlab("next", "--bytes", "a\n\n共".encode().hex(), *common) == shown
+    cut = tokenlab("next", "--bytes", "E585", *common)
+    assert tokenlab("next", "--file", tmp_path / "cut", *common) == cut
+    assert tokenlab("next", os.fsdecode(b"\xe5\x85"), *common) == cut  # As the shell passes bytes that are not UTF-8.
+    assert all(row.encode()[:2] == b"\xe5\x85" for row in cut.splitlines()[:2])
+
+
+@pytest.mark.parametrize("with_end", [False, True])
+def test_score_prints_the_library_s_numbers(tokenlab, folder, model, text, with_end):
+    expected = [*score_texts(model, LINES)]
+    expected.append(total(expected))
+    flags = ["--with-end"] * with_end
+    records = [json.loads(line) for line in tokenlab("score", text, "--model", folder, "--format", "json").splitlines()]
+    assert [record.get("line") for record in records] == [1, 2, 3, None]
+    rows = [line.split("\t") for line in tokenlab("score", text, "--model", folder, *flags).splitlines()][1:]
+    for record, row, score in zip(records, rows, expected, strict=True):
+        record = record.get("total", record)
+        exact = score.exact_bits_with_end if with_end else score.exact_bits
+        assert record["bits"] == pytest.approx(score.exact_bits, abs=1e-4)
+        assert record["bits_with_end"] == pytest.approx(score.exact_bits_with_end, abs=1e-4)
+        assert record["naive_bits_with_end"] == pytest.approx(score.naive_bits_with_end, abs=1e-4)
+        assert [record["characters"], record["bytes"]] == [score.characters, score.bytes] == [int(c) for c in row[1:3]]
+        assert float(row[3]) == pytest.approx(exact, abs=2e-4)
+        if score.characters:
+            assert record["bits_per_character"] == pytest.approx(score.exact_bits / score.characters, abs=1e-4)
+            assert float(row[4]) == pytest.approx(exact / score.characters, abs=2e-4)
+        else:
+            assert record["bits_per_character"] is None and row[4] == "undefined"
+    assert records[-1]["total"]["texts"] == 3 and rows[-1][0] == "total"
+
+
+def test_a_text_longer_than_the_context(tokenlab, tmp_path, text):
+    save(tmp_path / "short", positions=6)
+    record = json.loads(tokenlab("score", text, "--model", tmp_path / "short", "--format", "json").splitlines()[-1])
+    assert record["total"]["windows"] > 3 and np.isfinite(record["total"]["bits"])
+    message = tokenlab("next", "hello world " * 9, "--model", tmp_path / "short", status=2)
+    assert "it has positions for 6" in message
+
+
+def test_standard_input(tokenlab, folder, monkeypatch):
+    shown = in_a_process("exact", "score", "--model", folder, "--threads", 1, stdin=TEXT)
+    assert shown.count("\n") == 5 and shown.splitlines()[-1].startswith("total\t22\t")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"hello w")))
+    assert tokenlab("next", "--file", "-", "--model", folder).startswith("o\t")
+
+
+def test_sample_is_the_library_s(tokenlab, folder, model):
+    expected = sample(model, "hello w", 30, seed=3)
+    assert tokenlab("sample", "hello w", "--model", folder, "-n", 30, "--seed", 3) == expected.text + "\n"
+    record = json.loads(tokenlab("sample", "hello w", "--model", folder, "-n", 30, "--seed", 3, "--format", "json"))
+    assert (record["text"], record["ended"], record["prompt"]) == (expected.text, expected.ended, "hello w")
+    assert record["log2"] * np.log(2) == pytest.approx(expected.log_probability, abs=1e-4)
+    warped = sample(model, "hello", 9, SamplingOptions(0.7, 5, 0.9), seed=1).text
+    options = ["--temperature", 0.7, "--top-k", 5, "--top-p", 0.9, "--seed", 1, "-n", 9]
+    assert tokenlab("sample", "hello", "--model", folder, *options) == warped + "\n"
+    by_tokens = "".join(sample_by_tokens(model, "hello", 20, seed=2))
+    assert tokenlab("sample", "hello", "--model", folder, "-n", 20, "--seed", 2, "--by", "tokens") == by_tokens + "\n"
+    assert tokenlab("sample", "hello", "--model", folder, "-n", 0) == "\n"
+
+
+@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
+def test_completions_side_by_side(tokenlab, folder, model, method):
+    expected = complete(model, "hello w", CompletionOptions(length=6, method=method, beams=3))
+    options = ["--model", folder, "-n", 6, "--method", method, "--beams", 3]
+    record = json.loads(tokenlab("complete", "hello w", *options, "--format", "json"))
+    rows = {line.split("\t")[0]: line.split("\t") for line in tokenlab("complete", "hello w", *options).splitlines()}
+    assert list(rows) == ["way", "exact", "plain", "healing"]
+    for way in expected:
+        assert record[way.way]["text"] == way.text and len(record[way.way]["tokens"]) == len(way.tokens)
+        assert record[way.way]["exact_log2"] * np.log(2) == pytest.approx(way.exact, abs=1e-3)
+        assert float(rows[way.way][2]) == pytest.approx(way.exact / np.log(2), abs=1e-3)
+
+
+def test_check(tokenlab, folder, tmp_path, text):
+    report = json.loads(tokenlab("check", folder, "--text", text, "--format", "json"))
+    assert report["handled"] and report["failed"] == 0 and report["tokens"] == 300
+    built_in = json.loads(tokenlab("check", folder / "tokenizer.json", "--format", "json"))
+    assert report["texts"] == built_in["texts"] + len(LINES)
+    shown = tokenlab("check", folder)
+    assert ": handled exactly\n" in shown and "corollary H.3: " in shown
+    tokenizer = byte_level()
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    refused = tokenlab("check", tmp_path / "tokenizer.json", status=2)
+    assert "tokenizer.json" in refused and "'A' and 'a' both become 'a'" in refused and "--ignore-normalizer" in refused
+    shown = tokenlab("check", tmp_path / "tokenizer.json", "--ignore-normalizer")
+    assert ": handled exactly\n" in shown and "note: texts are normalised already: Lowercase is left out\n" in shown
+
+
+def test_a_model_whose_tokenizer_normalises(tokenlab, folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "lower")
+    edit_json(tmp_path / "lower" / "tokenizer.json", normalizer={"type": "Lowercase"})
+    assert "--ignore-normalizer" in tokenlab("next", "hello", "--model", tmp_path / "lower", status=2)
+    given = ["next", "hello", "--top", 3, "--model"]
+    assert tokenlab(*given, tmp_path / "lower", "--ignore-normalizer") == tokenlab(*given, folder)
+
+
+def test_a_name_of_the_catalogue_is_a_folder_of_fetched_files(tokenlab, folder, tmp_path, monkeypatch):
+    (tmp_path / "data" / "raw" / "tokenizers").mkdir(parents=True)
+    (tmp_path / "data" / "raw" / "tokenizers" / "mine").symlink_to(folder)
+    monkeypatch.chdir(tmp_path)
+    assert ": handled exactly\n" in tokenlab("check", "tokenizers/mine")
+    assert "tokenizers/other" in tokenlab("check", "tokenizers/other", status=2)
+
+
+def test_bad_input_is_one_line_and_status_2(tokenlab, folder, text, tmp_path):
+    (tmp_path / "invalid").write_bytes(b"a\xff\n")
+    (tmp_path / "empty").mkdir()
+    save_bytes(tmp_path / "without", with_bos=False)
+    save(tmp_path / "pickled")
+    pickle_weights(tmp_path / "pickled")
+    given = ["--model", folder]
+    cases = [
+        (["next", "a"], "--model"),
+        (["next", "a", "--model", tmp_path / "nowhere"], "no such folder"),
+        (["next", "a", "--model", tmp_path / "empty"], "no config.json"),
+        (["next", "a", "--model", tmp_path / "pickled"], "pickled"),
+        (["next", "a", "--model", tmp_path / "without"], "start"),
+        (["next", *given], "give one text: TEXT"),
+        (["next", "a", "--file", text, *given], "give one text: TEXT"),
+        (["next", "--file", text, "--bytes", *given], "--bytes has no meaning"),
+        (["next", "--bytes", "E4B", *given], "no hexadecimal number"),
+        (["next", "--bytes", "E461", *given], "TEXT: the text is not UTF-8 (byte 0xE4 at byte 1)"),
+        (["next", "a\ud800", *given], "TEXT: a lone surrogate at character 2"),
+        (["next", "--file", tmp_path / "invalid", *given], "invalid: the text is not UTF-8"),
+        (["next", "--file", tmp_path / "nowhere", *given], "nowhere: no such file"),
+        (["next", "a", "--top", 0, *given], "--top is 0"),
+        (["next", "a", "--prune", 1, *given], "--prune is 1"),
+        (["next", "a", "--max-contexts", 0, *given], "--max-contexts is 0"),
+        (["next", "a", "--threads", 0, *given], "--threads is 0"),
+        (["next", "a", "--device", "tpu", *given], "--device is 'tpu'"),
+        (["next", "a", "--estimator", "best", *given], "invalid choice"),
+        (["score", tmp_path / "invalid", *given], "invalid:1: not UTF-8"),
+        (["score", tmp_path / "nowhere", *given], "nowhere: no such file"),
+        (["sample", "a", "-n", -1, *given], "-n is -1"),
+        (["sample", "a", "--seed", -1, *given], "--seed is -1"),
+        (["sample", "a", "--temperature", -1, *given], "--temperature is -1"),
+        (["sample", "a", "--temperature", 2, *given], "--temperature is 2"),
+        (["sample", "a", "--top-k", 0, *given], "--top-k is 0"),
+        (["sample", "a", "--top-p", 2, *given], "--top-p is 2"),
+        (["sample", "a", "--top-k", 3, "--by", "tokens", *given], "--by tokens"),
+        (["sample", b"a\xffb".decode(errors="surrogateescape"), *given], "PROMPT: the text is not UTF-8"),
+        (["complete", "a", "-n", 0, *given], "-n is 0"),
+        (["complete", "a", "--beams", 0, *given], "--beams is 0"),
+        (["complete", "a", "--estimator", "naive", *given], "--estimator is naive"),
+        (["complete", "a", "--no-truncate", *given], "leave out --no-truncate"),
+        (["sample", "a", "--by", "tokens", "--estimator", "naive", *given], "--estimator is naive"),
+        (["score", text, "--estimator", "bpc", "--prune", 0.1, *given], "--prune is 0.1, but the estimator bpc"),
+        (["next", "hello", "--encodings", "all", "--max-contexts", 2, *given], "--max-contexts"),
+        (["check", tmp_path / "nowhere"], "nowhere"),
+        (["check", tmp_path / "empty"], "no tokenizer"),
+        (["check", folder, "--text", tmp_path / "invalid"], "invalid:1: not UTF-8"),
+    ]
+    before = sorted(tmp_path.rglob("*"))
+    for arguments, message in cases:
+        assert message in tokenlab(*arguments, status=2), arguments
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_character_that_no_token_spells(tokenlab, tmp_path):
+    """Without byte fallback, a vocabulary of characters spells only these."""
+    from tokenizers import Tokenizer, models
+
+    letters = {"a": 0, "b": 1, "ab": 2}
+    tokenizer = Tokenizer(models.BPE(letters, [("a", "b")]))
+    tokenizer.add_special_tokens([AddedToken("<s>", special=True)])
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="<s>")
+    wrapped.save_pretrained(tmp_path / "letters")
+    save_model(tmp_path / "letters", 4)
+    given = ["--model", tmp_path / "letters"]
+    shown = tokenlab("next", "a", *given)
+    assert {line.split("\t")[0] for line in shown.splitlines()[:2]} == {"a", "b"}
+    for action in ("next", "sample", "complete"):
+        assert "x" in tokenlab(action, "ax", *given, status=2)
+    (tmp_path / "x.txt").write_text("ab\nax\n")
+    assert "x.txt:2: " in tokenlab("score", tmp_path / "x.txt", *given, status=2, printed=True)
+
+
+def test_help_and_errors_load_no_model(folder):
+    program = (
+        "import sys; from tokenlab.cli import main\n"
+        "try: main(['exact', 'next', '--help'])\n"
+        "except SystemExit: pass\n"
+        "assert not {'torch', 'transformers', 'numba', 'numpy'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)

@@ -1,0 +1,88 @@
+"""The engine of each adapter against the package from which the tokenizer comes: tiktoken and sentencepiece."""
+
+import os
+from pathlib import Path
+
+import pytest
+from real_tokenizers import names, real_lines, real_tokenizer, tokenizer_folder
+
+from tokenlab.core.errors import InputError
+from tokenlab.exact.adapters.probes import NAMED
+from tokenlab.exact.adapters.real import RealTokenizer
+from tokenlab.formats.ranks import read_rank_tokenizer, read_tekken
+
+RANK_FILES = {
+    "llama3": "tokenizer.model",
+    "llama4": "tokenizer.model",
+    "qwen": "qwen.tiktoken",
+    "whisper-gpt2": "gpt2.tiktoken",
+    "whisper-multilingual": "multilingual.tiktoken",
+    "tekken": "tekken.json",
+}
+
+
+def texts() -> list[str]:
+    named = [text for group in NAMED.values() for text in group]
+    mirror = os.environ.get("TOKENLAB_MIRROR")
+    return [*named, *(real_lines(Path(mirror), 150, first=500) if mirror else ())]
+
+
+@pytest.mark.parametrize("name", names(*RANK_FILES))
+def test_ranks_as_tiktoken(name: str) -> None:
+    tiktoken = pytest.importorskip("tiktoken")
+    real, path = real_tokenizer(name), tokenizer_folder(name) / RANK_FILES[name]
+    read = read_tekken(path) if name == "tekken" else read_rank_tokenizer(path)
+    first = read.tokens.index(next(token for token in read.tokens if token is not None))
+    ranks = {token: id - first for token, id in read.regular.items()}
+    other = tiktoken.Encoding("other", pat_str=read.pattern, mergeable_ranks=ranks, special_tokens={})
+    for text in texts():
+        assert real.automaton.encode(text.encode()) == [id + first for id in other.encode_ordinary(text)], text
+
+
+@pytest.mark.parametrize("name", names("mistral-v1", "mistral-v2", "mistral-v3", "mistral-v7"))
+def test_pieces_as_sentencepiece(name: str) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    real = real_tokenizer(name)
+    other = sentencepiece.SentencePieceProcessor(model_file=str(tokenizer_folder(name) / "tokenizer.model"))
+    for text in texts():
+        if "\u2581" in text:
+            with pytest.raises(InputError, match="which the tokenizer has no tokens for"):
+                real.automaton.encode(text.encode())
+        else:
+            assert real.automaton.encode(text.encode()) == other.encode(text), text
+
+
+def test_unigram_as_sentencepiece_on_texts_that_are_normalised() -> None:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    real = real_tokenizer("cluecorpussmall")
+    path = tokenizer_folder("cluecorpussmall") / "tokenizer.model"
+    other = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    compared = 0
+    for text in texts():
+        normalised = other.normalize(text).replace("\u2581", " ").removeprefix(" ")
+        if normalised and other.unk_id() not in other.encode(normalised):
+            assert real.automaton.encode(normalised.encode()) == other.encode(normalised), text
+            compared += 1
+    assert compared > 10
+
+
+def test_special_tokens_are_ordinary_text(real: RealTokenizer) -> None:
+    for text in ("<|endoftext|>", "</s>", "<s>"):
+        try:
+            ids = real.automaton.encode(text.encode())
+        except InputError:
+            continue
+        assert not {real.bos, real.eos} & set(ids)
+        assert real.decode(ids) == text.encode()
+    for id in (real.bos, real.eos):
+        assert id is None or real.automaton.vocabulary.tokens[id] is None
+
+
+def test_the_empty_text_has_no_tokens(real: RealTokenizer) -> None:
+    assert real.automaton.encode(b"") == []
+    assert real.automaton.may_end(real.automaton.start()) == (not real.automaton.prefix)
+
+
+def test_bytes_that_are_no_text_are_an_error(real: RealTokenizer) -> None:
+    with pytest.raises(InputError, match="not UTF-8 at byte 1"):
+        real.automaton.encode(b"a\xff")

@@ -1,0 +1,62 @@
+"""Tokenizers that are rarely made, but can be: each is handled exactly or refused."""
+
+import random
+
+import pytest
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from tokenlab.exact.adapters.check import check_tokenizer
+from tokenlab.exact.adapters.hugging_face import from_tokenizer
+from tokenlab.exact.adapters.real import UnsupportedTokenizer
+
+
+def test_bytes_without_a_split_are_kept_in_utf8() -> None:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=270, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(["a b a b", "\u4e2d\u6587 \u4e2d"] * 3, trainer)
+    real = from_tokenizer(tokenizer)
+    inner = real.automaton.vocabulary.equal_to(b"\xb8")[0]
+    assert not real.automaton.allowed(real.automaton.start())[inner], "no character begins with the byte B8"
+    report = check_tokenizer(real, walks=30)
+    assert report.handled, report.failures
+
+
+def test_unigram_decides_ties_by_the_numbers_of_its_engine() -> None:
+    """b|bb and bb|b have the same score up to rounding, and the library rounds the scores that it reads."""
+    generator = random.Random(0)
+    for _ in range(20):
+        scores = {"a": -4 * generator.random(), "b": -4 * generator.random(), "bb": -2 * generator.random()}
+        real = from_tokenizer(Tokenizer(models.Unigram([("<unk>", 0.0), *scores.items()], unk_id=0)))
+        automaton = real.automaton
+        for text in (before + "b" * length for before in ("", "a", "ab", "abba") for length in range(3, 9)):
+            state = automaton.start()
+            for token in automaton.encode(text.encode()):
+                state = automaton.step(state, token)
+                assert state is not None, (scores, text)
+
+
+def test_unigram_with_an_added_token() -> None:
+    tokenizer = Tokenizer(models.Unigram([("<unk>", 0.0), ("a", -1.0), ("b", -2.0), ("ab", -2.5)], unk_id=0))
+    tokenizer.add_tokens([AddedToken("bab", normalized=False)])
+    real = from_tokenizer(tokenizer)
+    assert real.automaton.encode(b"abab") == [1, 4]
+    report = check_tokenizer(real, ["abab", "babab", "aabbabb"], walks=50)
+    assert report.handled, report.failures
+
+
+def test_an_added_token_of_characters_that_no_token_spells() -> None:
+    tokenizer = Tokenizer(models.Unigram([("<unk>", 0.0), ("a", -1.0), ("b", -2.0)], unk_id=0))
+    tokenizer.add_tokens([AddedToken("[b]", normalized=False)])
+    with pytest.raises(UnsupportedTokenizer, match=r"the added token '\[b\]' has '\[', which no other token spells"):
+        from_tokenizer(tokenizer)
+
+
+def test_spaces_without_a_piece() -> None:
+    bytes_of = {f"<0x{byte:02X}>": byte for byte in range(256)}
+    tokenizer = Tokenizer(models.BPE({**bytes_of, "a": 256}, [], byte_fallback=True))
+    tokenizer.normalizer = normalizers.Replace(" ", "\u2581")
+    with pytest.raises(UnsupportedTokenizer, match="which is no token"):
+        from_tokenizer(tokenizer)

@@ -1,0 +1,94 @@
+"""Maximum prefix encoding against all texts of small alphabets, and WordPiece."""
+
+import random
+
+import pytest
+from brute_encodings import beginnings, live_sequences, longest_match, texts
+from tokenizers import Tokenizer, models
+
+from tokenlab.core.errors import InputError
+from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
+from tokenlab.exact.vocabulary import Vocabulary
+
+PAPER = [b"A", b"B", b"AA", b"BAAB", b"BBAA", b"BBBA", b"BA", b"BBA"]
+
+
+def random_tokens(seed):
+    rng = random.Random(seed)
+    alphabet = b"abcd"[: rng.choice([2, 2, 3, 4])]
+    words = {bytes(rng.choices(alphabet, k=rng.randint(2, 4))) for _ in range(rng.randint(1, 9))}
+    tokens = [alphabet[i : i + 1] for i in range(len(alphabet))] + sorted(words)
+    rng.shuffle(tokens)
+    return alphabet, tokens
+
+
+@pytest.mark.parametrize("seed", [None, *range(60)])
+def test_live_sequences(seed):
+    alphabet, tokens = (b"AB", PAPER) if seed is None else random_tokens(seed)
+    longest = {2: 7, 3: 5, 4: 4}[len(alphabet)]
+    automaton = MaximumPrefix(Vocabulary(tokens))
+    truth = beginnings(lambda text: longest_match(tokens, text), tokens, texts(alphabet, longest), longest)
+    found = live_sequences(automaton, longest)
+    assert set(found) == truth
+    assert all(automaton.may_end(state) for state in found.values())
+
+
+@pytest.mark.parametrize("seed", [None, *range(40)])
+def test_live_sequences_of_endless_texts(seed):
+    alphabet, tokens = (b"AB", PAPER) if seed is None else random_tokens(seed)
+    longest, far = {2: (5, 12), 3: (3, 8), 4: (2, 6)}[len(alphabet)]
+    automaton = MaximumPrefix(Vocabulary(tokens), has_end=False)
+    ends = texts(alphabet, far, far - 3)  # one of the lengths ends with a token
+    truth = beginnings(lambda text: longest_match(tokens, text), tokens, ends, longest)
+    found = live_sequences(automaton, longest)
+    assert set(found) == truth
+    assert not any(automaton.may_end(state) for state in found.values())
+
+
+def test_dead_encoding_of_the_paper():
+    """`BA|A` is the encoding of BAA, but AA or BAAB would cover what follows."""
+    ended, endless = MaximumPrefix(Vocabulary(PAPER)), MaximumPrefix(Vocabulary(PAPER), has_end=False)
+    begun = ended.step(ended.start(), 6)
+    state = ended.step(begun, 0)
+    assert state is not None and ended.may_end(state) and not ended.allowed(state).any()
+    assert endless.step(begun, 0) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_encode_is_that_of_wordpiece(seed):
+    rng = random.Random(seed)
+    alphabet = "aé中"
+    words = {"".join(rng.choices(alphabet, k=rng.randint(2, 4))) for _ in range(6)}
+    tokens = [*alphabet, *sorted(words)]
+    model = models.WordPiece(
+        {token: id for id, token in enumerate([*tokens, "[UNK]"])}, unk_token="[UNK]", continuing_subword_prefix=""
+    )
+    peer, automaton = Tokenizer(model), MaximumPrefix(Vocabulary([token.encode() for token in tokens]))
+    for _ in range(50):
+        text = "".join(rng.choices(alphabet, k=rng.randint(0, 12)))
+        encoding = automaton.encode(text.encode())
+        assert encoding == peer.encode(text).ids
+        state = automaton.start()
+        for token in encoding:
+            state = automaton.step(state, token)
+            assert state is not None
+
+
+def test_of_equal_tokens_the_first_is_produced():
+    automaton = MaximumPrefix(Vocabulary([b"a", b"b", b"ab", b"ab"]))
+    assert automaton.encode(b"abab") == [2, 2]
+    assert automaton.step(automaton.start(), 3) is None
+    assert automaton.allowed(automaton.start()).tolist() == [True, True, False, True]
+
+
+def test_alphabet_not_contained_in_the_vocabulary():
+    with pytest.raises(InputError, match="alphabet is not contained in the vocabulary: 'b', 'é'; add"):
+        MaximumPrefix(Vocabulary([b"a", b"ab", "é!".encode(), b"!"]))
+    with pytest.raises(InputError, match="byte 0xff"):
+        MaximumPrefix(Vocabulary([b"a", b"a\xff"]))
+    MaximumPrefix(Vocabulary([b"\xff", b"a", b"a\xff"]))
+
+
+def test_text_outside_the_alphabet():
+    with pytest.raises(InputError, match=r"at byte 2 .'中'."):
+        MaximumPrefix(Vocabulary([b"a", b"aa"])).encode("aa中".encode())

@@ -1,0 +1,208 @@
+"""Token sequences of tokenizers with a pre-tokenizer, against the tokenizers of the library.
+
+A sequence is live if some text's encoding begins with it. Of all short sequences, those that the automaton calls live
+are shown to be by a witness; and every prefix of every encoding of every short text is called live.
+"""
+
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+from tiny_tokenizers import DEEPSEEK, EXPRESSIONS, automaton, byte_level, live_sequences, train
+from tokenizers import AddedToken, pre_tokenizers
+
+from tokenlab.core.errors import InputError
+from tokenlab.exact.encoders.byte_pair import BytePair
+from tokenlab.exact.splits.added_tokens import read_added_tokens
+from tokenlab.exact.splits.composed import SplitEncoding
+from tokenlab.exact.splits.reading import Splits, read_splits
+from tokenlab.exact.vocabulary import Vocabulary
+
+TEXTS = ["ab's \n\n a1 12 中é", "  ab  'S B\n\nba 中中 é1", "\n\n\na b!'s  \n 11 1 日A日Ab"]
+CHARACTERS = "abAsS' \n1中é!"
+WHOLE = byte_level()
+
+
+def check(tokenizer, characters, length, tokens, texts=1000, seed=0):
+    """All texts up to `length` characters, `texts` longer ones, and all live sequences of so many tokens."""
+    here = automaton(tokenizer)
+    draw = random.Random(seed)
+    short = ["".join(word) for n in range(length + 1) for word in product(characters, repeat=n)]
+    longer = ["".join(draw.choices(characters, k=draw.randint(length + 1, 25))) for _ in range(texts // 5)]
+    for text in (short if len(short) < texts else draw.sample(short, texts)) + longer:
+        follow(here, text)
+    for sequence, state in live_sequences(here, tokens):
+        spelled = b"".join(here.vocabulary.tokens[id] for id in sequence)
+        assert tuple(here.encode(spelled + here.witness(state))[: len(sequence)]) == sequence
+        whole = is_text(spelled) and tuple(here.encode(spelled)) == sequence
+        assert here.may_end(state) == whole, sequence
+    return here
+
+
+def follow(here, text):
+    """The automaton accepts every token of a text's encoding."""
+    state = here.start()
+    for id in here.encode(text.encode()):
+        position = int(np.flatnonzero(here.vocabulary.ids == id)[0])
+        assert here.allowed(state)[position], (text, id)
+        state = here.step(state, id)
+        assert state is not None, (text, id)
+    assert here.may_end(state), text
+
+
+def is_text(spelled):
+    try:
+        return bool(spelled.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def unsplit(expressions, merges=25, **options):
+    """A tokenizer whose merges were learned without the splits, so that tokens cross pieces."""
+    tokenizer = train(WHOLE, TEXTS, merges, **options)
+    tokenizer.pre_tokenizer = byte_level(*expressions)
+    return tokenizer
+
+
+@pytest.mark.parametrize("whole_words", [False, True])
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_byte_pairs_with_real_expressions(name, whole_words):
+    words = ["aba", "1 ", "111", "\n\n\n", " ab", "中é", "!!"] if whole_words else []
+    check(train(byte_level(EXPRESSIONS[name]), TEXTS, 25, ignore_merges=whole_words, words=words), CHARACTERS, 4, 2)
+    check(unsplit([EXPRESSIONS[name]], ignore_merges=whole_words, words=words), CHARACTERS, 4, 2)
+
+
+def test_splits_in_sequence():
+    check(train(byte_level(*DEEPSEEK), TEXTS, 25), CHARACTERS, 4, 2)
+    check(unsplit(DEEPSEEK), CHARACTERS, 4, 2)
+
+
+def test_other_pre_tokenizers():
+    for behavior in ("isolated", "contiguous", "merged_with_previous", "merged_with_next"):
+        parts = [pre_tokenizers.Digits(behavior == "isolated"), pre_tokenizers.Punctuation(behavior)]
+        tokenizer = train(WHOLE, TEXTS, 25)
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*parts, pre_tokenizers.ByteLevel(add_prefix_space=False)])
+        check(tokenizer, CHARACTERS, 4, 2)
+
+
+def test_no_splits_at_all():
+    check(train(WHOLE, TEXTS, 25), CHARACTERS, 4, 2)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_tokenizers(seed):
+    """Merges, whole words, added tokens and expressions at random."""
+    draw = random.Random(seed)
+    characters = "".join(draw.sample("abBsSlLrE' \n\r1２中é!/ſA🙂\u0301", 4))
+    texts = ["".join(draw.choices(characters, k=30)) for _ in range(6)]
+    words = ["".join(draw.choices(characters, k=draw.randint(2, 4))) for _ in range(4)]
+    added = {"".join(draw.choices(characters, k=draw.randint(1, 4))) for _ in range(seed % 4)}
+    tokenizer = train(WHOLE, texts, 12, ignore_merges=bool(seed % 2), words=words, added=sorted(added))
+    tokenizer.pre_tokenizer = byte_level(*draw.sample(list(EXPRESSIONS.values()), 1 + seed % 2))
+    check(tokenizer, characters, 5, 3, seed=seed)
+
+
+def test_added_tokens_inside_one_another():
+    added = ["  ", "   ", "    ", "'s!", "s!b", "!"]
+    check(train(byte_level(EXPRESSIONS["gpt2"]), TEXTS, 20, added=added), " s!b'a", 5, 2)
+
+
+def test_added_tokens_found_in_two_rounds():
+    """Tokens that are searched in the raw text come before those that are searched in normalized text."""
+    for seed in range(6):
+        draw = random.Random(seed)
+        tokenizer = train(byte_level(EXPRESSIONS["gpt2"], "a+"), ["aab! ab  b!!a", " a b! "], 8)
+        for _ in range(4):
+            text = "".join(draw.choices("a b!", k=draw.randint(1, 4)))
+            tokenizer.add_tokens([AddedToken(text, normalized=draw.random() < 0.5)])
+        check(tokenizer, "a b!", 5, 3)
+
+
+def live(here, *texts):
+    """Whether the sequence of the tokens that spell some texts is live, and whether a text ends there."""
+    state = here.start()
+    for text in texts:
+        state = here.step(state, here.vocabulary.tokens.index(text.encode()))
+        if state is None:
+            return False, False
+    return True, here.may_end(state)
+
+
+def test_newlines_before_a_letter():
+    """`\\n|\\n` begins the encoding of "\\n\\na", though "\\n\\n" is one token."""
+    here = automaton(train(byte_level(EXPRESSIONS["gpt2"]), ["\n\n", "\n\n", "a"], 1))
+    assert live(here, "\n", "\n") == (True, False)
+    assert live(here, "\n\n") == (True, True)
+    assert live(here, "\n", "\n", "a") == (True, True)
+    assert live(here, "\n", "\n", "\n") == (False, False)
+    assert live(here, "\n\n", "a") == (False, False)
+
+
+def test_look_ahead_without_a_limit():
+    """With o200k's expression "日A" is `日|A`, but "日Ab" is one piece."""
+    merged = train(WHOLE, ["日A", "b"], 3)
+    merged.pre_tokenizer = byte_level(EXPRESSIONS["llama4"])
+    here = automaton(merged)
+    assert live(here, "日A") == (True, False)
+    assert live(here, "日A", "b") == (True, True)
+    assert live(here, "日A", "A") == (True, False)
+
+    words = train(byte_level(EXPRESSIONS["llama4"]), ["日", "A", "b"], 2, ignore_merges=True, words=["日A"])
+    here = automaton(words)
+    assert live(here, "日A") == (False, False), "no piece is this word, and no merge makes it"
+    assert live(here, "日", "A") == (True, True)
+    assert live(here, "日", "A", "b") == (True, True)
+
+
+def test_a_vocabulary_of_characters():
+    """Without tokens for bytes, texts consist of the characters that are tokens."""
+    word = BytePair(Vocabulary(["中".encode(), "é".encode(), b"a", "a中".encode(), b" "]), [(2, 0, 3)])
+    splits = Splits.from_expression(EXPRESSIONS["gpt2"])
+    here = SplitEncoding(word, splits, None, lambda text: [])
+    assert live(here, "a中", " ", "é") == (True, True)
+    assert live(here, "a", "中") == (False, False)
+
+
+def test_refused():
+    with pytest.raises(InputError, match="drops white space"):
+        read_splits({"type": "Whitespace"})
+    with pytest.raises(InputError, match="drops white space"):
+        read_splits({"type": "Sequence", "pretokenizers": [{"type": "BertPreTokenizer"}]})
+    with pytest.raises(InputError, match="'UnicodeScripts' is not supported"):
+        read_splits({"type": "UnicodeScripts"})
+    with pytest.raises(InputError, match="adds a space"):
+        read_splits({"type": "ByteLevel", "add_prefix_space": True, "use_regex": True})
+    with pytest.raises(InputError, match="adds a space"):
+        read_splits({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True})
+    split = {"type": "Split", "pattern": {"Regex": "ab+"}, "invert": False}
+    with pytest.raises(InputError, match="removes text"):
+        read_splits(split | {"behavior": "Removed"})
+    with pytest.raises(InputError, match="single characters only"):
+        read_splits(split | {"behavior": "MergedWithNext"})
+    with pytest.raises(InputError, match=r"does not match all text.*begins with"):
+        read_splits(split | {"behavior": "Removed", "invert": True})
+
+
+def test_matches_kept_and_the_rest_removed():
+    """GPT-4's way: nothing is removed where the expression matches all text."""
+    split = {"type": "Split", "pattern": {"Regex": EXPRESSIONS["llama3"]}, "invert": True, "behavior": "Removed"}
+    assert read_splits(split) == Splits.from_expression(EXPRESSIONS["llama3"])
+
+
+def test_added_tokens_refused():
+    entry = {"id": 9, "content": "<x>", "special": False, "normalized": False}
+    assert read_added_tokens([entry | {"special": True}]) is None
+    for option in ("single_word", "lstrip", "rstrip"):
+        with pytest.raises(InputError, match=option):
+            read_added_tokens([entry | {option: True}])
+    with pytest.raises(InputError, match="hides"):
+        read_added_tokens([entry, {"id": 10, "content": "a<x", "special": True, "normalized": False}])
+    with pytest.raises(InputError, match="same text"):
+        read_added_tokens([entry, entry | {"id": 10}])
+
+
+def test_endless_texts_are_refused():
+    word = BytePair(Vocabulary([b"a"]), [], has_end=False)
+    with pytest.raises(InputError, match="without an end"):
+        SplitEncoding(word, Splits(), None, lambda text: [])

@@ -1,0 +1,161 @@
+"""Splits with look-ahead: one sequence of hypotheses survives a text, and its boundaries are the tokenizer's."""
+
+import json
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny_tokenizers import DEEPSEEK, EXPRESSIONS
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from unicode_text import text as unicode_text
+
+from tokenlab.exact.splits.character_classes import CharacterClasses
+from tokenlab.exact.splits.reading import read_splits
+from tokenlab.exact.splits.regex_machine import Level, compile_expression, compile_literals
+from tokenlab.exact.splits.regex_syntax import SetSource, parse, sets_of
+from tokenlab.exact.splits.split_states import KINDS, SplitMachine
+
+OTHERS = {
+    "gaps": r"a+b|b{2,3}(?=\s)|\s\s|'",
+    "lazy": r"[a-z]+?s|\s+?(?=\S)|[^ab\s]+",
+    "look-ahead": r"(?i:'ll|s)|\p{L}{2}|\s(?!\n|b)",
+    "ends": r"\s+$|\d{2,3}|\w+\z|[^\w]",
+    "possessive": r"a?+a|b++[ab]?|\s*+\n|(?:a|[^a])",
+    "interval-plus": r"\p{N}{1,3}+|\p{L}{2}+|(?:\s){2,}+|[\s\S]",
+    "groups": r"(a|ab)(c|bcd)?|(?-i:B)|\x{4e2d}|\u00e9|\x31",
+}
+
+BEHAVIORS = ("isolated", "contiguous", "merged_with_previous", "merged_with_next")
+
+
+class Pieces:
+    """A machine and the pre-tokenizer of the library, for the same expressions."""
+
+    def __init__(self, *expressions, nodes=None, reference=None):
+        nodes = nodes or [parse(expression) for expression in expressions]
+        self.classes = CharacterClasses(source for node in nodes for source in sets_of(node))
+        levels = [Level(compile_expression(node, self.classes), self.classes.end) for node in nodes]
+        self.machine = SplitMachine(levels, self.classes.count)
+        self._reference = reference or pre_tokenizers.Sequence(
+            [pre_tokenizers.Split(Regex(expression), "isolated") for expression in expressions]
+        )
+
+    def boundaries(self, text):
+        """The boundaries of every sequence of hypotheses that survives the text."""
+        alive = {(self.machine.start, ())}
+        for place, c in enumerate(self.classes.of(text)):
+            alive = {
+                (after, (*boundaries, place) if kind else boundaries)
+                for state, boundaries in alive
+                for kind in KINDS
+                for after in self.machine.next(state, c, kind)
+            }
+            assert alive
+        return [boundaries for state, boundaries in alive if self.machine.can_end(state)]
+
+    def reference(self, text):
+        return tuple(start for _, (start, _) in self._reference.pre_tokenize_str(text))
+
+
+ALL = {name: (expression,) for name, expression in (EXPRESSIONS | OTHERS).items()} | {
+    "deepseek": DEEPSEEK,
+    "gpt2 in gaps": (OTHERS["gaps"], EXPRESSIONS["gpt2"]),
+}
+_machines: dict[str, Pieces] = {}
+
+
+def pieces(name):
+    if name not in _machines:
+        _machines[name] = Pieces(*ALL[name])
+    return _machines[name]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_pieces_of_all_short_texts(name):
+    here = pieces(name)
+    for length in range(5):
+        for characters in product("aBs \n'1中", repeat=length):
+            text = "".join(characters)
+            assert here.boundaries(text) == [here.reference(text)], text
+
+
+@pytest.mark.parametrize("name", ALL)
+@settings(max_examples=40, deadline=None)
+@given(text=st.one_of(unicode_text, st.text("abcdlsSLrevtTEm \t\r\n'!/12中éſ日\u0301ǅ", max_size=20)))
+def test_pieces_of_any_text(name, text):
+    here = pieces(name)
+    assert here.boundaries(text) == [here.reference(text)]
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        pre_tokenizers.Metaspace(prepend_scheme="never"),
+        pre_tokenizers.Digits(individual_digits=True),
+        pre_tokenizers.Digits(individual_digits=False),
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+        *(pre_tokenizers.Punctuation(behavior) for behavior in BEHAVIORS),
+        *(pre_tokenizers.Split(" ", behavior) for behavior in BEHAVIORS),
+        pre_tokenizers.Split("ab", "isolated"),
+        pre_tokenizers.Split("ab", "isolated", invert=True),
+    ],
+    ids=str,
+)
+def test_pieces_of_other_pre_tokenizers(reference):
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = reference
+    content = json.loads(tokenizer.to_str())
+    here = Pieces(nodes=read_splits(content["pre_tokenizer"]).levels, reference=reference)
+    for length in range(6):
+        for characters in product("ab !1", repeat=length):
+            text = "".join(characters)
+            assert here.boundaries(text) == [here.reference(text)], text
+
+
+def test_pieces_end_later_than_they_seem_to():
+    """The first newline of two is a piece of its own only if no space follows the second."""
+    here = pieces("gpt2")
+    assert here.boundaries("\n\n") == [(0,)]
+    assert here.boundaries("\n\na") == [(0, 1, 2)]
+    assert pieces("llama4").boundaries("日本A") == [(0, 2)]
+    assert pieces("llama4").boundaries("日本Ab") == [(0,)]
+
+
+def test_the_machine_has_few_states():
+    for name in EXPRESSIONS:
+        test_pieces_of_all_short_texts(name)
+        assert len(pieces(name).machine) < 150
+
+
+def test_literals_are_found_longest_first():
+    words = ["aa", "aab", "b", "aba"]
+    classes = CharacterClasses([SetSource("characters", "a"), SetSource("characters", "b")])
+    machine = SplitMachine([Level(compile_literals(words, classes), classes.end)], classes.count, added=1)
+    for length in range(8):
+        for characters in product("ab", repeat=length):
+            text = "".join(characters)
+            alive = {(machine.start, ())}
+            for place, c in enumerate(classes.of(text)):
+                alive = {
+                    (after, (*marks, (place, kind)) if kind else marks)
+                    for state, marks in alive
+                    for kind in KINDS
+                    for after in machine.next(state, c, kind)
+                }
+            survivors = [marks for state, marks in alive if machine.can_end(state)]
+            assert survivors == [tuple(_leftmost_longest(text, words))]
+
+
+def _leftmost_longest(text, words):
+    """(place, kind) of each piece: 2 for a word, 1 for the text between words."""
+    place, gap = 0, False
+    while place < len(text):
+        word = max((word for word in words if text.startswith(word, place)), key=len, default=None)
+        if word is not None:
+            yield place, 2
+            place, gap = place + len(word), False
+        else:
+            if not gap:
+                yield place, 1
+            place, gap = place + 1, True

@@ -1,0 +1,135 @@
+"""SentencePiece models: the reader against the package, and on damaged files."""
+
+import io
+import random
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from real_tokenizers import tokenizer_folder
+
+from tokenlab.core.errors import InputError
+from tokenlab.formats.pieces import Algorithm, PieceKind, PieceModel, read_pieces
+from tokenlab.formats.wire import fields
+
+
+def trained(algorithm: str, **options: object) -> bytes:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    words = ["the", "cat", "sat", "on", "a", "mat", "and", "then", "another", "cat", "sat", "there", "too"]
+    order = random.Random(0)
+    lines = iter([" ".join(order.choices(words, k=8)) for _ in range(300)])
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=lines, model_writer=out, model_type=algorithm, minloglevel=2, **options
+    )
+    return out.getvalue()
+
+
+def compare(path: Path, model: PieceModel) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    other = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    assert len(model.pieces) == other.get_piece_size()
+    for id, piece in enumerate(model.pieces):
+        assert piece.text == other.id_to_piece(id)
+        if piece.kind == PieceKind.NORMAL:
+            assert piece.score == other.get_score(id)
+        assert (piece.kind == PieceKind.UNKNOWN) == other.is_unknown(id)
+        assert (piece.kind == PieceKind.CONTROL) == other.is_control(id)
+        assert (piece.kind == PieceKind.BYTE) == other.is_byte(id)
+        assert (piece.kind == PieceKind.UNUSED) == other.is_unused(id)
+    assert (model.bos, model.eos) == tuple(id if id >= 0 else None for id in (other.bos_id(), other.eos_id()))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "options"),
+    [
+        ("bpe", {"vocab_size": 300, "byte_fallback": True, "normalization_rule_name": "identity"}),
+        ("unigram", {"vocab_size": 40, "user_defined_symbols": ["[X]"]}),
+        ("bpe", {"vocab_size": 60, "add_dummy_prefix": False, "bos_id": -1}),
+    ],
+)
+def test_models_trained_by_the_package(tmp_path: Path, algorithm: str, options: dict[str, object]) -> None:
+    path = tmp_path / "a.model"
+    path.write_bytes(trained(algorithm, hard_vocab_limit=False, **options))
+    model = read_pieces(path)
+    compare(path, model)
+    assert model.algorithm == (Algorithm.BPE if algorithm == "bpe" else Algorithm.UNIGRAM)
+    assert model.byte_fallback == options.get("byte_fallback", False)
+    assert model.dummy_prefix == options.get("add_dummy_prefix", True)
+    assert bool(model.character_map) == (options.get("normalization_rule_name") != "identity")
+
+
+@pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3", "mistral-v7", "cluecorpussmall"])
+def test_published_models(name: str) -> None:
+    path = tokenizer_folder(name) / "tokenizer.model"
+    model = read_pieces(path)
+    compare(path, model)
+    if name.startswith("mistral"):
+        assert (model.bos, model.eos, model.byte_fallback, model.normalizer) == (1, 2, True, "identity")
+        assert model.byte_of(next(id for id, piece in enumerate(model.pieces) if piece.text == "<0x41>")) == 0x41
+    else:
+        assert (model.algorithm, model.normalizer, model.squeezes_spaces) == (Algorithm.UNIGRAM, "nmt_nfkc", True)
+
+
+SMALL = b"".join(
+    b"\n" + bytes([len(body)]) + body
+    for body in (b"\n\x05<unk>\x15\0\0\0\0\x18\x02", b"\n\x01a\x15\0\0\x80\xbf", b"\n\x02ab\x15\0\0\0\xc0")
+)
+
+
+def read(tmp_path: Path, content: bytes) -> PieceModel:
+    path = tmp_path / "a.model"
+    path.write_bytes(content)
+    return read_pieces(path)
+
+
+def test_defaults_where_fields_are_left_out(tmp_path: Path) -> None:
+    model = read(tmp_path, SMALL)
+    assert [(piece.text, piece.score) for piece in model.pieces] == [("<unk>", 0.0), ("a", -1.0), ("ab", -2.0)]
+    assert model.algorithm == Algorithm.UNIGRAM and model.dummy_prefix and not model.byte_fallback
+    assert (model.bos, model.eos) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "0 bytes"),
+        (b"PK\x03\x04 an archive", "protocol buffers"),
+        (b"{}", "protocol buffers"),
+        (SMALL[:-1], "cut off"),
+        (SMALL + SMALL[:16], "there twice"),
+        (b"\x12\x02\x18\x02", "it has no pieces"),
+        (SMALL + b"\x12\x02\x18\x09", "unknown algorithm 9"),
+        (SMALL + b"\x12\x03\x98\x02\x01", "byte fallback with 0 of the 256 bytes"),
+        (b"\n\x05\n\x01a\x18\x09", "not a piece"),
+        (b"\n\x03\n\x01\xff", "not UTF-8"),
+        (b"\n\x07\n\x03<0>\x18\x06", "written <0x00>"),
+        (b"\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "cut off"),
+        (b"\x80" * 12, "protocol buffers"),
+    ],
+)
+def test_damaged_models_are_one_line_errors(tmp_path: Path, content: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read(tmp_path, content)
+    assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_no_bytes_do_more_than_raise_an_input_error(tmp_path: Path, data: st.DataObject) -> None:
+    content = bytearray(SMALL)
+    for place in data.draw(st.lists(st.integers(0, len(content) - 1), max_size=4)):
+        content[place] = data.draw(st.integers(0, 255))
+    content += data.draw(st.binary(max_size=8))
+    try:
+        read(tmp_path, bytes(content))
+    except InputError as error:
+        assert "\n" not in str(error)
+
+
+@given(st.binary(max_size=40))
+def test_wire_fields_of_any_bytes(data: bytes) -> None:
+    with suppress(InputError):
+        assert all(number > 0 for number, _ in fields(data, "x"))

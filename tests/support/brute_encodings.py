@@ -1,0 +1,120 @@
+"""Encoders by their definition and all texts of a length: the truth for automata over small vocabularies.
+
+Tokens are bytes; encodings are tuples of ids.
+"""
+
+from itertools import pairwise, product
+
+
+def texts(alphabet, longest, shortest=0):
+    """All texts over single bytes (a bytes object) of `shortest` to `longest` bytes."""
+    for length in range(shortest, longest + 1):
+        for symbols in product(alphabet, repeat=length):
+            yield bytes(symbols)
+
+
+def longest_match(tokens, text):
+    """Maximum prefix encoding; of equal tokens the first."""
+    encoding, at = [], 0
+    while at < len(text):
+        length, id = max((len(token), -id) for id, token in enumerate(tokens) if token and text.startswith(token, at))
+        encoding.append(-id)
+        at += length
+    return tuple(encoding)
+
+
+def merge_in_order(tokens, merges, text):
+    """Algorithm 3 of the paper: one pass over the text for each merge (left id, right id, new id), in their order."""
+    ids = [tokens.index(text[i : i + 1]) for i in range(len(text))]
+    for left, right, new in merges:
+        merged, at = [], 0
+        while at < len(ids):
+            if ids[at : at + 2] == [left, right]:
+                merged.append(new)
+                at += 2
+            else:
+                merged.append(ids[at])
+                at += 1
+        ids = merged
+    return tuple(ids)
+
+
+def merge_lowest(tokens, merges, text, ranks=None):
+    """Again and again the pair of lowest rank, the leftmost of equals; what a priority queue gives."""
+    ids = [tokens.index(text[i : i + 1]) for i in range(len(text))]
+    ranks = range(len(merges)) if ranks is None else ranks
+    table = {(left, right): (rank, new) for (left, right, new), rank in zip(merges, ranks, strict=True)}
+    while found := [(table[pair][0], i) for i, pair in enumerate(pairwise(ids)) if pair in table]:
+        at = min(found)[1]
+        ids[at : at + 2] = [table[ids[at], ids[at + 1]][1]]
+    return tuple(ids)
+
+
+def best_path(tokens, scores, text):
+    """Unigram: all segmentations, scores added from the left, the longest last token among equals, recursively."""
+    best = [(0.0, ())] + [None] * len(text)
+    for end in range(1, len(text) + 1):
+        for start in range(end):
+            if best[start] is not None and text[start:end] in tokens:
+                id = tokens.index(text[start:end])
+                score = best[start][0] + scores[id]
+                if best[end] is None or score > best[end][0]:
+                    best[end] = (score, (*best[start][1], id))
+    return best[len(text)][1]
+
+
+def spelled(tokens, encoding):
+    """The text of an encoding."""
+    return b"".join(tokens[id] for id in encoding)
+
+
+def beginnings(encode, tokens, strings, longest):
+    """All sequences of at most `longest` bytes with which encodings of the texts begin."""
+    found = set()
+    for text in strings:
+        encoding, length = encode(text), 0
+        found.add(())
+        for count, id in enumerate(encoding, 1):
+            length += len(tokens[id])
+            if length > longest:
+                break
+            found.add(tuple(encoding[:count]))
+    return found
+
+
+def live_sequences(automaton, longest):
+    """All live sequences of at most `longest` bytes, by `allowed` and `step`; checks that the two agree.
+
+    Returns a dictionary from sequences to their states.
+    """
+    vocabulary = automaton.vocabulary
+    found, waiting = {}, [((), automaton.start(), 0)]
+    while waiting:
+        sequence, state, length = waiting.pop()
+        found[sequence] = state
+        allowed = automaton.allowed(state)
+        assert allowed.shape == (len(vocabulary),) and allowed.dtype == bool
+        for position, id in enumerate(vocabulary.ids.tolist()):
+            after = automaton.step(state, id)
+            assert (after is not None) == allowed[position], (sequence, id)
+            if after is not None and length + vocabulary.length[position] <= longest:
+                waiting.append(((*sequence, id), after, length + int(vocabulary.length[position])))
+    return found
+
+
+def random_merges(random, alphabet, count):
+    """Tokens and merges of random pairs of earlier tokens; a text has one token, so a token may have several merges.
+
+    random: random.Random; alphabet: bytes. Returns tokens (list of bytes) and merges (left id, right id, new id).
+    """
+    tokens = [alphabet[i : i + 1] for i in range(len(alphabet))]
+    merges = []
+    while len(merges) < count:
+        left, right = random.randrange(len(tokens)), random.randrange(len(tokens))
+        text = tokens[left] + tokens[right]
+        if any(merge[:2] == (left, right) for merge in merges):
+            continue
+        if text not in tokens:
+            tokens.append(text)
+        merges.append((left, right, tokens.index(text)))
+    return tokens, merges

@@ -1,0 +1,154 @@
+"""Tiny byte-level BPE tokenizers of the library `tokenizers`, and automata over their tokens."""
+
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from tokenlab.exact.encoders.byte_pair import BytePair
+from tokenlab.exact.splits.added_tokens import read_added_tokens
+from tokenlab.exact.splits.composed import SplitEncoding
+from tokenlab.exact.splits.reading import read_splits
+from tokenlab.exact.vocabulary import Vocabulary
+
+EXPRESSIONS = {
+    "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    "llama3": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+",
+    "qwen": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+",
+    "llama4": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "tekken": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "cl100k": r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
+    r"|\s*[\r\n]|\s+(?!\S)|\s",
+}
+"""The expressions of GPT-2, LLaMA 3, Qwen, LLaMA 4 (o200k), Tekken and of newer releases of cl100k."""
+
+DEEPSEEK = (
+    r"\p{N}{1,3}",
+    "[一-龥\u3040-ゟ゠-ヿ]+",
+    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+)
+"""The three expressions of DeepSeek, one after the other."""
+
+
+def byte_level(*expressions: str) -> pre_tokenizers.PreTokenizer:
+    """The pre-tokenizer that isolates the matches of one expression after the other."""
+    splits = [pre_tokenizers.Split(Regex(expression), "isolated") for expression in expressions]
+    return pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+
+
+def train(
+    pre_tokenizer: pre_tokenizers.PreTokenizer,
+    texts: Sequence[str],
+    merges: int,
+    *,
+    ignore_merges: bool = False,
+    added: Sequence[str] = (),
+    words: Sequence[str] = (),
+) -> Tokenizer:
+    """BPE whose alphabet is the bytes of the texts.
+
+    added: added tokens; words: entries of the vocabulary that no merge makes.
+    """
+    tokenizer = Tokenizer(models.BPE(ignore_merges=ignore_merges))
+    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizer, decoders.ByteLevel()
+    alphabet = len({byte for text in texts for byte in text.encode()})
+    trainer = trainers.BpeTrainer(vocab_size=alphabet + merges, show_progress=False, min_frequency=1)
+    tokenizer.train_from_iterator(texts, trainer)
+    if words:
+        content = json.loads(tokenizer.to_str())
+        to_byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str
+        for word in words:
+            content["model"]["vocab"].setdefault(to_byte_level(word)[0][0], len(content["model"]["vocab"]))
+        tokenizer = Tokenizer.from_str(json.dumps(content))
+    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in added])
+    return tokenizer
+
+
+def automaton(tokenizer: Tokenizer) -> SplitEncoding:
+    """The automaton of a byte-level BPE tokenizer without a normalizer."""
+    content = json.loads(tokenizer.to_str())
+    model = content["model"]
+    byte_of = _byte_of_character()
+    extra = {entry["id"] for entry in content["added_tokens"]}
+    tokens: list[bytes | None] = [None] * (max([*model["vocab"].values(), *extra]) + 1)
+    special = {entry["id"] for entry in content["added_tokens"] if entry["special"]}
+    for text, id in model["vocab"].items():
+        if id in special:
+            continue
+        tokens[id] = bytes(byte_of[character] for character in text)
+    pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"]]
+    merges = [[model["vocab"][text] for text in (left, right, left + right)] for left, right in pairs]
+    word = BytePair(Vocabulary(tokens), merges, whole_words=bool(model.get("ignore_merges")))
+    return SplitEncoding(
+        word,
+        read_splits(content["pre_tokenizer"]),
+        read_added_tokens(content["added_tokens"]),
+        lambda text: tokenizer.encode(text.decode(), add_special_tokens=False).ids,
+    )
+
+
+def real_tokenizer(mirror: Path, name: str) -> Tokenizer:
+    """`gpt2` or `neox` from the mirror's files, without NeoX's normalizer; special tokens are text."""
+    if name == "neox":
+        with gzip.open(mirror / "tokenizers" / "gpt-neox-20b-pii-special.json.gz", "rt", encoding="utf-8") as lines:
+            content = json.load(lines)
+        tokenizer = Tokenizer.from_str(json.dumps(content | {"normalizer": None}))
+    else:
+        vocabulary = json.loads((mirror / "gpt2" / "encoder.json").read_text(encoding="utf-8"))
+        merges = (mirror / "gpt2" / "vocab.bpe").read_text(encoding="utf-8").splitlines()[1:]
+        del vocabulary["<|endoftext|>"]
+        tokenizer = Tokenizer(models.BPE(vocabulary, [tuple(merge.split()) for merge in merges if merge]))
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def paths(automaton: SplitEncoding, text: bytes) -> list[list[tuple[tuple[int, ...], Any]]]:
+    """For each place of a text, the live sequences that spell it up to there, with their states."""
+    found: list[list[tuple[tuple[int, ...], Any]]] = [[] for _ in range(len(text) + 1)]
+    found[0].append(((), automaton.start()))
+    vocabulary = automaton.vocabulary
+    for place in range(len(text)):
+        for length in range(1, min(vocabulary.longest, len(text) - place) + 1):
+            for position in range(*vocabulary.equal_to(text[place : place + length])):
+                id = int(vocabulary.ids[position])
+                for tokens, state in found[place]:
+                    after = automaton.step(state, id)
+                    assert (after is not None) == automaton.allowed(state)[position]
+                    if after is not None:
+                        found[place + length].append(((*tokens, id), after))
+    return found
+
+
+def live_sequences(automaton: SplitEncoding, most: int) -> Iterator[tuple[tuple[int, ...], object]]:
+    """All live sequences of at most so many tokens, with their states; checks `allowed` against `step`."""
+    level: list[tuple[tuple[int, ...], object]] = [((), automaton.start())]
+    for _ in range(most):
+        longer = []
+        for tokens, state in level:
+            allowed = automaton.allowed(state)
+            for position, id in enumerate(automaton.vocabulary.ids.tolist()):
+                after = automaton.step(state, id)
+                assert (after is not None) == bool(allowed[position]), (tokens, id)
+                if after is not None:
+                    longer.append(((*tokens, id), after))
+        yield from longer
+        level = longer
+
+
+def _byte_of_character() -> dict[str, int]:
+    """The bytes that the characters of GPT-2's byte alphabet stand for."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}

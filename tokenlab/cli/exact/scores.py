@@ -1,0 +1,106 @@
+"""`tokenlab exact score`: bits per character and byte of texts, exact and of their one encoding."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tokenlab.cli.exact.model_options import add_model_options, cost_json, load_character_model
+from tokenlab.cli.exact.text_argument import number, shown_number
+from tokenlab.cli.output import with_progress
+from tokenlab.core.errors import InputError
+
+if TYPE_CHECKING:
+    from tokenlab.exact.estimators.character_model import CharacterModel
+    from tokenlab.exact.uses.scoring import TextScore
+    from tokenlab.text.lines import TextInput
+
+_COLUMNS = ("line", "characters", "bytes", "bits", "per character", "per byte", "naive bits", "naive per byte", "calls")
+
+
+def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the action."""
+    parser = actions.add_parser(
+        "score",
+        help="bits per character of texts",
+        description="The information of each text, one per line, in bits: exact, as the sum over all encodings, and "
+        "naive, of the one encoding that the tokenizer gives. A text longer than the model's context is scored in "
+        "overlapping windows.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "input", metavar="INPUT", nargs="?", default="-", help="UTF-8 text, one per line; default: standard input"
+    )
+    parser.add_argument("--with-end", action="store_true", help="add the information of where the text ends")
+    parser.add_argument(
+        "--format",
+        choices=["text", "json"],
+        default="text",
+        help="text (default): a table, a row for each text and one for the total; json: an object for each, the total "
+        "as `total`",
+    )
+    add_model_options(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from tokenlab.exact.uses.scoring import TextScore, total
+    from tokenlab.text.lines import checked_stream
+
+    with checked_stream(options.input) as text:
+        model = load_character_model(options)
+        if options.with_end and model.model.end is None:
+            raise InputError(f"{options.model}: the model has no EOS, so no text ends; leave --with-end out")
+        if options.format == "text":
+            sys.stdout.write("\t".join(_COLUMNS) + "\n")
+        summed = TextScore()
+        for place, score in enumerate(_scores(model, text), 1):
+            summed = total([summed, score])
+            _write(str(place), score, options)
+        _write("total", summed, options)
+
+
+def _scores(model: "CharacterModel", text: "TextInput") -> Iterator["TextScore"]:
+    from tokenlab.exact.uses.scoring import score_texts
+
+    # On a terminal, the rows themselves are the progress, and a bar would be written into them.
+    lines = text.lines() if sys.stdout.isatty() else with_progress(text.lines(), "scoring")
+    return score_texts(model, lines, where=f"{text.name}:")
+
+
+def _write(place: str, score: "TextScore", options: argparse.Namespace) -> None:
+    if options.format == "json":
+        record = _record(score)
+        line = json.dumps({"total": record} if place == "total" else {"line": int(place), **record}) + "\n"
+    else:
+        exact = score.exact_bits_with_end if options.with_end else score.exact_bits
+        naive = score.naive_bits_with_end if options.with_end else score.naive_bits
+        values = (
+            exact, score.per_character(exact), score.per_byte(exact), naive, score.per_byte(naive)
+        )  # fmt: skip
+        cells = [place, score.characters, score.bytes, *map(shown_number, values), score.cost.contexts]
+        line = "\t".join(map(str, cells)) + "\n"
+    sys.stdout.write(line)
+    sys.stdout.flush()
+
+
+def _record(score: "TextScore") -> dict[str, object]:
+    exact, naive = score.exact_bits, score.naive_bits
+    return {
+        "texts": score.texts,
+        "characters": score.characters,
+        "bytes": score.bytes,
+        "tokens": score.tokens,
+        "windows": score.windows,
+        "bits": number(exact),
+        "bits_with_end": number(score.exact_bits_with_end),
+        "bits_per_character": number(score.per_character(exact)),
+        "bits_per_byte": number(score.per_byte(exact)),
+        "naive_bits": number(naive),
+        "naive_bits_with_end": number(score.naive_bits_with_end),
+        "naive_bits_per_character": number(score.per_character(naive)),
+        "naive_bits_per_byte": number(score.per_byte(naive)),
+        "pruned": float(score.pruned) + 0.0,
+        "cost": cost_json(score.cost),
+    }

@@ -1,0 +1,13 @@
+"""Real tokenizers as automata: read, refused where they are not exact, and checked against their own engine."""
+
+from tokenlab.core.lazy import offer
+
+__getattr__, __all__ = offer(
+    __name__,
+    {
+        "real": ["RealTokenizer", "UnsupportedTokenizer"],
+        "reading": ["read_tokenizer"],
+        "hugging_face": ["from_tokenizer"],
+        "check": ["CheckReport", "check_tokenizer"],
+    },
+)

@@ -1,0 +1,90 @@
+"""What estimators need: which token sequences an encoder produces, and the probability of the next token."""
+
+from collections.abc import Hashable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenlab.exact.vocabulary import Vocabulary
+
+
+class TokenAutomaton(Protocol):
+    """The token sequences with which encodings of texts begin, as states and steps.
+
+    A sequence is *live* if some text's encoding begins with it (S(t) is not empty, section 2.1 of the paper). A state
+    stands for all that decides which tokens may follow; states are hashable, equal states have equal futures.
+    """
+
+    vocabulary: Vocabulary
+    prefix: bytes
+    """Bytes put before every text, as the space of SentencePiece; usually empty."""
+    has_end: bool
+    """Whether texts end. False for endless sources, such as a Markov chain: a sequence is then live only if it can be
+    continued for ever."""
+
+    def start(self) -> Hashable:
+        """The state before the first token."""
+        ...
+
+    def step(self, state: Hashable, token: int) -> Hashable | None:
+        """The state after one more token (an id), or None where no text's encoding goes on so."""
+        ...
+
+    def allowed(self, state: Hashable) -> NDArray[np.bool_]:
+        """[len(vocabulary)] by position: the tokens after which the sequence is still live. Do not change it."""
+        ...
+
+    def may_end(self, state: Hashable) -> bool:
+        """Whether a text's encoding can end here: the tokens are the encoding of the text that they spell."""
+        ...
+
+    def encode(self, text: bytes) -> list[int]:
+        """The encoding of a text. Raises InputError for a text that cannot be encoded."""
+        ...
+
+
+class ContextTree(Protocol):
+    """Contexts (token sequences) evaluated by a model, as a tree whose nodes share what the model has cached.
+
+    Node 0 is the root: the context before the first token of the text (the model's BOS). New nodes get consecutive
+    numbers, in the order in which they are added.
+    """
+
+    contexts: int
+    """Distinct contexts evaluated so far, the root included: the paper's model calls."""
+    passes: int
+    """Forward passes so far."""
+    tokens: int
+    """Tokens evaluated that no cache held."""
+
+    def root(self) -> NDArray[np.floating]:
+        """[ids] logits of the first token."""
+        ...
+
+    def extend(self, parents: Sequence[int], tokens: Sequence[int]) -> NDArray[np.floating]:
+        """Add a node for each pair of a parent and a token, in one pass; a parent may be a node of the same call.
+
+        Returns: float[nodes, ids] logits of the token that follows; a row of NaN where the context has probability
+        zero, so that nothing is defined after it. Raises InputError for a context longer than the model allows.
+        """
+        ...
+
+    def keep(self, nodes: Sequence[int]) -> None:
+        """Forget all nodes but these and their ancestors. Numbers stay what they are."""
+        ...
+
+
+class TokenModel(Protocol):
+    """A language model over tokens."""
+
+    size: int
+    """Number of ids."""
+    end: int | None
+    """The id of EOS, None for a model that never ends a text."""
+    limit: int | None
+    """Longest context in tokens below the root, None for any."""
+
+    def tree(self) -> ContextTree:
+        """A new tree with nothing but its root."""
+        ...

@@ -1,0 +1,155 @@
+"""Pre-tokenizers of `tokenizer.json` as expressions whose matches, and the text between them, are the pieces."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tokenlab.core.errors import InputError
+from tokenlab.exact.splits.character_classes import CharacterClasses
+from tokenlab.exact.splits.regex_machine import GAP, Level, compile_expression
+from tokenlab.exact.splits.regex_syntax import Choice, Node, Repeat, Sequence, Set, SetSource, parse, sets_of
+
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+"""The expression of GPT-2, which `ByteLevel` has built in."""
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The splits of a pre-tokenizer, in their order: each divides the pieces of the one before."""
+
+    levels: tuple[Node, ...] = ()
+
+    @classmethod
+    def from_expression(cls, expression: str) -> "Splits":
+        """One split by a regular expression, as tiktoken has it. Raises InputError for what is not supported."""
+        node = parse(expression)
+        _check_covers(node, expression)
+        return cls((node,))
+
+
+def read_splits(pre_tokenizer: dict[str, Any] | None) -> Splits:
+    """The splits of the `pre_tokenizer` of a tokenizer.json.
+
+    Raises InputError, with the reason and if possible an example, for what cannot be handled exactly.
+    """
+    if pre_tokenizer is None:
+        return Splits()
+    kind = pre_tokenizer.get("type")
+    if kind == "Sequence":
+        return Splits(tuple(node for part in pre_tokenizer["pretokenizers"] for node in read_splits(part).levels))
+    readers: dict[str, Callable[[dict[str, Any]], tuple[Node, ...]]] = {
+        "Split": _split,
+        "ByteLevel": _byte_level,
+        "Digits": _digits,
+        "Punctuation": _punctuation,
+        "Metaspace": _metaspace,
+    }
+    if kind in readers:
+        return Splits(readers[kind](pre_tokenizer))
+    if kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "CharDelimiterSplit"):
+        raise InputError(
+            f"the pre-tokenizer {kind} drops white space: 'a b' and 'a  b' have the same tokens, so no sequence of "
+            "tokens has the probability of a text"
+        )
+    raise InputError(f"the pre-tokenizer {kind!r} is not supported")
+
+
+def _split(settings: dict[str, Any]) -> tuple[Node, ...]:
+    pattern, behavior = settings["pattern"], settings["behavior"]
+    if "String" in pattern:
+        if not pattern["String"]:
+            raise InputError("the pre-tokenizer splits at an empty string; such splits are not supported")
+        expression = re.escape(pattern["String"])
+        characters = [Set(SetSource("characters", character)) for character in pattern["String"]]
+        node: Node = characters[0] if len(characters) == 1 else Sequence(tuple(characters))
+    else:
+        expression = pattern["Regex"]
+        node = parse(expression)
+    if behavior == "Removed" and settings.get("invert"):
+        _check_covers(node, expression)
+        return (node,)
+    return (_divided(node, behavior, f"the split by {expression!r}", bool(settings.get("invert"))),)
+
+
+def _divided(node: Node, behavior: str, name: str, invert: bool = False) -> Node:
+    """An expression whose matches and gaps are the pieces of a split with this behaviour."""
+    if behavior == "Isolated":
+        return node
+    if behavior == "Removed":
+        raise InputError(f"{name} removes text, so several texts have the same tokens")
+    body = node.body if isinstance(node, Repeat) and node.least == 1 and node.most is None else node
+    if not isinstance(body, Set) or invert:
+        raise InputError(f"{name} has the behaviour {behavior}, which is supported for single characters only")
+    if behavior == "Contiguous":
+        return Repeat(body, 1, None, "greedy")
+    if isinstance(node, Repeat):
+        raise InputError(f"{name} has the behaviour {behavior}, which is supported for single characters only")
+    others = _complement(body)
+    if behavior == "MergedWithPrevious":
+        return Choice((Sequence((Repeat(others, 0, None, "greedy"), body)), Repeat(others, 1, None, "greedy")))
+    if behavior == "MergedWithNext":
+        return Choice((Sequence((body, Repeat(others, 0, None, "greedy"))), Repeat(others, 1, None, "greedy")))
+    raise InputError(f"{name} has the behaviour {behavior!r}, which is not supported")
+
+
+def _complement(characters: Set) -> Set:
+    kind, text = characters.source
+    return Set(SetSource(kind[4:] if kind.startswith("not ") else f"not {kind}", text))
+
+
+_SPACE_BEFORE = (
+    "'a' and ' a' have the same tokens; leave it out with --ignore-normalizer if all texts have their space already"
+)
+
+
+def _byte_level(settings: dict[str, Any]) -> tuple[Node, ...]:
+    if settings.get("add_prefix_space", True):
+        raise InputError(f"the pre-tokenizer adds a space before the text: {_SPACE_BEFORE}")
+    return (parse(GPT2),) if settings.get("use_regex", True) else ()
+
+
+def _digits(settings: dict[str, Any]) -> tuple[Node, ...]:
+    digit = Set(SetSource("digits", ""))
+    return (digit if settings.get("individual_digits") else Repeat(digit, 1, None, "greedy"),)
+
+
+def _punctuation(settings: dict[str, Any]) -> tuple[Node, ...]:
+    behavior = settings.get("behavior", "Isolated")
+    return (_divided(Set(SetSource("punctuation", "")), behavior, "the pre-tokenizer Punctuation"),)
+
+
+def _metaspace(settings: dict[str, Any]) -> tuple[Node, ...]:
+    """The replacement of the space stands for a space, as it does in the bytes of the tokens."""
+    if settings.get("prepend_scheme", "always") != "never":
+        raise InputError(f"the pre-tokenizer Metaspace adds a space before the text: {_SPACE_BEFORE}")
+    if not settings.get("split", True):
+        return ()
+    return (_divided(Set(SetSource("characters", " ")), "MergedWithNext", "the pre-tokenizer Metaspace"),)
+
+
+def _check_covers(node: Node, expression: str) -> None:
+    """Raise InputError where some text has a part that no match covers: such parts are dropped."""
+    classes = CharacterClasses(sets_of(node))
+    level = Level(compile_expression(node, classes), classes.end)
+    for c in range(1, classes.count):
+        if any(state.kind == GAP and _survives(level, state, classes.count) for state in level.begin(1 << c)):
+            raise InputError(
+                f"the expression {expression!r} does not match all text, and the rest is dropped: for example a text "
+                f"that begins with {classes.example(c)!r}"
+            )
+
+
+def _survives(level: Level, start: Any, classes: int) -> bool:
+    """Whether a state has a continuation to the end of a text."""
+    reached = [start]
+    seen = {start}
+    for state in reached:
+        if level.can_end(state):
+            return True
+        for c in range(1, classes):
+            for step in level.advance(state, 1 << c):
+                if step.state not in seen:
+                    seen.add(step.state)
+                    reached.append(step.state)
+    return False

@@ -1,0 +1,26 @@
+"""Reading a file of a tokenizer, with a bound on its size."""
+
+from pathlib import Path
+
+from tokenlab.core.errors import InputError
+
+LARGEST = 1 << 28
+
+
+def read_bounded(path: str | Path, largest: int = LARGEST) -> bytes:
+    """The bytes of a file. Raises InputError where it is absent, empty, no regular file or larger than `largest`."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; name a tokenizer's file or folder")
+    size = path.stat().st_size
+    if not 0 < size <= largest:
+        raise InputError(f"{path}: {size} bytes; a tokenizer's file has 1 to {largest}")
+    return path.read_bytes()
+
+
+def as_utf8(path: str | Path, data: bytes) -> str:
+    """Bytes as text. Raises InputError where they are not UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}; this is not a tokenizer's text file") from error
