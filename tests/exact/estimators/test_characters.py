@@ -7,8 +7,8 @@ from brute_probabilities import TableModel
 from tokenlab.core.errors import ParameterError
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.estimators.character_model import CharacterModel
-from tokenlab.exact.estimators.characters import unfinished
 from tokenlab.exact.options import ExactOptions
+from tokenlab.exact.utf8 import unfinished
 from tokenlab.exact.vocabulary import Vocabulary
 
 CHARACTERS = ["a", "b", "é", "è", "你", "好", "們", "😀", "😁"]

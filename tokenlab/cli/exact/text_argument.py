@@ -48,7 +48,7 @@ def given_text(options: argparse.Namespace, name: str) -> bytes:
 
 
 def _checked(text: bytes, name: str) -> bytes:
-    from tokenlab.exact.uses.next_bytes import open_character
+    from tokenlab.exact.utf8 import open_character
 
     try:
         open_character(text)

@@ -6,7 +6,7 @@
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import ParameterError
 from tokenlab.exact.encoders.every import EveryEncoding
 from tokenlab.exact.estimators import bpc, mpc, naive
 from tokenlab.exact.estimators.characters import next_characters
@@ -17,6 +17,7 @@ from tokenlab.exact.estimators.known_text import log_probabilities
 from tokenlab.exact.interface import TokenAutomaton, TokenModel
 from tokenlab.exact.options import DEFAULT, ExactOptions
 from tokenlab.exact.results import NextBytes, NextCharacters, TextProbability
+from tokenlab.exact.utf8 import as_bytes
 
 _REMEMBERED = 8
 """Texts whose covers are kept, so that asking about a longer text takes only what is new."""
@@ -96,12 +97,9 @@ class CharacterModel:
         return out
 
     def _checked(self, text: bytes | str) -> bytes:
-        try:
-            text = text.encode() if isinstance(text, str) else text
-        except UnicodeEncodeError as error:
-            raise InputError(f"the text has a lone surrogate at character {error.start + 1}; remove it") from None
-        check_bytes(self.automaton.vocabulary, text)
-        return text
+        data = as_bytes(text)
+        check_bytes(self.automaton.vocabulary, data)
+        return data
 
     def _incremental(self, text: bytes) -> Incremental:
         """The text with its covers, from the longest of the last texts that it begins with."""

@@ -5,7 +5,6 @@ characters are complete as were asked for, paths that are less probable than the
 is one byte longer than the text, so following it takes what one more byte takes.
 """
 
-from functools import lru_cache
 from heapq import nlargest
 from math import inf, nan
 from typing import NamedTuple, Protocol, Self
@@ -16,6 +15,7 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.exact.estimators.incremental import Incremental, evaluate
 from tokenlab.exact.estimators.sums import log_sum
 from tokenlab.exact.results import NextBytes, NextCharacters
+from tokenlab.exact.utf8 import character_status, unfinished
 
 _AT_ONCE = 16
 """Paths followed in one pass of the model."""
@@ -120,20 +120,3 @@ def _followed(paths: list[_Path]) -> list[GrowsByBytes]:
         grown.append(copy)
     evaluate([text for text in grown if isinstance(text, Incremental)])
     return grown
-
-
-@lru_cache(maxsize=1 << 16)
-def character_status(spelled: bytes) -> str:
-    """Whether bytes are a "whole" character in UTF-8, have "begun" one, or are "invalid"."""
-    try:
-        return "whole" if len(spelled.decode()) == 1 else "invalid"
-    except UnicodeDecodeError as error:
-        return "begun" if error.reason == "unexpected end of data" and error.start == 0 else "invalid"
-
-
-def unfinished(text: bytes) -> bytes:
-    """The bytes at the end of a text that begin a character and do not complete it; none in most texts."""
-    for length in range(1, min(4, len(text) + 1)):
-        if character_status(text[-length:]) == "begun":
-            return text[-length:]
-    return b""

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.exact.estimators.characters import next_characters
 from tokenlab.exact.results import Cost, NextBytes, NextCharacters, TextProbability
-from tokenlab.exact.uses.next_bytes import ByteModel, as_bytes
+from tokenlab.exact.uses.next_bytes import ByteModel
+from tokenlab.exact.utf8 import as_bytes
 
 Rule = Literal["product", "mean", "mixture"]
 

@@ -18,10 +18,10 @@ import numpy as np
 from tokenlab.core.errors import InputError
 from tokenlab.exact.estimators.character_model import CharacterModel
 from tokenlab.exact.results import Cost
-from tokenlab.exact.uses.next_bytes import as_bytes, open_character
 from tokenlab.exact.uses.options import CompletionOptions, SamplingOptions
 from tokenlab.exact.uses.sampling import draw, sample
 from tokenlab.exact.uses.token_walk import Place, Walk, check_sums, from_covers, from_encoding
+from tokenlab.exact.utf8 import as_bytes, open_character
 
 
 class Completion(NamedTuple):

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from tokenlab.core.errors import InputError
 from tokenlab.core.options import check_least
 from tokenlab.exact.results import Cost
-from tokenlab.exact.uses.next_bytes import ByteModel, as_bytes, is_whole, open_character, utf8_following
+from tokenlab.exact.uses.next_bytes import ByteModel
 from tokenlab.exact.uses.options import SamplingOptions
+from tokenlab.exact.utf8 import as_bytes, character_status, open_character, utf8_following
 
 _END = 256
 """The outcome after all bytes: the text ends."""
@@ -155,7 +156,7 @@ def _by_bytes(
         if drawn == _END:
             return Drawn("", log_probability, cost), log_drawn
         opened += bytes([drawn])
-        if is_whole(opened):
+        if character_status(opened) == "whole":
             return Drawn(opened.decode(), log_probability, cost), log_drawn
 
 

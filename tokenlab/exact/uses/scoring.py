@@ -26,8 +26,8 @@ from tokenlab.exact.estimators.incremental import Incremental
 from tokenlab.exact.interface import TokenModel
 from tokenlab.exact.results import Cost, TextProbability
 from tokenlab.exact.uses.encoding_tree import EncodingTree
-from tokenlab.exact.uses.next_bytes import as_bytes, open_character
 from tokenlab.exact.uses.windows import Window, character_starts, windows
+from tokenlab.exact.utf8 import as_bytes, open_character
 
 _UNDEFINED = (float("nan"), float("nan"))
 """What a text that ends inside a character has in place of an encoding."""

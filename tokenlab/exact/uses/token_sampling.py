@@ -13,9 +13,9 @@ import numpy as np
 
 from tokenlab.core.options import check_least
 from tokenlab.exact.estimators.character_model import CharacterModel
-from tokenlab.exact.uses.next_bytes import as_bytes, open_character
 from tokenlab.exact.uses.sampling import draw
 from tokenlab.exact.uses.token_walk import check_sums, from_covers
+from tokenlab.exact.utf8 import as_bytes, open_character
 
 
 def sample_by_tokens(

@@ -18,8 +18,8 @@ from tokenlab.exact.estimators.character_model import CharacterModel
 from tokenlab.exact.estimators.covers import Context, Cover, Covers
 from tokenlab.exact.estimators.evaluation import Evaluator
 from tokenlab.exact.interface import TokenAutomaton, TokenModel
-from tokenlab.exact.uses.next_bytes import open_character
 from tokenlab.exact.uses.sampling import draw
+from tokenlab.exact.utf8 import open_character
 
 
 @dataclass(frozen=True)
