@@ -1,4 +1,4 @@
-"""Metrics of segmentations and of tokenized text, independent of methods and corpora."""
+"""Metrics of segmentations, of tokenized text and of tokenizers, independent of methods and corpora."""
 
 from tokenlab.core.lazy import offer
 
@@ -6,8 +6,11 @@ __getattr__, __all__ = offer(
     __name__,
     {
         "bigrams": ["bigram_bits", "bits_of_counts"],
-        "registry": ["Metric", "find_metric", "of_segmentation", "of_tokenization"],
+        "registry": ["Metric", "find_metric", "of_segmentation", "of_tokenization", "of_tokenizer"],
+        "renyi": ["renyi_efficiency", "renyi_entropy"],
         "segmentation": ["Counts", "SegmentationScore", "score_segmentation"],
+        "throughput": ["perceived_tps", "relative_gain", "tokens_per_second"],
         "tokenization": ["bigram_perplexity", "bits_per_character"],
+        "tokenizer_measures": ["TokenizerCounts", "gini"],
     },
 )

@@ -1,9 +1,9 @@
 """The registry of metrics.
 
-`tokenlab score` prints the metrics of segmentations in this order. Evaluation stages, tables and MLflow take their
-columns from here.
+`tokenlab score` prints the metrics of segmentations in this order, `tokenlab measure` those of tokenizers. Evaluation
+stages, tables and MLflow take their columns from here.
 
-A new metric is a function in a module of its own and a line in `SEGMENTATION` or `TOKENIZATION`.
+A new metric is a function in a module of its own and a line in `SEGMENTATION`, `TOKENIZATION` or `TOKENIZERS`.
 """
 
 from collections.abc import Callable
@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tokenlab.metrics import tokenizer_measures
 from tokenlab.metrics.known_words import iv_recall, oov_rate, oov_recall
 from tokenlab.metrics.segmentation import SegmentationScore
 from tokenlab.metrics.tokenization import TokenCounts, bigram_perplexity, bits_per_character
@@ -25,7 +26,7 @@ COUNT, SHARE = "count", "share"
 class Metric:
     """A named number computed from counts.
 
-    function: of a `SegmentationScore` or of `TokenCounts`; None where it is undefined.
+    function: of a `SegmentationScore`, of `TokenCounts` or of `TokenizerCounts`; None where it is undefined.
     unit: `COUNT`, `SHARE`, or a unit such as "bits per character".
     better: None where a difference is neither.
     needs_known_words: undefined without the words of the training text.
@@ -54,8 +55,10 @@ SEGMENTATION: tuple[Metric, ...] = (
     Metric("iv_recall", iv_recall, SHARE, "higher", needs_known_words=True),
 )
 
+_TOKENS = Metric("tokens", attrgetter("tokens"), COUNT, "lower")
+
 TOKENIZATION: tuple[Metric, ...] = (
-    Metric("tokens", attrgetter("tokens"), COUNT, "lower"),
+    _TOKENS,
     Metric("perplexity", lambda counts: bigram_perplexity(counts.bits, counts.tokens), "tokens", "lower"),
     Metric(
         "bits_per_character",
@@ -63,6 +66,24 @@ TOKENIZATION: tuple[Metric, ...] = (
         "bits per character",
         "lower",
     ),
+)
+
+TOKENIZERS: tuple[Metric, ...] = (
+    _TOKENS,
+    Metric("fertility", tokenizer_measures.fertility, "tokens per word", "lower"),
+    Metric("words_kept_whole", tokenizer_measures.words_kept_whole, SHARE, "higher"),
+    Metric("characters_per_token", tokenizer_measures.characters_per_token, "characters per token", "higher"),
+    Metric("bytes_per_token", tokenizer_measures.bytes_per_token, "bytes per token", "higher"),
+    Metric("tokens_per_text", tokenizer_measures.tokens_per_text, "tokens per text", "lower"),
+    Metric("normalised_length", tokenizer_measures.normalised_length, "tokens per token of the reference", "lower"),
+    Metric("parity", tokenizer_measures.parity, "tokens per token of English", "lower"),
+    Metric("vocabulary_used", tokenizer_measures.vocabulary_used, SHARE, "higher"),
+    Metric("byte_token_rate", tokenizer_measures.byte_token_rate, SHARE, "lower"),
+    Metric("unknown_rate", tokenizer_measures.unknown_rate, SHARE, "lower"),
+    Metric("token_entropy", tokenizer_measures.token_entropy, "bits per token", None),
+    Metric("renyi_entropy", tokenizer_measures.entropy_of_order, "bits per token", None),
+    Metric("renyi_efficiency", tokenizer_measures.nominal_efficiency, SHARE, "higher"),
+    Metric("renyi_efficiency_observed", tokenizer_measures.observed_efficiency, SHARE, "higher"),
 )
 
 
@@ -77,6 +98,11 @@ def of_tokenization(tokens: int | np.ndarray, bits: float | np.ndarray, characte
     return {metric.name: metric.function(counts) for metric in TOKENIZATION}
 
 
+def of_tokenizer(counts: tokenizer_measures.TokenizerCounts) -> dict[str, float | int | None]:
+    """Every metric of a tokenizer on a text by name."""
+    return {metric.name: metric.function(counts) for metric in TOKENIZERS}
+
+
 def find_metric(name: str) -> Metric | None:
     """The metric with this name, or None."""
-    return next((metric for metric in (*SEGMENTATION, *TOKENIZATION) if metric.name == name), None)
+    return next((metric for metric in (*SEGMENTATION, *TOKENIZATION, *TOKENIZERS) if metric.name == name), None)
