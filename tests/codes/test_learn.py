@@ -29,7 +29,7 @@ def test_every_kind_by_its_name(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "bits"}, r"kind: 'bits' is none of latom, random, "),
+        ({"kind": "bpe"}, r"kind: 'bpe' is none of latom, random, "),
         ({"kind": "byte", "N": 2}, "N: the code `byte` has no such option"),
         ({"kind": "random", "restarts": 2}, "restarts: the code `random` has no such option"),
         ({"kind": "stroke"}, "tables: the code `stroke` needs the folder .* `ids`"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
 
+from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.options import CodeShape, LatomOptions, SelectionOptions
 
 
@@ -81,6 +82,15 @@ KINDS: dict[str, Kind] = {
             "tokenlab.codes.baselines.myte",
             "MyteCode",
             table="myte/decompose_map.json",
+            total=True,
+        ),
+        Kind("script", "script.script_code:script_code", "tokenlab.codes.script.script_code", "ScriptCode", total=True),
+        Kind(
+            "bits",
+            "bits.bit_code:bit_code",
+            "tokenlab.codes.bits.bit_code",
+            "BitCode",
+            options=(BitOptions,),
             total=True,
         ),
     )

@@ -1,0 +1,70 @@
+"""The code as one of the registered kinds: atoms, violations, documents."""
+
+import pytest
+from bit_streams import stream
+from hypothesis import given
+from unicode_text import text
+
+from tokenlab.codes.base.corpus import character_corpus
+from tokenlab.codes.base.document import write_code
+from tokenlab.codes.base.interface import atom, names_of, parse_atoms, print_atoms
+from tokenlab.codes.bits.bit_code import BitCode
+from tokenlab.codes.bits.options import BitOptions
+from tokenlab.codes.learn import learn_code
+from tokenlab.codes.saved import read_code
+from tokenlab.core.errors import InputError
+
+
+def atoms(tokens: str) -> str:
+    return "".join(map(atom, stream(tokens).tolist()))
+
+
+def test_atoms_are_symbols() -> None:
+    code = BitCode()
+    assert code.encode("你好A") == atoms("P:39 N:05E N:1A0 N:0D2 N:1BD R B:41")
+    names = names_of(code)
+    assert len(code.alphabet) == 517 and len(names) == 517 + 256
+    assert print_atoms(code.encode("你 "), names) == "P:39 B:5E N:1A0 B:20"
+    assert parse_atoms("P:39 B:5E N:1A0", {name: found for found, name in names.items()}) == code.encode("你")
+
+
+@given(text)
+def test_every_text_comes_back(sample: str) -> None:
+    code = BitCode()
+    assert code.check(code.encode(sample)) is None and code.decode(code.encode(sample)) == sample
+
+
+@pytest.mark.parametrize(
+    ("given_atoms", "kind", "position"),
+    [
+        (atoms("B:61") + "x", "foreign", 1),
+        (atoms("B:61") + atom(517), "foreign", 1),
+        (atoms("P:39") + "x", "digit", 0),
+        (atoms("P:39 B:61"), "digit", 0),
+        (atoms("P:39 N:05E B:61"), "digit", 1),
+        (atoms("B:61 N:1A0"), "digit", 1),
+        (atoms("P:39"), "truncated", 1),
+        (atoms("P:39 N:05E N:1A0 N:0D2"), "truncated", 4),
+        (atoms("P:39 N:05E N:1A0 B:E3 B:81"), "truncated", 5),
+        (atoms("B:80"), "bytes", 0),
+        (atoms("B:80 P:39"), "bytes", 0),
+        (atoms("P:38 N:040 N:080"), "bytes", 1),
+    ],
+)
+def test_violations(given_atoms: str, kind: str, position: int) -> None:
+    violation = BitCode().check(given_atoms)
+    assert violation and (violation.kind, violation.position) == (kind, position)
+    with pytest.raises(InputError) as raised:
+        BitCode().decode(given_atoms)
+    assert str(raised.value) == violation.message
+
+
+def test_a_saved_code_is_the_same(tmp_path) -> None:
+    code = learn_code("bits", character_corpus(["你好"]), mode="paper", prefixes=3, emission="change")
+    assert isinstance(code, BitCode) and code.options == BitOptions("paper", 3, "change")
+    write_code(code, tmp_path / "code.json")
+    assert read_code(tmp_path / "code.json") == code and code.facts["corpus"]
+    damaged = (tmp_path / "code.json").read_text().replace("paper", "fast")
+    (tmp_path / "code.json").write_text(damaged)
+    with pytest.raises(InputError, match="damaged code"):
+        read_code(tmp_path / "code.json")

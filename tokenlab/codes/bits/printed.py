@@ -1,0 +1,127 @@
+"""Tokens of bit-level codes as people read them: `T:x B:E4 P:39 N:05C R`.
+
+`T:` is a known character, `B:` a raw byte, `N:` a payload, `P:` a prefix, `R` a reset; numbers are upper-case
+hexadecimal. On lines of text, whitespace, controls and backslashes in `T:` are \\uXXXX or \\UXXXXXXXX; in JSON, `T:`
+holds the character itself. `N:05C` and `B:5C` are one symbol: which is printed depends on the symbols before it.
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenlab.codes.base.interface import shown
+from tokenlab.codes.bits.options import Emission
+from tokenlab.codes.bits.roles import payload_places
+from tokenlab.codes.bits.symbols import LONG, OTHER, symbol_name
+from tokenlab.core.errors import InputError
+
+_ESCAPE = re.compile(r"\\u([0-9A-F]{4})|\\U([0-9A-F]{8})")
+_TOKENS = "tokens are T:x, B:00 to B:FF, N:000 to N:1FF, P:38 to P:3B and R"
+
+
+class TokenPrinter:
+    """Prints the symbols of one vocabulary.
+
+    Args:
+        known: the known characters, in the order of their ids.
+        emission: how the symbols were encoded.
+        escaped: False leaves every character in `T:` as it is, for JSON.
+    """
+
+    def __init__(self, known: str, emission: Emission = "run", *, escaped: bool = True) -> None:
+        self._names = [symbol_name(symbol) for symbol in range(OTHER)]
+        self._names += ["T:" + (_escaped(character) if escaped else character) for character in known]
+        self._short_payloads = len(self._names)
+        self._names += map(_payload_name, range(LONG))
+        self._emission = emission
+
+    def print(self, symbols: NDArray[np.int32]) -> list[str]:
+        """The tokens of an encoded text; int32[n] symbols."""
+        short = (symbols < LONG) & payload_places(symbols, self._emission)
+        return [self._names[place] for place in (symbols + self._short_payloads * short).tolist()]
+
+
+def _payload_name(payload: int) -> str:
+    return f"N:{payload:03X}"
+
+
+def _escaped(character: str) -> str:
+    return "\\u005C" if character == "\\" else shown(character)
+
+
+class TokenParser:
+    """Reads printed tokens.
+
+    Args:
+        known: the known characters, in the order of their ids. None takes every character; its id is its code point.
+        escaped: False takes what stands in `T:` as it is, for JSON.
+    """
+
+    def __init__(self, known: str | None = None, *, escaped: bool = True) -> None:
+        self._symbols = _Symbols(known, escaped)
+
+    def parse(self, tokens: Sequence[str]) -> NDArray[np.int32]:
+        """The symbols of tokens, int32[n].
+
+        Raises InputError for what is no token, with its place, counted from 1.
+        """
+        symbols = self._symbols
+        try:
+            return np.array([symbols[token] for token in tokens], np.int32)
+        except _NoTokenError as error:
+            # Lookup goes from left to right, so the first token like it is the one that failed.
+            name = error.token if len(error.token) <= 20 else error.token[:20] + "..."
+            raise InputError(f"token {tokens.index(error.token) + 1}: {name!r} {error.why}") from None
+
+
+class _NoTokenError(Exception):
+    def __init__(self, token: str, why: str) -> None:
+        self.token, self.why = token, why
+
+
+class _Symbols(dict[str, int]):
+    """The symbol of every token; those of characters are added when they are first seen."""
+
+    def __init__(self, known: str | None, escaped: bool) -> None:
+        super().__init__((symbol_name(symbol), symbol) for symbol in range(OTHER))
+        self.update((_payload_name(payload), payload) for payload in range(LONG))
+        self._ids = None if known is None else {character: number for number, character in enumerate(known)}
+        self._escaped = escaped
+
+    def __missing__(self, token: str) -> int:
+        if not token.startswith("T:"):
+            raise _NoTokenError(token, f"is no token; {_TOKENS}")
+        character = self._character(token)
+        if self._ids is not None and character not in self._ids:
+            raise _NoTokenError(token, "is no known character; add it to them, or leave them out")
+        number = OTHER + (ord(character) if self._ids is None else self._ids[character])
+        self[token] = number
+        return number
+
+    def _character(self, token: str) -> str:
+        text = token.removeprefix("T:")
+        if self._escaped and text.startswith("\\"):
+            found = _ESCAPE.fullmatch(text)
+            point = int(found[1] or found[2], 16) if found else -1
+            if not 0 <= point <= 0x10FFFF:
+                raise _NoTokenError(token, "is no escape; write \\uXXXX or \\UXXXXXXXX in upper-case hexadecimal")
+            text = chr(point)
+        if len(text) != 1:
+            raise _NoTokenError(token, f"holds {len(text):,} characters; a token is one, with whitespace as \\uXXXX")
+        if "\ud800" <= text <= "\udfff":
+            raise _NoTokenError(token, "holds a lone surrogate, which is no character; remove it")
+        return text
+
+
+def print_symbols(
+    symbols: NDArray[np.int32], known: str, emission: Emission = "run", *, escaped: bool = True
+) -> list[str]:
+    """The tokens of an encoded text; see `TokenPrinter`."""
+    return TokenPrinter(known, emission, escaped=escaped).print(symbols)
+
+
+def parse_symbols(tokens: Sequence[str], known: str | None = None, *, escaped: bool = True) -> NDArray[np.int32]:
+    """The symbols of tokens, int32[n]; see `TokenParser`."""
+    return TokenParser(known, escaped=escaped).parse(tokens)
