@@ -1,5 +1,5 @@
-"""Language models: training of GPT-2 over characters or bytes of unsegmented text (`gpt`), and loading of models from a
-folder or the Hugging Face hub (`pretrained`).
+"""Language models: training of GPT-2 over characters or bytes of unsegmented text (`gpt`), loading of models from a
+folder or the Hugging Face hub (`pretrained`), and encoder-decoder models that translate (`translation`).
 
 alphabet = learn_alphabet(texts, AlphabetOptions("character", min_count=2))
 sentences = encode(alphabet, texts, context=128)

@@ -1,0 +1,140 @@
+"""Pairs of sentences as token ids, and batches of pairs of similar length.
+
+A batch holds as many pairs as fit into a number of tokens, padding included. Pairs are shuffled, sorted by length
+inside large pieces of the shuffled order, and cut into batches, whose order is shuffled again: sentences of one length
+meet, in another company in each epoch, and little is padding.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokenlab.core.errors import InputError
+
+IGNORED = -100
+"""The target where nothing is predicted: behind the end of a sentence."""
+
+_SORTED_AT_ONCE = 1 << 12
+"""Pairs that are sorted by length together: enough for batches of one length, few enough for other batches in each
+epoch."""
+
+
+class Sentences(NamedTuple):
+    """Sentences end to end, each ending with the end token; 4 bytes per token."""
+
+    ids: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    """Offset of each sentence, and the end of the last; int64[sentences + 1]."""
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def sentence(self, number: int) -> NDArray[np.int32]:
+        """The ids of one sentence."""
+        return self.ids[self.starts[number] : self.starts[number + 1]]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each sentence, the end included."""
+        return np.diff(self.starts)
+
+
+class Pairs(NamedTuple):
+    """Sentences and their translations, one for one."""
+
+    source: Sentences
+    target: Sentences
+    padding: int
+    """The id that fills up the rows of a batch, and the one that the decoder starts from."""
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+class Batch(NamedTuple):
+    """Arrays int64[rows, tokens]; the rows of `source` and those of the others differ in length."""
+
+    source: NDArray[np.int64]
+    """Source ids, then padding."""
+    decoder: NDArray[np.int64]
+    """The padding id as start, then the target without its end."""
+    target: NDArray[np.int64]
+    """The next id, or IGNORED."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that are predicted."""
+        return int((self.target != IGNORED).sum())
+
+    def rows(self, rows: slice) -> "Batch":
+        """Some of the pairs."""
+        return Batch(*(part[rows] for part in self))
+
+
+def sentences(encoded: Iterable[Sequence[int] | NDArray[np.int32]], end: int) -> Sentences:
+    """Encoded sentences with the end token behind each."""
+    arrays = [np.append(np.asarray(ids, np.int32), np.int32(end)) for ids in encoded]
+    starts = np.concatenate(([0], np.cumsum([len(ids) for ids in arrays], dtype=np.int64)))
+    return Sentences(np.concatenate(arrays) if arrays else np.empty(0, np.int32), starts.astype(np.int64))
+
+
+def padded(rows: Sequence[NDArray[np.int32]], filling: int) -> NDArray[np.int64]:
+    """Rows of ids filled up to the longest; int64[rows, longest]."""
+    filled = np.full((len(rows), max(map(len, rows))), filling, dtype=np.int64)
+    for row, ids in zip(filled, rows, strict=True):
+        row[: len(ids)] = ids
+    return filled
+
+
+def shuffled_batches(pairs: Pairs, tokens: int, seed: int, skip: int = 0) -> Iterator[Batch]:
+    """An endless stream of batches: all pairs in a random order, then all in another, as determined by the seed.
+
+    The first `skip` batches are skipped without being built. Raises InputError for a pair longer than a batch.
+    """
+    numbers = islice(_shuffled_numbers(pairs, tokens, seed), skip, None)
+    return (_batch(pairs, chosen) for chosen in numbers)
+
+
+def ordered_batches(pairs: Pairs, tokens: int) -> Iterator[Batch]:
+    """All pairs once, sorted by length. Raises InputError for a pair longer than a batch."""
+    order = np.lexsort((pairs.source.lengths, pairs.target.lengths))
+    return (_batch(pairs, chosen) for chosen in _cut(pairs, order, tokens))
+
+
+def _shuffled_numbers(pairs: Pairs, tokens: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    for epoch in count():
+        generator = np.random.default_rng([seed, epoch])
+        order = generator.permutation(len(pairs))
+        batches: list[NDArray[np.int64]] = []
+        for first in range(0, len(order), _SORTED_AT_ONCE):
+            some = order[first : first + _SORTED_AT_ONCE]
+            by_length = np.lexsort((pairs.source.lengths[some], pairs.target.lengths[some]))
+            batches += _cut(pairs, some[by_length], tokens)
+        for number in generator.permutation(len(batches)):
+            yield batches[number]
+
+
+def _cut(pairs: Pairs, order: NDArray[np.int64], tokens: int) -> list[NDArray[np.int64]]:
+    """Consecutive pairs of an order, as many as fit into `tokens` with their padding."""
+    found, first = [], 0
+    longest = [0, 0]
+    for place, number in enumerate(order.tolist()):
+        lengths = [int(pairs.source.lengths[number]), int(pairs.target.lengths[number])]
+        if sum(lengths) > tokens:
+            raise InputError(f"a pair has {sum(lengths)} tokens, a batch {tokens}; raise batch or leave out long pairs")
+        longest = [max(old, new) for old, new in zip(longest, lengths, strict=True)]
+        if (place + 1 - first) * sum(longest) > tokens:
+            found.append(order[first:place])
+            first, longest = place, lengths
+    return [*found, order[first:]] if len(order) else found
+
+
+def _batch(pairs: Pairs, numbers: NDArray[np.int64]) -> Batch:
+    targets = [pairs.target.sentence(number) for number in numbers]
+    starts = np.full((len(numbers), 1), pairs.padding, dtype=np.int64)
+    target = padded(targets, IGNORED)
+    decoder = np.concatenate((starts, np.where(target == IGNORED, pairs.padding, target)[:, :-1]), axis=1)
+    return Batch(padded([pairs.source.sentence(number) for number in numbers], pairs.padding), decoder, target)
