@@ -17,6 +17,7 @@ EXTRAS = {name for extra in PACKAGE["optional-dependencies"].values() for name i
 NEED_EXTRAS = (
     "tokenlab.models.",
     "tokenlab.entropy.scorer",
+    "tokenlab.codes.bits.over.hugging_face",
     "tokenlab.codes.latom.hmm_reference",
     "tokenlab.exact.models.attention",
     "tokenlab.exact.models.transformers_model",

@@ -1,0 +1,293 @@
+"""`tokenlab bits`, as a user runs it."""
+
+import gzip
+import io
+import json
+import signal
+import subprocess
+import sys
+from unittest import mock
+
+import pytest
+from command import tokenlab as in_a_process
+from plain_bits import AmbiguousError, encode, fallback
+
+from tokenlab.cli import main
+
+TEXT = "众A日本語\n\nあ x\\y\r\nカタカナé\U0001f600\n"
+LINES = ["众A日本語", "", "あ x\\y", "カタカナé\U0001f600"]
+
+
+def bits(*arguments, stdin="", status=0):
+    """Standard output and standard error of `tokenlab bits ...`; of a failure the one line of standard error."""
+    given = io.TextIOWrapper(io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode()))
+    printed, said = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    at_closed_pipe = signal.getsignal(signal.SIGPIPE)
+    with mock.patch.multiple(sys, stdin=given, stdout=printed, stderr=said):
+        try:
+            ended = main(["bits", *map(str, arguments)])
+        except SystemExit as exit:
+            ended = exit.code
+        finally:
+            signal.signal(signal.SIGPIPE, at_closed_pipe)
+        printed.flush()
+        said.flush()
+    out, error = printed.buffer.getvalue().decode(), said.buffer.getvalue().decode()
+    assert ended == status, error
+    if status:
+        assert out == "" and error.count("\n") == 1, (out, error)
+        return error
+    return out, error
+
+
+def encoded(*arguments, stdin=TEXT):
+    out, error = bits("encode", *arguments, stdin=stdin)
+    assert not error
+    return out.split("\n")[:-1]
+
+
+@pytest.fixture
+def known(tmp_path):
+    path = tmp_path / "known.txt"
+    path.write_text("\ufeffA 日\r\n日\\\n\nA\u3000\x1f\U0001f600", encoding="utf-8")
+    return path
+
+
+def test_tokens_of_every_line():
+    assert encoded() == [
+        "P:39 N:05E N:097 R B:41 P:39 N:14B N:1A5 N:14E N:0AC P:3A N:055 N:09E",
+        "",
+        "P:38 N:1C0 N:182 B:20 B:78 B:5C B:79",
+        "P:38 N:1C1 N:0AB N:1C1 N:0BF N:1C1 N:0AB N:1C1 N:18A R B:C3 B:A9 B:F0 B:9F B:98 B:80",
+    ]
+
+
+def test_three_prefixes_leave_kana_alone():
+    assert encoded("--prefixes", 3, stdin="あ日") == ["B:E3 B:81 B:82 P:39 N:14B N:1A5"]
+
+
+def test_a_prefix_that_stays_in_force():
+    assert encoded("--emission", "change", stdin="日a日A日\n日") == [
+        "P:39 N:14B N:1A5 B:61 N:14B N:1A5 R B:41 P:39 N:14B N:1A5",
+        "P:39 N:14B N:1A5",
+    ]
+
+
+def test_known_characters(known):
+    assert encoded("--known", known, stdin="日本A\\ \u3000\x1f\U0001f600") == [
+        "T:日 P:39 N:14E N:0AC T:A T:\\u005C T:\\u0020 T:\\u3000 T:\\u001F T:\U0001f600"
+    ]
+    assert [json.loads(line) for line in encoded("--known", known, "--format", "json", stdin="日 \\\nB")] == [
+        ["T:日", "T: ", "T:\\"],
+        ["B:42"],
+    ]
+    known.write_text("\U000e0001\U0001d173", encoding="utf-8")
+    assert encoded("--known", known, stdin="\U000e0001\U0001d173") == ["T:\\U000E0001 T:\\U0001D173"]
+    known.write_text("\r\n\n", encoding="utf-8")
+    assert encoded("--known", known) == encoded()
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("emission", ["run", "change"])
+@pytest.mark.parametrize("prefixes", [3, 4])
+def test_back_again(known, form, emission, prefixes):
+    options = ["--format", form, "--emission", emission, "--prefixes", prefixes]
+    for more in ([], ["--known", known]):
+        tokens = "".join(line + "\n" for line in encoded(*options, *more))
+        for given in {(), tuple(more)}:
+            assert bits("decode", *options, *given, stdin=tokens) == ("".join(line + "\n" for line in LINES), "")
+    assert bits("decode", stdin="") == ("", "") and encoded(stdin="") == []
+
+
+def test_files_of_any_kind(tmp_path):
+    path = tmp_path / "text.gz"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+    assert encoded(path) == encoded()
+    assert "no such file" in bits("encode", tmp_path / "none", status=2)
+    assert "a folder" in bits("encode", tmp_path, status=2)
+    assert "none: no such file" in bits("encode", "--known", tmp_path / "none", status=2)
+
+
+def test_standard_input_is_only_one_thing(known):
+    error = bits("encode", "--known", "-", stdin="x", status=2)
+    assert "standard input cannot be both INPUT and --known" in error
+    text = known.with_name("text.txt")
+    text.write_text("xy", encoding="utf-8")
+    assert encoded(text, "--known", "-", stdin="x") == ["T:x B:79"]
+
+
+def test_paper_mode_names_the_place():
+    assert encoded("--mode", "paper", stdin="日本 a\nAB") == ["P:39 N:14B N:1A5 N:14E N:0AC B:20 B:61", "B:41 B:42"]
+    error = bits("encode", "--mode", "paper", stdin="日a\n日A\n", status=2)
+    assert error.startswith("tokenlab: standard input:2: ") and "41" in error and "lossless" in error
+
+
+def test_text_that_is_not_utf8(tmp_path):
+    data = "日".encode() + b"\xff\xfe" + "本".encode() + b"\x80\nok\r\n\xe4\xbd"
+    error = bits("encode", stdin=data, status=2)
+    assert error == "tokenlab: standard input:1: not UTF-8 (byte 0xFF at column 2); convert the file to UTF-8\n"
+    replaced, said = bits("encode", "--on-error", "replace", stdin=data)
+    assert bits("decode", stdin=replaced)[0] == "日\ufffd本\ufffd\nok\n\ufffd\n"
+    assert said == "tokenlab: 3 undecodable stretches of bytes replaced by U+FFFD (3 utf8)\n"
+    skipped, said = bits("encode", "--on-error", "skip", stdin=data)
+    assert bits("decode", stdin=skipped)[0] == "日本\nok\n\n" and " skipped (3 utf8)" in said
+    assert bits("encode", "--on-error", "replace", stdin="\ufeff" + TEXT) == bits("encode", stdin=TEXT)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("P:39 R", "token 1: the prefix P:39 is not followed by a first payload"),
+        ("P:39 N:05E B:61", "token 2: the first payload N:05E is not followed by a second"),
+        ("B:61 N:1A5", "token 2: the payload N:1A5 is outside a run"),
+        ("B:61 B:E4 B:BD", "token 2: bytes that are not UTF-8 begin here"),
+        ("P:3B N:0D0 N:080", "token 2: bytes that are not UTF-8 begin here"),
+    ],
+)
+def test_tokens_that_are_no_text(line, message):
+    lines = f"B:61\n{line} \n"
+    assert f"standard input:2: {message}" in bits("decode", stdin=lines, status=2)
+    assert "\ufffd" in bits("decode", "--on-error", "replace", stdin=lines)[0]
+    assert "\ufffd" not in bits("decode", "--on-error", "skip", stdin=lines)[0]
+
+
+def test_errors_are_counted():
+    out, said = bits("decode", "--on-error", "replace", stdin="P:39 N:1A5 B:62 B:FF\nP:39 N:05E\n\nN:041\n")
+    assert out == "\ufffdb\ufffd\n\ufffd\n\nA\n"
+    assert said == ("tokenlab: 4 undecodable tokens replaced by U+FFFD (1 outside, 1 payload, 1 prefix, 1 utf8)\n")
+
+
+NO_TOKENS = ["B:4", "B:5c", "B:100", "N:5C", "N:200", "N:-01", "N:+1F", "P:37", "P:3C", "R:", "r", "X:41", "\x00", "１"]
+NO_CHARACTERS = [
+    "T",
+    "T:",
+    "T:ab",
+    "T:\\",
+    "T:\\u41",
+    "T:\\u00e4",
+    "T:\\uD800",
+    "T:\\U00110000",
+    "T:\\UFFFFFFFF",
+    "T:\\x41",
+]
+NO_JSON = ["", "B:41", "[", '["B:41"] ["B:41"]', "[" * 100_000, "9" * 5000]
+NO_LIST = ["{}", "null", '["B:41", 65]', '[["B:41"]]', '["T:\\ud800"]', '["T:ab"]', '["B:4"]', '["T:\\\\u0041"]']
+
+
+@pytest.mark.parametrize("token", NO_TOKENS + NO_CHARACTERS)
+def test_what_is_no_token(token):
+    error = bits("decode", stdin=f"\nB:41 {token} B:41\n", status=2)
+    assert error.startswith("tokenlab: standard input:2: token 2: '")
+
+
+@pytest.mark.parametrize("line", NO_JSON + NO_LIST)
+def test_what_is_no_list_of_tokens(line):
+    error = bits("decode", "--format", "json", stdin=f"[]\n{line}\n", status=2)
+    assert error.startswith("tokenlab: standard input:2: ") and len(error) < 200
+
+
+def test_long_and_payload_names_are_one_token():
+    assert bits("decode", stdin="N:041 B:41\nP:39 B:5E B:97 N:05E N:097\n") == ("AA\n众众\n", "")
+
+
+def test_a_character_that_is_not_known(known):
+    assert "token 2: 'T:x' is no known character" in bits("decode", "--known", known, stdin="T:A T:x", status=2)
+
+
+def test_options_that_do_not_exist():
+    assert "--prefixes is 5; use 3 or 4" in bits("encode", "--prefixes", 5, status=2)
+    for option in ("--mode", "--emission", "--on-error", "--format", "--prefixes"):
+        assert option in bits("encode", option, "x", status=2)
+
+
+def measured(*arguments, stdin=TEXT):
+    out, error = bits("measure", "-", "--format", "json", *arguments, stdin=stdin)
+    assert not error
+    return json.loads(out)
+
+
+@pytest.mark.parametrize("characters", ["", "A日 タ"])
+def test_lengths(tmp_path, characters):
+    known = tmp_path / "known.txt"
+    known.write_text(characters, encoding="utf-8")
+    found = measured("--known", known)
+    assert (found["lines"], found["characters"], found["bytes"]) == (4, 16, sum(len(line.encode()) for line in LINES))
+    plain = [fallback(line, characters) for line in LINES]
+    raw = [token for line in plain for token in line if token[0] == "B"]
+    tokens = sum(map(len, plain))
+    assert found["known"] == len(characters) and found["byte_tokens"] == len(raw) / tokens
+    assert found["fallback_characters"] == sum(character not in characters for character in "".join(LINES)) / 16
+    base, *codes = found["codes"]
+    assert (base["code"], base["tokens"], base["saved"]) == ("bytes", tokens, 0)
+    assert base["vocabulary"] == 256 + len(characters) and len(codes) == 8
+    for code in codes:
+        options = code["prefixes"], code["emission"]
+        coded = [encode(line, "lossless", *options) for line in plain]
+        resets = [line.count(("R", 0)) for line in coded]
+        assert code["ambiguous"] == sum(map(bool, resets)) == sum(raises(line, *options) for line in plain)
+        assert code["vocabulary"] == 517 + len(characters) and code["saved"] == 1 - code["tokens"] / tokens
+        if code["mode"] == "lossless":
+            assert (code["tokens"], code["resets"]) == (sum(map(len, coded)), sum(resets))
+            column = f"{code['prefixes']}_{code['emission']}"
+            assert sum(row[column] for row in found["scripts"]) == code["tokens"]
+        elif code["emission"] == "run":
+            assert (code["tokens"], code["resets"]) == (sum(map(len, coded)) - sum(resets), 0)
+    assert sum(row["bytes"] for row in found["scripts"]) == tokens
+
+
+def raises(tokens, *options):
+    try:
+        encode(tokens, "paper", *options)
+    except AmbiguousError:
+        return True
+    return False
+
+
+def test_lengths_by_script():
+    rows = {row["script"]: row for row in measured(stdin="日本A\nあé日\n한\U0001f600")["scripts"]}
+    assert rows["Han"] == {
+        "script": "Han", "characters": 3, "bytes": 9, "3_run": 8, "4_run": 8, "3_change": 8, "4_change": 8,
+        "saved_4_run": 1 - 8 / 9,
+    }  # fmt: skip
+    assert rows["Hiragana"]["3_run"] == rows["Hiragana"]["4_run"] == 3
+    assert (rows["Latin"]["bytes"], rows["Latin"]["3_run"], rows["Latin"]["4_run"]) == (3, 4, 5)
+    assert rows["Common"]["4_run"] == 4 and rows["Hangul"]["4_run"] == 3
+
+
+def test_tables_of_lengths():
+    out, error = bits("measure", "-", "--alpha", "inf", stdin=TEXT)
+    facts, codes, scripts, dead = (table.split("\n") for table in out.rstrip("\n").split("\n\n"))
+    assert "characters\t16" in facts and "alpha\tinf" in facts and not error
+    assert len(codes) == 10 and len({row.count("\t") for row in codes}) == 1 and codes[1].startswith("bytes\t\t\t")
+    assert len({row.count("\t") for row in scripts}) == 1 and "Katakana\t4\t12\t12\t9" in "".join(scripts)
+    assert "4\tN:100-13F N:160-17F N:1E0-1FF\tno three-byte character has these nine bits" in dead
+
+
+def test_nothing_to_measure():
+    for nothing in ("", "\n\r\n"):
+        assert "standard input: no character" in bits("measure", "-", stdin=nothing, status=2)
+    assert "standard input:2: not UTF-8" in bits("measure", "-", stdin=b"a\n\xff", status=2)
+    for alpha in ("-1", "nan", "x"):
+        assert "--alpha" in bits("measure", "-", "--alpha", alpha, stdin="a", status=2)
+
+
+def test_a_line_of_a_million_characters():
+    line = "日本A" * 333_333
+    tokens = encoded(stdin=line)[0]
+    assert tokens.count(" ") + 1 == 7 * 333_333
+    assert bits("decode", stdin=tokens)[0] == line + "\n"
+
+
+def test_processes_pipes_and_what_is_imported(tmp_path):
+    assert in_a_process("bits", "decode", stdin="B:41\n") == "A\n"
+    assert "not UTF-8" in in_a_process("bits", "encode", stdin=b"\xff", status=2)
+    program = (
+        "import sys\nfrom tokenlab.cli import main\nmain(['bits', 'encode', '/dev/null'])\n"
+        "assert not {'torch', 'transformers', 'polars', 'tokenizers'} & set(sys.modules)\n"
+        "main(['bits', 'encode', sys.argv[1]])"
+    )
+    path = tmp_path / "text"
+    path.write_text("日本\n" * 20_000, encoding="utf-8")
+    piped = ["bash", "-c", '"$@" | head -n 1', "bash", sys.executable, "-c", program, path]
+    done = subprocess.run(piped, capture_output=True, check=True)
+    assert done.stdout.count(b"\n") == 1 and done.stderr == b""

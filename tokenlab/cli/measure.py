@@ -1,0 +1,108 @@
+"""`tokenlab measure`: the measures of any tokenizer files on a text, side by side."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tokenlab.cli.output import named_errors
+from tokenlab.core.errors import InputError
+
+if TYPE_CHECKING:
+    from tokenlab.cli.sequences import Sequences
+    from tokenlab.metrics.registry import Metric
+    from tokenlab.metrics.tokenizer_measures import TokenizerCounts
+
+_WIDTH = 14
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "measure",
+        help="measure tokenizers on a text",
+        description="Measure tokenizers on a text, a line at a time: fertility, words kept whole (STRR), characters "
+        "and bytes per token, Rényi efficiency and others. Words are what stands between whitespace; measures of words "
+        "are undefined in scripts without spaces.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("text", metavar="TEXT", help="a text file, or a Bible in CES; `-` is standard input")
+    parser.add_argument(
+        "--tokenizer",
+        metavar="FILE",
+        action="append",
+        required=True,
+        help="tokenizer.json, a SentencePiece .model, a tiktoken rank file, tekken.json, GPT-2's vocabulary beside its "
+        "merges, or a folder with one of them; give it several times to compare",
+    )
+    parser.add_argument(
+        "--reference", metavar="FILE", help="a tokenizer: adds the length relative to its length (normalised length)"
+    )
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from dataclasses import replace
+
+    from tokenlab.cli.sequences import open_sequences
+    from tokenlab.metrics.registry import TOKENIZERS, of_tokenizer
+
+    with open_sequences(options.text, "auto") as sequences:
+        counts = {name: _count(name, sequences) for name in dict.fromkeys(options.tokenizer)}
+        if options.reference is not None:
+            length = (counts.get(options.reference) or _count(options.reference, sequences)).tokens
+            counts = {name: replace(found, reference_tokens=length) for name, found in counts.items()}
+    rows = [{"tokenizer": name, **_sizes(found), **of_tokenizer(found)} for name, found in counts.items()]
+    if options.format == "json":
+        print(json.dumps(rows, ensure_ascii=False))
+        return
+    for number, row in enumerate(rows, 1):
+        sys.stdout.write(f"[{number}] {row['tokenizer']}\n")
+    sys.stdout.write(_line("", [f"[{number}]" for number in range(1, len(rows) + 1)]))
+    for size in _sizes(next(iter(counts.values()))):
+        sys.stdout.write(_line(size, ["-" if row[size] is None else f"{row[size]:,}" for row in rows]))
+    for metric in TOKENIZERS:
+        if any(row[metric.name] is not None for row in rows):
+            sys.stdout.write(_line(metric.name, [_shown(row[metric.name], metric) for row in rows]))
+
+
+def _count(path: str, sequences: "Sequences") -> "TokenizerCounts":
+    """The counts of a tokenizer on the lines of the text that are not blank."""
+    from tokenlab.measure.counting import count_tokens
+    from tokenlab.measure.files import read_text_tokenizer
+    from tokenlab.measure.words import texts_with_words
+
+    tokenizer = read_text_tokenizer(path)
+    with named_errors(path):
+        counts = count_tokens(tokenizer, texts_with_words(_documents(sequences)))
+    if not counts.texts:
+        raise InputError(f"{sequences.name}: no text in it; nothing can be measured")
+    return counts
+
+
+def _documents(sequences: "Sequences") -> Iterator[Any]:
+    from tokenlab.text.documents import Document
+
+    for place, text in sequences.read("measuring"):
+        if text.strip():
+            yield Document(str(place), text)
+
+
+def _sizes(counts: "TokenizerCounts") -> dict[str, int | None]:
+    """What is counted beside the measures."""
+    names = ("texts", "words", "characters", "bytes", "vocabulary")
+    return {name: getattr(counts, name) for name in names} | {"types": len(counts.types)}
+
+
+def _shown(value: float | int | None, metric: "Metric") -> str:
+    if value is None:
+        return "-"
+    if metric.unit == "share":
+        return f"{100 * value:.2f} %"
+    return f"{value:,}" if metric.unit == "count" else f"{value:.4f}"
+
+
+def _line(name: str, cells: list[str]) -> str:
+    return f"{name.replace('_', ' '):<28}" + "".join(cell.rjust(_WIDTH) for cell in cells) + "\n"
