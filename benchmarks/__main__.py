@@ -11,7 +11,19 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import atoms, bpe_training, entropy, exact, export, hmm, reading, segmentation, word_model
+from benchmarks import (
+    atoms,
+    bits,
+    bpe_training,
+    entropy,
+    exact,
+    export,
+    hmm,
+    reading,
+    segmentation,
+    translation,
+    word_model,
+)
 from benchmarks import ngram_statistics as statistics
 from benchmarks.measure import Bench
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
@@ -19,7 +31,20 @@ from tokenlab.core.files import write_text
 
 _BENCHMARKS = {
     module.__name__.rpartition(".")[2]: module
-    for module in (statistics, segmentation, word_model, export, bpe_training, reading, entropy, hmm, atoms, exact)
+    for module in (
+        statistics,
+        segmentation,
+        word_model,
+        export,
+        bpe_training,
+        reading,
+        entropy,
+        hmm,
+        atoms,
+        exact,
+        bits,
+        translation,
+    )
 }
 _PAGE = Path(__file__).resolve().parent.parent / "docs/benchmarks.md"
 _PACKAGES = ("numpy", "numba", "polars", "soynlp", "pyarrow", "regex")
@@ -33,6 +58,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(_BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="small texts, one run: shows that it works, not how fast")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
+    parser.add_argument("--preset", default="sample", help="whose models `translation` takes (default: sample)")
     options = parser.parse_args()
     if unknown := set(options.names) - _BENCHMARKS.keys():
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(_BENCHMARKS)}")
@@ -40,7 +66,7 @@ def main() -> int:
         parser.error("--quick times mean nothing; --write goes without it")
     try:
         with tempfile.TemporaryDirectory(prefix="tokenlab-benchmarks-") as folder:
-            bench = _bench(Path(folder), options.quick)
+            bench = _bench(Path(folder), options.quick, options.preset)
             for name in options.names or _BENCHMARKS:
                 module = _BENCHMARKS[name]
                 bench.cpu_shares.clear()
@@ -54,19 +80,20 @@ def main() -> int:
     return 0
 
 
-def _bench(folder: Path, quick: bool) -> Bench:
+def _bench(folder: Path, quick: bool, preset: str) -> Bench:
     size, part = map(str, _SIZES[quick])
     subprocess.run([sys.executable, "-m", "benchmarks.corpora", folder, size, part], check=True)
     texts = json.loads((folder / "texts.json").read_text(encoding="utf-8"))
-    return Bench(folder, texts, runs=1 if quick else 3, numba_cache=None if quick else folder / "numba")
+    return Bench(folder, texts, runs=1 if quick else 3, numba_cache=None if quick else folder / "numba", preset=preset)
 
 
 def _conditions(bench: Bench, name: str) -> list[str]:
     """When, on what, with which versions and texts, and how to run it again."""
     versions = ", ".join(f"{package} {version(package)}" for package in _PACKAGES)
+    again = name if bench.preset == "sample" else f"{name} --preset {bench.preset}"
     lines = [
         f"{datetime.date.today()}, {_processor()}, {os.cpu_count()} cores, Python {platform.python_version()},",
-        f"{versions}. Median of {bench.runs} runs (slowest to fastest). Again: `python -m benchmarks {name} --write`.",
+        f"{versions}. Median of {bench.runs} runs (slowest to fastest). Again: `python -m benchmarks {again} --write`.",
         "",
     ]
     for text in _BENCHMARKS[name].TEXTS:

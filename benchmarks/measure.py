@@ -89,6 +89,7 @@ class Bench:
     runs: int
     numba_cache: Path | None  # None: the usual one
     cpu_shares: list[float] = field(default_factory=list)  # CPU time / time of every measurement on one thread
+    preset: str = "sample"  # whose trained models are measured
 
     def text(self, name: str) -> str:
         """The path of a text of `corpora`."""

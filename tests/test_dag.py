@@ -138,7 +138,7 @@ def test_internal_imports_are_direct(package: str) -> None:
 
 
 def test_the_dag_is_short_enough_to_read() -> None:
-    assert len((ROOT / "dvc.yaml").read_text(encoding="utf-8").splitlines()) <= 380
+    assert len((ROOT / "dvc.yaml").read_text(encoding="utf-8").splitlines()) <= 540
 
 
 @pytest.mark.parametrize("preset", [".", "presets/cpu", "presets/paper"])
@@ -150,7 +150,8 @@ def test_the_number_of_stages_stays_bounded(preset: str) -> None:
         for name in entry.get("foreach", "")[2:-1].split(".") if "foreach" in entry else []:
             found = found[name]
         count += len(found) if "foreach" in entry else 1
-    assert count <= (60 if preset == "." else 120)
+    # Each costs DVC about a third of a second more; presets that run for hours can have more of them.
+    assert count <= (60 if preset == "." else 150)
 
 
 def test_the_walk_sees_every_kind_of_import(tmp_path: Path) -> None:

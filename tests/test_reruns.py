@@ -12,8 +12,9 @@ from dvc.repo import Repo
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:dvc.repo.*")
 
-DRAWING = {"draw_segmentation", "draw_codes", "draw_exact", "report"}
-EVALUATION = {"evaluate_segmentation", "own_text", "evaluate_codes"}
+DRAWING = {"draw_segmentation", "draw_codes", "draw_exact", "draw_bits", "report"}
+COMPARISON = {"measure_segmentation", "measure_codes", "measure_parallel"}
+EVALUATION = {"evaluate_segmentation", "own_text", "evaluate_codes", *COMPARISON}
 
 
 @pytest.fixture(scope="module")
@@ -104,14 +105,18 @@ def test_a_new_rule_or_method_of_segmentation_reruns_segmentation_and_what_follo
         "def toy():\n    return 1\n", encoding="utf-8"
     )
     found = names(stale(project))
-    following = {"tokenizer", "evaluate_segmentation", "export", "own_text", "draw_segmentation", "report"}
-    assert found == {"segment"} | following
+    following = {"tokenizer", "evaluate_segmentation", "export", "own_text", "measure_segmentation"}
+    assert found == {"segment", "draw_segmentation", "report"} | following
 
 
 def test_a_new_estimator_or_encoder_trains_no_model(project: Path) -> None:
     for name in ("estimators/naive.py", "encoders/byte_pair.py", "adapters/real.py"):
         append(project / "tokenlab" / "exact" / name, "\n# another one\n")
-    assert stale(project) == {"markov_experiment@third-order", "evaluate_exact@en", "draw_exact", "report"}
+    # Bit-level codes read base tokenizers with the same adapters.
+    lengths = {"bits_length@zh", "bits_length@ja", "draw_bits"}
+    exact = {"markov_experiment@third-order", "evaluate_exact@en", "draw_exact", "report"}
+    found = stale(project)
+    assert {address for address in found if address.partition("@")[0] not in COMPARISON} == exact | lengths
 
 
 def test_more_prompts_train_no_model(project: Path) -> None:
@@ -119,12 +124,18 @@ def test_more_prompts_train_no_model(project: Path) -> None:
     assert stale(project) == {"markov_experiment@third-order", "draw_exact", "report"}
 
 
+def test_another_split_of_the_bits_trains_no_model(project: Path) -> None:
+    set_parameter(project, "bits.search.largest_prefix", 9)
+    append(project / "tokenlab" / "codes" / "bits" / "search.py", "\n# another policy\n")
+    assert names(stale(project)) - DRAWING == {"bits_length"}
+
+
 def test_a_new_kind_of_code_reruns_no_codebook(project: Path) -> None:
     (project / "tokenlab" / "codes" / "baselines" / "toy.py").write_text("def toy():\n    return 1\n", encoding="utf-8")
     append(project / "tokenlab" / "codes" / "registry.py", "\n# toy\n")
     found = names(stale(project))
     assert "encode" in found
-    assert found <= {"encode", "code_tokenizer", "evaluate_codes", "draw_codes", "report"}
+    assert found <= {"encode", "code_tokenizer", "evaluate_codes", "measure_codes", "draw_codes", "report"}
 
 
 def _one_more_size(folder: Path) -> None:
@@ -141,12 +152,13 @@ def _one_more_unigram(folder: Path) -> None:
 def test_one_more_tokenizer_reruns_no_codebook(project: Path, edit: Callable[[Path], None], corpora: set[str]) -> None:
     edit(project)
     of_corpora = {f"{stage}@{corpus}" for stage in ("code_tokenizer", "evaluate_codes") for corpus in corpora}
-    assert stale(project) == of_corpora | {"draw_codes", "report"}
+    assert stale(project) == of_corpora | {"measure_codes@en", "draw_codes", "report"}
 
 
 def test_one_more_export_reruns_no_method(project: Path) -> None:
     set_parameter(project, "segmentation.export.other", {"vocabulary_size": 2000})
-    assert stale(project) == {"export@zh", "export@ja", "report"}
+    stages = ("export", "measure_segmentation")
+    assert stale(project) == {f"{stage}@{corpus}" for stage in stages for corpus in ("zh", "ja")} | {"report"}
 
 
 def test_a_new_corpus_runs_its_own_stages(project: Path) -> None:
@@ -156,5 +168,6 @@ def test_a_new_corpus_runs_its_own_stages(project: Path) -> None:
     set_parameter(project, "segmentation.corpora.mine", {})
     own = {"prepare", "ngram_statistics", "word_model", "segment", "tokenizer", "evaluate_segmentation", "export"}
     found = stale(project)
-    assert {address for address in found if "@" in address} == {f"{stage}@mine" for stage in own}
-    assert names(found) - own <= DRAWING
+    comparing = {"measure_parallel@languages"}  # it may read any corpus
+    assert {address for address in found if "@" in address} - comparing == {f"{stage}@mine" for stage in own}
+    assert names(found - comparing) - own <= DRAWING

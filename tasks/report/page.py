@@ -7,10 +7,12 @@ import jinja2
 import polars as pl
 
 from tasks.report import style
-from tasks.report.exact_section import ExactResults, exact_results
+from tasks.report.bits_section import bits_results
+from tasks.report.exact_section import exact_results
 from tasks.report.inputs import read_table
 from tasks.report.tables.code_tables import code_summaries, code_tables
 from tasks.report.tables.export_tables import export_table
+from tasks.report.tables.measure_tables import measure_tables
 from tasks.report.tables.metric_tables import code_metrics, segmentation_metrics
 from tasks.report.tables.own_text_tables import own_text_table
 from tasks.report.tables.segmentation_tables import segmentation_tables, summary_table
@@ -30,8 +32,10 @@ def report(stage: Stage) -> None:
     overviews = _pictures(stage.reports("figures", "codes", "overview"))
     models = stage.parameters("entropy.models", dict[str, Any])
     summaries = _summaries(encoded, stage.parameters("codes.vocabulary_sizes.reported", list[int]))
-    exact = exact_results(stage)
-    _write_tables(stage.reports("tables"), segmented, own_texts, encoded, summaries, exact)
+    exact, bits, measures = exact_results(stage), bits_results(stage), _measures(stage)
+    main = exact.main + bits.main + [table for table in measures if table.name.startswith("parity-")]
+    others = exact.all + bits.all + measures
+    _write_tables(stage.reports("tables"), segmented, own_texts, encoded, summaries, main, others)
     page = render_page(
         preset=stage.preset,
         segmented=segmented,
@@ -42,6 +46,8 @@ def report(stage: Stage) -> None:
         summaries=[table.without_empty_rows(3) for table in summaries],
         overviews=[overviews[name] for name in ("tokens", "perplexity", "bits") if name in overviews],
         exact=exact,
+        bits=bits,
+        measures=measures,
     )
     write_text(stage.reports("index.html"), page)
 
@@ -132,21 +138,38 @@ def _summaries(encoded: list[dict[str, Any]], sizes: list[int]) -> list[Table]:
     return code_summaries(scores, sizes, encoded[0]["facts"]["notes"] if generated else [])
 
 
+def _measures(stage: Stage) -> list[Table]:
+    """The tables that compare tokenizers and codes, those of parallel corpora first."""
+    segmented, encoded = (stage.parameters(f"compare.{name}", list[str]) for name in ("segmented", "encoded"))
+    parallel, published = (stage.parameters(f"compare.{name}", dict[str, Any]) for name in ("parallel", "published"))
+    names = [*segmented, *encoded, *parallel, *published]
+    scores = [pl.read_parquet(stage.reports("measures", name, "scores.parquet")) for name in names]
+    if not scores:
+        return []
+    table = pl.concat(scores, how="diagonal_relaxed")
+    facts = {name: read_json(stage.reports("corpora", f"{name}.json")) for name in table["corpus"].unique()}
+    return measure_tables(table, facts)
+
+
 def _write_tables(
     folder: Path,
     segmented: list[dict[str, Any]],
     own_texts: list[Table],
     encoded: list[dict[str, Any]],
     summaries: list[Table],
-    exact: ExactResults,
+    main: list[Table],
+    others: list[Table],
 ) -> None:
-    """Every table as Markdown and CSV; results.txt, which `make repro` prints, has the main ones."""
+    """Every table as Markdown and CSV; results.txt, which `make repro` prints, has the main ones.
+
+    main, others: the main tables of the other families, and all of theirs.
+    """
     tables = [table for corpus in segmented for table in corpus["tables"]] + own_texts
-    printed = tables + [table for table in summaries if table.name.endswith("-C")] + exact.main
-    others = [corpus[name] for corpus in segmented for name in ("summary", "exported") if corpus[name]]
-    others += [table for corpus in encoded for table in corpus["tables"]]
+    printed = tables + [table for table in summaries if table.name.endswith("-C")] + main
+    more = [corpus[name] for corpus in segmented for name in ("summary", "exported") if corpus[name]]
+    more += [table for corpus in encoded for table in corpus["tables"]]
     with atomic_folder(folder) as target:
-        for table in tables + summaries + others + exact.all:
+        for table in tables + summaries + more + others:
             write_text(target / f"{table.name}.md", table.markdown())
             write_text(target / f"{table.name}.csv", table.csv())
         write_text(target / "results.txt", "\n".join(table.text() for table in printed))

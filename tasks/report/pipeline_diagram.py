@@ -1,7 +1,7 @@
 """The pipeline as a Mermaid diagram, read from the dvc.yaml files: a node for each stage name, grouped by family.
 
 An arrow leads from a stage to one that reads its outputs. Variants of a stage are one node, and an arrow that follows
-from others is left out.
+from others is left out. Stages that read the same ones share a line.
 """
 
 import re
@@ -18,6 +18,8 @@ _FAMILIES = {
     "segmentation": "segmentation",
     "codes": "codes",
     "exact": "exact characters",
+    "bits": "bit-level codes",
+    "compare": "measures",
 }
 _VARIABLE = re.compile(r"\$\{([\w.]+)\}")
 
@@ -49,9 +51,10 @@ def pipeline_diagram(root: Path) -> str:
             if family
             else [f"  {nodes}"]
         )
+    after: dict[tuple[str, ...], list[str]] = {}
     for name in families:
-        if before := [first for first in families if (first, name) in edges]:
-            lines.append(f"  {' & '.join(before)} --> {name}")
+        after.setdefault(tuple(first for first in families if (first, name) in edges), []).append(name)
+    lines += [f"  {' & '.join(before)} --> {' & '.join(names)}" for before, names in after.items() if before]
     return "\n".join(lines) + "\n"
 
 

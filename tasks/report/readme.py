@@ -33,6 +33,7 @@ _TABLE_PAGES = tuple(
             "docs/export.md",
             "docs/latom.md",
             "docs/exact.md",
+            "docs/bits.md",
         ),
     )
 )

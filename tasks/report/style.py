@@ -40,6 +40,8 @@ _CODE_LINES = {
     "radical": Line("radical", GREEN),
     "stroke": Line("stroke", OCHRE),
     "myte": Line("MYTE", VIOLET, "--"),
+    "script": Line("SCRIPT", GREEN, "--"),
+    "bits": Line("bit-level", OCHRE, "--"),
 }
 
 _CODE_NAMES = {
@@ -53,6 +55,8 @@ _CODE_NAMES = {
     "radical": "radicals",
     "stroke": "strokes",
     "myte": "MYTE",
+    "script": "SCRIPT",
+    "bits": "bit-level",
 }
 
 

@@ -245,5 +245,86 @@ EXACT = View(
     tags={"paper": _TOKENIZATION_BIAS},
 )
 
-VIEWS: Sequence[View] = (SEGMENTATION, OWN_TEXT, EXPORT, CODES, MARKOV, EXACT)
+_BIT_LEVEL = "Bit-level BPE: Below the byte boundary"
+
+BITS = View(
+    stage="bits_length",
+    question=Question("bits", "What lies below the byte?"),
+    table="reports/{preset}/bits/{key}/lengths.parquet",
+    key=["corpus", "base", "known", "code", "mode", "prefixes", "emission"],
+    label={
+        "corpus": "{}",
+        "base": "{}",
+        "known": "{} known",
+        "code": {"bytes": "bytes", "script": "SCRIPT"},
+        "mode": "{}",
+        "prefixes": "{} prefixes",
+        "emission": {"change": "on change"},
+    },
+    metrics=["saved", "tokens", "entropy", "resets", "ambiguous", "byte_tokens", "fallback_characters"],
+    artefacts=[
+        File("reports/{preset}/bits/{key}/lengths.parquet"),
+        File("reports/{preset}/bits/{key}/search.parquet", {"code": ["bits"]}),
+    ],
+    figures=[
+        File("reports/{preset}/figures/bits/savings.png", {"base": ["characters"], "code": ["bits"]}),
+        File("reports/{preset}/figures/bits/search.png", {"code": ["bits"]}),
+    ],
+    tags={"paper": _BIT_LEVEL},
+)
+
+TRANSLATION = View(
+    stage="evaluate_translation",
+    question=Question("translation", "Does a model translate better below the byte?"),
+    table="reports/{preset}/translation/{key}/scores.parquet",
+    key=["pair", "code", "init", "seed"],
+    facts=["name", "bleu_tokenizer"],
+    repeats=["seed"],
+    label={
+        "pair": "{}",
+        "code": {"bytes": "byte fallback", "bits": "bit-level"},
+        "init": {"mean": "fine-tuned, means", "copy": "fine-tuned, copies"},
+        "seed": "seed {}",
+    },
+    metrics=["chrf", "bleu", "errors", "broken", "empty", "relative_gain", "held_out_nats_per_character"],
+    artefacts=[
+        File("reports/{preset}/translation/{key}/scores.parquet"),
+        File("reports/{preset}/translation/{key}/examples.json"),
+    ],
+    figures=[
+        File("reports/{preset}/figures/bits/translation.png"),
+        File("reports/{preset}/figures/bits/loss.png"),
+    ],
+    tags={"paper": _BIT_LEVEL},
+)
+
+
+def _measures(stage: str) -> View:
+    """The measures of tokenizers and codes, which the stages of `tasks.compare` write."""
+    return View(
+        stage=stage,
+        question=Question("measures", "Which tokenizer for which text?"),
+        table="reports/{preset}/measures/{key}/scores.parquet",
+        key=["name", "corpus", "family", "tokenizer"],
+        label={"corpus": "{}", "tokenizer": "{}"},
+        metrics=["bytes_per_token", "fertility", "words_kept_whole", "parity", "gini", "renyi_efficiency"],
+        artefacts=[File("reports/{preset}/measures/{key}/scores.parquet")],
+    )
+
+
+MEASURES = [
+    _measures(stage) for stage in ("measure_segmentation", "measure_codes", "measure_parallel", "measure_published")
+]
+
+VIEWS: Sequence[View] = (
+    SEGMENTATION,
+    OWN_TEXT,
+    EXPORT,
+    CODES,
+    MARKOV,
+    EXACT,
+    BITS,
+    TRANSLATION,
+    *MEASURES,
+)
 """The views of all evaluation stages."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tasks.compare.rows import SCHEMA
 from tasks.exact.summary import summarised
 from tasks.runtime.stage import Stage
 from tokenlab.codes.base.codebook import Codebook
@@ -26,8 +27,11 @@ def stage(
     codes: list[str] = (),  # type: ignore[assignment]
     models: list[str] = (),  # type: ignore[assignment]
     exact: list[str] = (),  # type: ignore[assignment]
+    bits: list[str] = (),  # type: ignore[assignment]
+    translation: list[str] = (),  # type: ignore[assignment]
+    measured: list[str] = (),  # type: ignore[assignment]
 ) -> Stage:
-    """A stage of the preset `small` with these corpora."""
+    """A stage of the preset `small` with these corpora, models and pairs of languages such as `en-ja`."""
     shape = {"layers": 2, "width": 64}
     sections: dict[str, Any] = {
         "segmentation": {
@@ -49,6 +53,14 @@ def stage(
             "models": {name: {"corpus": name, "shape": shape} for name in exact},
             "evaluated": {name: {"corpus": name} for name in exact},
         },
+        "bits": {
+            "corpora": {name: {"tokenizer": "plain"} for name in bits},
+            "alphas": [2.5, 3],
+            "translation": {
+                pair: dict(zip(("source", "target"), pair.split("-"), strict=True)) for pair in translation
+            },
+        },
+        "compare": {"segmented": [], "encoded": measured, "parallel": {}, "published": {}},
     }
     return Stage("params.yaml", "small", "", sections)
 
@@ -157,23 +169,23 @@ CODES: dict[str, int | None] = {"character": None, "byte": None, "random": 2, "l
 
 def write_segmentation(place: Stage, corpus: str, *, gold: bool = True, entropy: bool = False) -> None:
     """The files of a segmented corpus below the working directory."""
-    _write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus, gold))
+    write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus, gold))
     histogram = pl.DataFrame({"from": [0.0, 1.0], "to": [1.0, 2.0], "pmi": [3, 4], "left": [3, 4], "right": [4, 3]})
     for name, columns in (("pmi", ["from", "to", "pmi"]), ("entropy", ["from", "to", "left", "right"])):
-        _write_csv(place.reports("ngram_statistics", corpus, f"{name}.csv"), histogram.select(columns))
-    _write_json(place.reports("ngram_statistics", corpus, "unit.json"), {"unit": "nats"})
+        write_csv(place.reports("ngram_statistics", corpus, f"{name}.csv"), histogram.select(columns))
+    write_json(place.reports("ngram_statistics", corpus, "unit.json"), {"unit": "nats"})
     curve = {"training": ["subset", "full"], "method": ["viterbi"] * 2, "lambda": [1.0, 1.0], "seed": [0, 0]}
-    _write_csv(place.reports("tuning", corpus, "lambda.csv"), pl.DataFrame(curve | {"f1": [0.5, 0.6]})[: 2 * gold])
+    write_csv(place.reports("tuning", corpus, "lambda.csv"), pl.DataFrame(curve | {"f1": [0.5, 0.6]})[: 2 * gold])
     curve = {"training": ["subset"], "method": ["gpt2"], "parameter": ["threshold"], "value": [0.5], "seed": [0]}
-    _write_csv(place.reports("tuning", corpus, "entropy.csv"), pl.DataFrame(curve | {"f1": [0.5]})[: int(entropy)])
+    write_csv(place.reports("tuning", corpus, "entropy.csv"), pl.DataFrame(curve | {"f1": [0.5]})[: int(entropy)])
     tuned = {"viterbi": 1.0}
-    _write_json(place.reports("tuning", corpus, "tuned.json"), {"subset": tuned, "full": tuned})
+    write_json(place.reports("tuning", corpus, "tuned.json"), {"subset": tuned, "full": tuned})
     example = {"viterbi": ["ab", "cd"], "bpe": ["a", "bcd"]} | ({"gold": ["ab", "c", "d"]} if gold else {})
     scored = {"text": "abcd", "entropy": [1.0, None, 2.0, 1.0], "boundaries": [2], "gold": example.get("gold")}
     sentences = {"example": example, "entropies": [scored] if entropy else []}
-    _write_json(place.reports("segmentation", corpus, "sentences.json"), sentences)
+    write_json(place.reports("segmentation", corpus, "sentences.json"), sentences)
     segmentation_scores(corpus, gold).write_parquet(place.reports("segmentation", corpus, "scores.parquet"))
-    _write_json(place.reports("export", corpus, "left_out.json"), {"unigram-9": "no room"})
+    write_json(place.reports("export", corpus, "left_out.json"), {"unigram-9": "no room"})
     export_scores(corpus, gold).write_parquet(place.reports("export", corpus, "scores.parquet"))
     own_text = place.reports("own_text", f"{corpus}-alone", "scores.parquet")
     own_text.parent.mkdir(parents=True)
@@ -183,7 +195,7 @@ def write_segmentation(place: Stage, corpus: str, *, gold: bool = True, entropy:
 def write_model(place: Stage, name: str) -> None:
     """The reports of a language model."""
     loss = pl.DataFrame({"step": [1, 2], "training": [3.0, 2.0], "held_out": [3.0, 2.5]})
-    _write_csv(place.reports("entropy_models", name, "loss.csv"), loss)
+    write_csv(place.reports("entropy_models", name, "loss.csv"), loss)
     facts = {
         "parameters": 1000,
         "vocabulary": 10,
@@ -191,7 +203,7 @@ def write_model(place: Stage, name: str) -> None:
         "epochs": 2.0,
         "held_out_nats_per_character": 2.5,
     }
-    _write_json(place.reports("entropy_models", name, "metrics.json"), facts)
+    write_json(place.reports("entropy_models", name, "metrics.json"), facts)
 
 
 def markov_scores() -> pl.DataFrame:
@@ -252,24 +264,35 @@ def write_exact(place: Stage, name: str) -> None:
     exact_prompts().write_parquet(evaluated / "prompts.parquet")
     best = [["t", 0.9], ["\n", 0.05]]
     example = {"prompt": "so tha", "tokens": ["so", " th", "a"], "true": "t", "exact": best, "naive": best[::-1]}
-    _write_json(evaluated / "examples.json", {"examples": [example | {"kl": 4.5}]})
-    _write_json(place.reports("corpora", f"{name}.json"), corpus_facts(name))
+    write_json(evaluated / "examples.json", {"examples": [example | {"kl": 4.5}]})
+    write_json(place.reports("corpora", f"{name}.json"), corpus_facts(name))
     loss = pl.DataFrame({"step": [1, 2], "training": [3.0, 2.0], "held_out": [3.0, 2.5]})
-    _write_csv(place.reports("language_models", name, "loss.csv"), loss)
+    write_csv(place.reports("language_models", name, "loss.csv"), loss)
     facts = {"parameters": 1000, "vocabulary": 300, "training_tokens": 100, "epochs": 2.0}
     facts |= {"held_out_sentences": 5, "held_out_bits_per_character": 2.5}
-    _write_json(place.reports("language_models", name, "metrics.json"), facts)
+    write_json(place.reports("language_models", name, "metrics.json"), facts)
+
+
+def write_measures(place: Stage, name: str) -> None:
+    """The files of two corpora, en and `name`, on which one tokenizer was compared by parity."""
+    row = dict.fromkeys(SCHEMA) | {"name": name, "family": "code", "tokenizer": "byte", "texts": 10, "gini": 0.125}
+    rows = [row | {"corpus": corpus, "parity": parity} for corpus, parity in (("en", 1.0), (name, 1.5))]
+    for corpus in ("en", name):
+        write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus))
+    path = place.reports("measures", name, "scores.parquet")
+    path.parent.mkdir(parents=True)
+    pl.DataFrame(rows, schema=SCHEMA).write_parquet(path)
 
 
 def write_codes(place: Stage, corpus: str, codes: dict[str, int | None] = CODES) -> None:
     """The files of a corpus with codes below the working directory."""
-    _write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus))
+    write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus))
     write_corpus([Document(str(i), text) for i, text in enumerate(TEXTS)], place.data("corpora", corpus))
     learned = [
         {"code": c, "N": N, "K": 3 if N else None, "seed": 0 if N else None, "split": "all"} for c, N in codes.items()
     ]
     variants = {"characters": len(CHARACTERS), "training_characters": None, "learned": learned, "refused": []}
-    _write_json(place.models("codes", corpus, "variants.json"), variants)
+    write_json(place.models("codes", corpus, "variants.json"), variants)
     facts = {"length": sum(map(len, TEXTS))}
     codebook = Codebook("latom", 2, 3, CHARACTERS, np.arange(len(CHARACTERS)), facts=facts)
     write_code(codebook, place.models("codes", corpus, "latom-N2-K3-seed0.json"))
@@ -277,16 +300,18 @@ def write_codes(place: Stage, corpus: str, codes: dict[str, int | None] = CODES)
     merges.parent.mkdir(parents=True)
     np.save(merges, np.array([[0, 3], [0, 4]], np.int32))
     likelihood = {"N": [2, 2], "K": [3, 3], "seed": [0, 0], "iteration": [0, 1], "log_likelihood": [-50.0, -40.0]}
-    _write_csv(place.reports("codebooks", corpus, "likelihood.csv"), pl.DataFrame(likelihood))
-    _write_csv(place.reports("codes", corpus, "curves.csv"), code_curves(codes))
+    write_csv(place.reports("codebooks", corpus, "likelihood.csv"), pl.DataFrame(likelihood))
+    write_csv(place.reports("codes", corpus, "curves.csv"), code_curves(codes))
     code_scores(codes, corpus).write_parquet(place.reports("codes", corpus, "scores.parquet"))
 
 
-def _write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any) -> None:
+    """Write a file and the folders above it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value), encoding="utf-8")
 
 
-def _write_csv(path: Path, table: pl.DataFrame) -> None:
+def write_csv(path: Path, table: pl.DataFrame) -> None:
+    """Write a file and the folders above it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     table.write_csv(path)

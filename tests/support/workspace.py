@@ -16,7 +16,7 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
     """A copy of the project that has never run; `sections` replace sections of params.yaml.
 
     Without a section `codes` the workspace has no codes, without `entropy` no language models of characters, without
-    `exact` none of tokens.
+    `exact` none of tokens, without `bits` no bit-level codes.
     """
     copy_project(folder)
     for compiled in ROOT.glob("tokenlab/**/__pycache__/*.nb?"):  # numba's, valid for files of the same time and size
@@ -26,6 +26,8 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
     for lock in ("dvc.lock", "data/raw/dvc.lock"):
         (folder / lock).unlink(missing_ok=True)
     defaults = {
+        "bits": NO_BITS,
+        "compare": NO_COMPARE,
         "codes": SMALL_CODES | {"corpora": {}},
         "concatenated": {},
         "entropy": NO_ENTROPY,
@@ -107,8 +109,21 @@ SMALL = {
 NO_ENTROPY: dict[str, Any] = {"models": {}, "public": {}, "scored": {}}
 """An `entropy` section without language models."""
 
+NO_COMPARE: dict[str, Any] = {
+    "reference": "models/sample/language_models/en",
+    "sample": {"texts": 50, "seed": 0},
+    "segmented": [],
+    "encoded": [],
+    "parallel": {},
+    "published": {},
+}
+"""A `compare` section that compares nothing."""
+
 NO_EXACT: dict[str, Any] = {"markov": {}, "held_out": {"share": 0.1, "seed": 0}, "models": {}, "evaluated": {}}
 """An `exact` section without models."""
+
+NO_BITS: dict[str, Any] = {"corpora": {}, "alphas": [2.5], "translation": {}}
+"""A `bits` section without corpora and pairs of languages."""
 
 SMALL_CODES = {
     "corpora": {"en": {"codebooks": {"lengths": {2: 2}}, "baselines": ["character", "byte", "random"]}},
@@ -174,3 +189,37 @@ SMALL_EXACT = {
     },
 }
 """An `exact` section whose stages take little more than their start-up time."""
+
+SMALL_LENGTHS = {
+    "corpora": {"zh": {"tokenizer": "plain"}},
+    "known": [0, 20, 5000],
+    "trained": {"bpe": {"vocabulary_size": 500, "characters": 40}},
+    "alphas": [2.5, 3],
+    "search": {"largest_prefix": 6, "payloads": [2]},
+}
+"""The part of a `bits` section that `bits_length` reads. A tokenizer must be in the folder `plain`."""
+
+SMALL_TRANSLATION: dict[str, Any] = {
+    "translation": {"en-zh": {"source": "en", "target": "zh", "bleu": "zh"}},
+    "pilot": {
+        "split": {"training": 100, "validation": 4, "test": 6, "seed": 0},
+        "longest": 80,
+        "vocabulary": {"size": 450, "characters": 70},
+        "code": {"mode": "lossless", "prefixes": 4, "emission": "run"},
+        "seeds": [0],
+        "shape": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16, "positions": 80, "dropout": 0.1},
+        "training": SMALL_TRAINING
+        | {"steps": 4, "batch": 200, "learning_rate": 0.01, "warmup": 1, "evaluate_every": 2, "processes": 1},
+        "fine_tuning": {
+            "initialisations": ["mean", "copy"],
+            "seeds": [0],
+            "steps": 2,
+            "learning_rate": 0.001,
+            "warmup": 1,
+        },
+        "generation": {"longest": 12, "batch": 6, "threads": 1, "device": "cpu", "dtype": "float32"},
+        "workers": 1,
+        "examples": 2,
+    },
+}
+"""The parts of a `bits` section that the translation stages read; they take little more than their start-up time."""

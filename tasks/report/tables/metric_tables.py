@@ -24,10 +24,15 @@ def segmentation_metrics(scores: pl.DataFrame, corpus: str, metrics: Sequence[Me
         return None
     means = scores.group_by(key, maintain_order=True).agg(pl.col(metric.name).mean() for metric in known)
     rows = [
-        [row["configuration"], row["training"], row["bpe"], *(_cell(row[metric.name], metric) for metric in known)]
+        [
+            row["configuration"],
+            row["training"],
+            row["bpe"],
+            *(metric_cell(row[metric.name], metric) for metric in known),
+        ]
         for row in means.iter_rows(named=True)
     ]
-    header = ["configuration", "training", "BPE", *map(_heading, known)]
+    header = ["configuration", "training", "BPE", *map(metric_heading, known)]
     return Table(f"metrics-{corpus}", f"{corpus}: all metrics, means over the seeds", header, rows, [_NOTE])
 
 
@@ -45,10 +50,10 @@ def code_metrics(scores: pl.DataFrame, corpus: str, metrics: Sequence[Metric], r
         for label in size_labels(scores):
             values = [row.get(f"{metric.name}_{label}") for metric in known]
             if any(value is not None for value in values):
-                cells = [_cell(value, metric) for value, metric in zip(values, known, strict=True)]
+                cells = [metric_cell(value, metric) for value, metric in zip(values, known, strict=True)]
                 name = code_name(row["code"], restarts)
                 rows.append([name, *shape, row["tokenizer"], row["text"], size_text(label), *cells])
-    header = ["code", "N", "K", "tokenizer", "text", "size", *map(_heading, known)]
+    header = ["code", "N", "K", "tokenizer", "text", "size", *map(metric_heading, known)]
     return Table(f"metrics-codes-{corpus}", f"{corpus}: all metrics, means over the seeds", header, rows, [_NOTE])
 
 
@@ -60,11 +65,13 @@ def _is_of(column: str, metric: Metric) -> bool:
     return column.removeprefix(f"{metric.name}_").isalnum() and column.startswith(f"{metric.name}_")
 
 
-def _heading(metric: Metric) -> str:
+def metric_heading(metric: Metric) -> str:
+    """The name of a metric above a column, with an arrow to what is better."""
     return metric.name.replace("_", " ") + _ARROWS[metric.better]
 
 
-def _cell(value: float | None, metric: Metric) -> str:
+def metric_cell(value: float | None, metric: Metric) -> str:
+    """A value in the metric's unit; shares in per cent."""
     if value is None:
         return ""
     if metric.unit == SHARE:

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import bits_inputs
 import pytest
 import report_inputs as inputs
 
+from tasks.report.draw_bits import draw as draw_bits
 from tasks.report.draw_codes import draw as draw_codes
 from tasks.report.draw_exact import draw as draw_exact
 from tasks.report.draw_segmentation import draw as draw_segmentation
@@ -13,9 +15,10 @@ from tasks.report.page import report
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A preset with corpora with and without gold words, entropies, codes and exact characters, drawn and laid out."""
+    """A preset with corpora with and without gold words, and results of every family, drawn and laid out."""
     folder = tmp_path_factory.mktemp("report")
-    stage = inputs.stage(segmentation=["zh", "plain"], codes=["en"], models=["zh"], exact=["tokens"])
+    families = {"segmentation": ["zh", "plain"], "codes": ["en"], "models": ["zh"], "exact": ["tokens"]}
+    stage = inputs.stage(**families, bits=["ja", "ko"], translation=["en-ja", "en-ko"], measured=["zh"])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         inputs.write_segmentation(stage, "zh", entropy=True)
@@ -23,9 +26,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         inputs.write_model(stage, "zh")
         inputs.write_codes(stage, "en", inputs.CODES | {"toy": None})
         inputs.write_exact(stage, "tokens")
-        draw_segmentation(stage)
-        draw_codes(stage)
-        draw_exact(stage)
+        inputs.write_measures(stage, "zh")
+        for name in ("ja", "ko"):
+            bits_inputs.write_bits(stage, name)
+            bits_inputs.write_translation(stage, f"en-{name}")
+        for draw in (draw_segmentation, draw_codes, draw_exact, draw_bits):
+            draw(stage)
         report(stage)
     return folder / "reports/small"
 
@@ -43,6 +49,7 @@ def test_a_corpus_has_the_pictures_that_it_has_data_for(built):
     assert pictures(built / "figures/exact") == {"bias"}
     assert pictures(built / "figures/exact/markov") == {"chain-seed0", "chain-seed1"}
     assert pictures(built / "figures/exact/language_models") == {"tokens"}
+    assert pictures(built / "figures/bits") == {"savings", "search", "translation", "loss"}
 
 
 def test_every_picture_is_png_and_svg(built):
@@ -54,6 +61,7 @@ def test_the_page_has_a_section_for_each_corpus(built):
     page = (built / "index.html").read_text(encoding="utf-8")
     assert all(f'id="{name}"' in page for name in ("words-zh", "words-plain", "own-text", "models", "codes-en"))
     assert all(f'id="{name}"' in page for name in ("exact", "exact-chain", "exact-models", "exact-trained"))
+    assert all(f'id="{name}"' in page for name in ("bits", "bits-search", "bits-translation", "measures"))
     gold, plain = page[page.index('id="words-zh"') :].split('id="words-plain"')
     assert "tuned on validation sentences" in gold and "Without gold words nothing is tuned" in plain
     for section in (gold, plain):
@@ -73,31 +81,41 @@ def test_results_txt_has_the_main_tables(built):
     assert "zh-alone: zh, 2 slices of 1,000 characters" in text
     assert "Bits per character of held-out sentences" in text and "mean ± sd of 3 prompts" not in text
     assert (built / "tables/markov-chain-mpe.md").exists()
+    assert "Tokens saved over byte fallback" in text and "Translation of 100 test sentences" in text
+    assert "zh: tokens for the same 10 texts, against English" in text
+    assert "bits per token" not in text and (built / "tables/bits-entropy.md").exists()
     assert (built / "tables/segmentation-zh-full.csv").exists() and (built / "tables/codes-en-bpe.md").exists()
 
 
 def test_tables_quote_no_corpus(built):
     """Tables are in git; the page is not."""
-    assert "prompts that end inside a token" in (built / "index.html").read_text(encoding="utf-8")
-    assert not [
-        path for path in (built / "tables").iterdir() if "end inside a token" in path.read_text(encoding="utf-8")
-    ]
+    page = (built / "index.html").read_text(encoding="utf-8")
+    tables = [path.read_text(encoding="utf-8") for path in (built / "tables").iterdir()]
+    for quoted in ("prompts that end inside a token", bits_inputs.EXAMPLE["reference"]):
+        assert quoted in page and not any(quoted in table for table in tables)
 
 
-@pytest.mark.parametrize("families", [{"segmentation": ["zh"]}, {"codes": ["en"]}, {"exact": ["tokens"]}, {}])
-def test_a_family_may_be_empty(families, tmp_path, monkeypatch):
+WRITERS = {
+    "segmentation": inputs.write_segmentation,
+    "codes": inputs.write_codes,
+    "exact": inputs.write_exact,
+    "bits": bits_inputs.write_bits,
+    "translation": bits_inputs.write_translation,
+    "measured": inputs.write_measures,
+}
+SECTIONS = {"segmentation": "words", "codes": "codes", "exact": "exact", "bits": "bits-savings"}
+SECTIONS |= {"translation": "bits-translation", "measured": "measures"}
+
+
+@pytest.mark.parametrize("family", [*WRITERS, None])
+def test_a_family_may_be_empty(family, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    stage = inputs.stage(**families)
-    for name in families.get("segmentation", []):
-        inputs.write_segmentation(stage, name)
-    for name in families.get("codes", []):
-        inputs.write_codes(stage, name)
-    for name in families.get("exact", []):
-        inputs.write_exact(stage, name)
-    draw_segmentation(stage)
-    draw_codes(stage)
-    draw_exact(stage)
+    name = "en-ja" if family == "translation" else "en"
+    stage = inputs.stage(**{family: [name]} if family else {})
+    if family:
+        WRITERS[family](stage, name)
+    for draw in (draw_segmentation, draw_codes, draw_exact, draw_bits):
+        draw(stage)
     report(stage)
     page = stage.reports("index.html").read_text(encoding="utf-8")
-    ids = {"segmentation": "words", "codes": "codes", "exact": "exact"}
-    assert {family for family, id in ids.items() if f'id="{id}"' in page} == set(families)
+    assert {some for some, id in SECTIONS.items() if f'id="{id}"' in page} == {family} - {None}

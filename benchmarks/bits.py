@@ -1,0 +1,216 @@
+"""The bit-level code: alone on Chinese text, and over base tokenizers, beside the speed of the base without it.
+
+The bases are GPT-2's tokenizer (byte-level BPE) and Mistral's (pieces), where the mirror and data/raw have them, else
+small ones trained on the text. Their engines are Hugging Face's `tokenizers` and, where TOKENLAB_GIGATOKEN_PYTHON names
+an interpreter that has them, gigatoken and riptoken, which must give the same ids.
+"""
+
+import json
+import os
+import subprocess
+from collections import Counter
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from tokenizers import ByteLevelBPETokenizer, Tokenizer
+from tokenizers import __version__ as tokenizers_version
+
+from benchmarks.corpora import verses
+from benchmarks.measure import Bench, Facts, Measurement, Task, agree
+from tokenlab.codes.bits.characters import CharacterBits
+from tokenlab.codes.bits.over.engines import read_engine
+from tokenlab.codes.bits.over.reading import read_base
+from tokenlab.codes.bits.over.tokenizer import BitTokenizer
+from tokenlab.codes.bits.over.training import train_byte_fallback
+
+TITLE = "Bit-level codes"
+TEXTS = ("once",)
+PEER = "TOKENLAB_GIGATOKEN_PYTHON"
+PEERS = ("gigatoken", "riptoken")
+_KNOWN = (0, 1_000, 3_000)
+_MISTRAL = Path(__file__).resolve().parent.parent / "data/raw/tokenizers/mistral-v1"
+_LANGUAGES = {"zh": "Chinese", "ja": "Japanese"}
+_CHARACTERS = {False: 400_000, True: 3_000}  # of the texts for base tokenizers
+
+
+def table(bench: Bench) -> list[str]:
+    """Measure the code alone, then over each base; Markdown."""
+    quick = bench.runs == 1
+    return [*_alone(bench), "", *_over(bench, _CHARACTERS[quick], quick)]
+
+
+def _alone(bench: Bench) -> list[str]:
+    lines = [
+        "| known characters | text to ids, MB/s | ids to text, MB/s | tokens/character |",
+        "| --: | --: | --: | --: |",
+    ]
+    for known in _KNOWN:
+        there, back = (bench.measure(f"bits:{way}", bench.text("once"), str(known)) for way in ("encode", "decode"))
+        size = there.facts["bytes"] / 1e6
+        length = there.facts["tokens"] / there.facts["characters"]
+        lines.append(f"| {known:,} | {there.rate(size)} | {back.rate(size)} | {length:.3f} |")
+    return lines
+
+
+def _over(bench: Bench, characters: int, quick: bool) -> list[str]:
+    python = os.environ.get(PEER)
+    lines = [
+        f"Over a base, a verse a text, one thread; Hugging Face's tokenizers {tokenizers_version}:",
+        "",
+        "| base | text | engine | base alone, MB/s | with the code, MB/s | time / that alone | tokens / those alone "
+        "| back alone, MB/s | back with the code, MB/s | time / that alone |",
+        "| --- | --- | --- | --: | --: | --: | --: | --: | --: | --: |",
+    ]
+    notes = [] if python else [f"gigatoken and riptoken have no rows: {PEER} names no interpreter that has them."]
+    for language, text_name in _LANGUAGES.items():
+        path = bench.folder / f"{language}.json"
+        texts = verses(language, characters)
+        path.write_text(json.dumps(texts), encoding="utf-8")
+        for name, tokenizer in _bases(texts, quick).items():
+            base = bench.folder / f"{name}-{language}.json"
+            tokenizer.save(str(base))
+            found = {task: bench.measure(f"bits:{task}", str(base), str(path)) for task in _OVER}
+            agree(found["base"], found["base_back"])
+            agree(found["over"], found["over_back"])
+            lines.append(f"| {name} | {text_name} | Hugging Face | {_hugging_face(found)} |")
+            for peer in PEERS if python else ():
+                row = _peer(bench, str(python), peer, base, path, found)
+                if row.startswith("no"):
+                    notes.append(f"{name}, {text_name}, {peer}: {row}.")
+                else:
+                    lines.append(f"| {name} | {text_name} | {peer} | {row} | | | |")
+    return [*lines, "", *notes]
+
+
+def _bases(texts: list[str], quick: bool) -> dict[str, Tokenizer]:
+    """The base tokenizers by their names in the table."""
+    mirror = os.environ.get("TOKENLAB_MIRROR")
+    bases = {}
+    if mirror and not quick:
+        bases["GPT-2"] = read_engine(Path(mirror) / "gpt2")
+    else:
+        byte_level = ByteLevelBPETokenizer()
+        byte_level.train_from_iterator(texts, vocab_size=2_000, show_progress=False)
+        bases["byte-level BPE"] = Tokenizer.from_str(byte_level.to_str())
+    if _MISTRAL.is_dir() and not quick:
+        bases["Mistral"] = read_engine(_MISTRAL)
+    else:
+        known = len(set("".join(texts))) // 2
+        bases["pieces"] = train_byte_fallback(texts, 1_261 + known, known)
+    return bases
+
+
+def _hugging_face(found: dict[str, Measurement]) -> str:
+    size = found["base"].facts["bytes"] / 1e6
+    cells = []
+    for alone, over in (("base", "over"), ("base_back", "over_back")):
+        ratio = median(found[over].cpu_seconds) / median(found[alone].cpu_seconds)
+        cells += [found[alone].rate(size), found[over].rate(size), f"{ratio:.2f}"]
+        if alone == "base":
+            cells.append(f"{found['over'].facts['tokens'] / found['base'].facts['tokens']:.3f}")
+    return " | ".join(cells)
+
+
+def _peer(bench: Bench, python: str, peer: str, base: Path, texts: Path, found: dict[str, Measurement]) -> str:
+    """The cells of encoding by a peer, or "no ..." with the reason. With the code: the peer's time and the code's."""
+    ids = bench.folder / "ids.npz"
+    program = str(Path(__file__).with_name("bits_peer.py"))
+    command = [python, program, peer, str(base), str(texts), str(ids), str(bench.runs)]
+    environment = {**os.environ, "RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    if done.returncode:
+        return f"no row, {done.stderr.decode(errors='replace').strip().splitlines()[-1][:200]}"
+    alone = Measurement(**json.loads(done.stdout.splitlines()[-1]), warm_up=0.0, peak=0, facts={})
+    code = bench.measure("bits:rewrite", str(base), str(ids))
+    if code.facts["tokens"] != found["over"].facts["tokens"]:
+        return "no row, its ids are others"
+    size, cpu = found["base"].facts["bytes"] / 1e6, median(alone.cpu_seconds)
+    both = f"{size / (alone.median + code.median):.3g} | {(cpu + median(code.cpu_seconds)) / cpu:.2f}"
+    return f"{alone.rate(size)} | {both} | "
+
+
+def _encode(path: str, known: str) -> Task:
+    text, bits = _text_and_code(path, int(known))
+
+    def facts(ids: np.ndarray) -> Facts:
+        return {"tokens": len(ids), "characters": len(text), "bytes": len(text.encode())}
+
+    return Task(bits.encode, text[:100], text, facts)
+
+
+def _decode(path: str, known: str) -> Task:
+    text, bits = _text_and_code(path, int(known))
+
+    def check(decoded: Any) -> Facts:
+        if decoded.text != text:
+            raise RuntimeError("decoding does not restore the text: no time is printed")
+        return {}
+
+    return Task(bits.decode, bits.encode(text[:100]), bits.encode(text), check)
+
+
+def _text_and_code(path: str, known: int) -> tuple[str, CharacterBits]:
+    """The text, and the code over its most frequent characters."""
+    text = Path(path).read_text(encoding="utf-8")
+    return text, CharacterBits("".join(character for character, _ in Counter(text).most_common(known)))
+
+
+def _base(base: str, path: str) -> Task:
+    texts = json.loads(Path(path).read_text(encoding="utf-8"))
+    size = sum(len(text.encode()) for text in texts)
+    return Task(read_base(base).encode_batch, texts[:3], texts, lambda found: _count(found) | {"bytes": size})
+
+
+def _over_base(base: str, path: str) -> Task:
+    texts = json.loads(Path(path).read_text(encoding="utf-8"))
+    return Task(BitTokenizer(read_base(base)).encode_batch, texts[:3], texts, _count)
+
+
+def _base_back(base: str, path: str) -> Task:
+    texts, found = json.loads(Path(path).read_text(encoding="utf-8")), read_base(base)
+    ids = [some.tolist() for some in found.encode_batch(texts)]
+    tokens = sum(map(len, ids))
+    return Task(found.tokenizer.decode_batch, ids[:3], ids, lambda decoded: _restored(decoded, texts, tokens))
+
+
+def _over_back(base: str, path: str) -> Task:
+    texts, bits = json.loads(Path(path).read_text(encoding="utf-8")), BitTokenizer(read_base(base))
+    ids = bits.encode_batch(texts)
+    tokens = sum(map(len, ids))
+
+    def facts(decoded: Any) -> Facts:
+        return _restored([one.text for one in decoded], texts, tokens)
+
+    return Task(bits.decode_batch, ids[:3], ids, facts)
+
+
+def _rewrite(base: str, path: str) -> Task:
+    with np.load(path) as arrays:
+        whole = arrays["ids"], arrays["starts"]
+    bits = BitTokenizer(read_base(base))
+    sample = whole[0][: whole[1][3]], whole[1][:4]
+    return Task(lambda texts: bits.rewrite_joined(*texts), sample, whole, lambda found: {"tokens": len(found[0])})
+
+
+def _count(found: list[np.ndarray]) -> Facts:
+    return {"tokens": sum(map(len, found))}
+
+
+def _restored(decoded: list[str], texts: list[str], tokens: int) -> Facts:
+    if decoded != texts:
+        raise RuntimeError("decoding does not restore the texts: no time is printed")
+    return {"tokens": tokens}
+
+
+_OVER = ("base", "over", "base_back", "over_back")
+TASKS = {
+    "encode": _encode,
+    "decode": _decode,
+    "base": _base,
+    "over": _over_base,
+    "base_back": _base_back,
+    "over_back": _over_back,
+    "rewrite": _rewrite,
+}

@@ -1,0 +1,1 @@
+"""Stages of the bit-level family: lengths of texts, and the translation pilot."""

@@ -1,0 +1,128 @@
+"""Stage `evaluate_translation`: translations of the test verses by every model of a pair, and their scores.
+
+A row for each model. The relative gain of a code is the number of tokens of the references with byte fallback
+divided by their number in this code; times measured tokens a second it gives the perceived ones (`python -m benchmarks
+translation`). Nothing here is timed.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tasks.bits.translation.alignment import align, split_verses
+from tasks.bits.translation.parameters import (
+    BITS,
+    BYTES,
+    SCRATCH,
+    Pilot,
+    Variant,
+    fine_tuned_variants,
+    read_parameters,
+    scratch_variants,
+)
+from tasks.bits.translation.scores import Output, scores
+from tasks.bits.translation.text_codes import NEVER, Encoded, encode_verses, read_codes
+from tasks.bits.translation.workers import in_processes
+from tasks.runtime.stage import Stage, read_json, run, write_json
+from tokenlab.core.errors import InputError
+from tokenlab.core.files import atomic_file
+from tokenlab.models.translation.generation import translate
+from tokenlab.models.translation.model import load_model
+from tokenlab.models.translation.options import GenerationOptions
+from tokenlab.models.translation.pairs import Sentences
+
+
+class Job(NamedTuple):
+    """A model, and what it translates. models: the folder of the pair, with its base vocabulary."""
+
+    models: Path
+    variant: Variant
+    sources: Sentences
+    options: GenerationOptions
+    pilot: Pilot
+
+
+class Translated(NamedTuple):
+    """The outputs of a model, and the number of its weights."""
+
+    outputs: list[Output]
+    parameters: int
+
+
+def evaluate(stage: Stage) -> None:
+    """Write the table, metrics and examples."""
+    pair, pilot = read_parameters(stage)
+    aligned = align(*(stage.data("corpora", name) for name in (pair.source, pair.target)))
+    models = stage.models("translation", stage.variant)
+    _, codes = read_codes(models, pilot.code)
+    test = encode_verses(split_verses(aligned.verses, pilot.split).test, codes, pilot.longest)
+    if not test.verses:
+        raise InputError(f"{stage.variant}: every test verse has more than {pilot.longest} tokens; raise longest")
+
+    variants = [*scratch_variants(pilot), *fine_tuned_variants(pilot)]
+    jobs = [Job(models, variant, test.pairs[variant.code].source, pilot.generation, pilot) for variant in variants]
+    translated = dict(zip(variants, in_processes(run_job, jobs, pilot.workers, "translating"), strict=True))
+    trained = read_json(stage.reports("translation_models", stage.variant, "metrics.json"))["models"]
+    rows = [
+        {
+            "name": stage.variant,
+            "pair": stage.variant,
+            **variant._asdict(),
+            **scores(found.outputs, [verse.target for verse in test.verses], pair.bleu),
+            **_lengths(test, variant.code),
+            "parameters": found.parameters,
+            **{name: trained[variant.name][name] for name in _OF_TRAINING},
+        }
+        for variant, found in translated.items()
+    ]
+    reports = stage.reports("translation", stage.variant)
+    with atomic_file(reports / "scores.parquet") as path:
+        pl.DataFrame(rows).write_parquet(path)
+    write_json(reports / "metrics.json", _nested(rows))
+    write_json(reports / "examples.json", {"pair": stage.variant, "examples": _examples(test, translated, pilot)})
+
+
+_OF_TRAINING = ("vocabulary", "steps", "best_step", "held_out_nats_per_token", "held_out_nats_per_character")
+
+
+def run_job(job: Job) -> Translated:
+    """Translate with one model."""
+    model = load_model(job.models / job.variant.name)
+    decode = read_codes(job.models, job.pilot.code)[1][job.variant.code].decode
+    found = translate(model, job.sources, job.options, NEVER, job.variant.name)
+    return Translated([Output(one, decode(one.ids)) for one in found], model.num_parameters())
+
+
+def _lengths(test: Encoded, code: str) -> dict[str, Any]:
+    """Tokens of the references without ends, and the relative gain of a code."""
+    tokens = {name: len(pairs.target.ids) - len(pairs) for name, pairs in test.pairs.items()}
+    return {"reference_tokens": tokens[code], "relative_gain": tokens[BYTES] / tokens[code]}
+
+
+def _nested(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The numbers of all rows by code, initialisation and seed."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        numbers = {name: value for name, value in row.items() if isinstance(value, int | float) and name != "seed"}
+        found.setdefault(row["code"], {}).setdefault(row["init"], {})[str(row["seed"])] = numbers
+    return found
+
+
+def _examples(test: Encoded, translated: Mapping[Variant, Translated], pilot: Pilot) -> list[dict[str, str]]:
+    """The first test verses, each with the translations of both codes by the models of the first seed."""
+    models = {code: translated[Variant(code, SCRATCH, pilot.seeds[0])] for code in (BYTES, BITS)}
+    return [
+        {
+            "id": verse.id,
+            "source": verse.source,
+            "reference": verse.target,
+            **{code: found.outputs[number].decoded.text for code, found in models.items()},
+        }
+        for number, verse in enumerate(test.verses[: pilot.examples])
+    ]
+
+
+if __name__ == "__main__":
+    run(evaluate)

@@ -1,0 +1,155 @@
+"""The texts on which tokenizers are compared: of one corpus, or of several corpora with the same content.
+
+A segmented corpus is measured on test sentences of the first seed, which none of its tokenizers has seen; an encoded
+one on sentences drawn from all of it, which its codes and their tokenizers have seen. Of parallel corpora the texts are
+those whose ids all of them have. Runs of whitespace are one space, as the codes see them.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from tasks.runtime.stage import Parameters, Stage
+from tasks.segmentation.splits import Splitting, read_splits
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.measure.words import TextWithWords, texts_with_words
+from tokenlab.text.documents import Document
+from tokenlab.text.store import read_corpus
+
+
+class Parallel(Parameters):
+    """Corpora of the same texts, by their ids; `english` is the one that parity divides by."""
+
+    corpora: tuple[str, ...] = Field(min_length=2)
+    english: str
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if len(set(self.corpora)) < len(self.corpora):
+            raise ValueError("corpora names one twice")
+        if self.english not in self.corpora:
+            raise ValueError(f"english is {self.english!r}, none of {', '.join(self.corpora)}")
+        return self
+
+
+class Sample(Parameters):
+    """How many texts are measured at most, and the seed by which they are drawn."""
+
+    texts: int = Field(ge=1)
+    seed: int = Field(ge=0)
+
+
+class Comparison(Parameters):
+    """The section `compare`.
+
+    reference: the file or folder of the tokenizer that normalised length divides by. segmented, encoded: corpora of the
+    families `segmentation` and `codes`. published: tokenizers that are measured on all texts, name -> file or folder.
+    """
+
+    reference: str
+    sample: Sample
+    segmented: tuple[str, ...]
+    encoded: tuple[str, ...]
+    parallel: dict[str, Parallel]
+    published: dict[str, str]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        names = [*self.segmented, *self.encoded, *self.parallel]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(f"{twice[0]} is there twice in segmented, encoded and parallel; its text is one of these")
+        return self
+
+    def entries(self) -> list["Entry"]:
+        """All texts: the single corpora, then the parallel ones."""
+        single = [Entry(corpus, (corpus,), None, True) for corpus in self.segmented]
+        single += [Entry(corpus, (corpus,), None, False) for corpus in self.encoded]
+        return single + [Entry(name, found.corpora, found.english, False) for name, found in self.parallel.items()]
+
+    def entry(self, name: str) -> "Entry":
+        """The entry of a name. Raises ParameterError where there is none."""
+        for entry in self.entries():
+            if entry.name == name:
+                return entry
+        raise ParameterError(f"compare: {name} is neither segmented nor encoded nor parallel; add it")
+
+
+class Entry(NamedTuple):
+    """The texts on which some tokenizers are compared."""
+
+    name: str
+    corpora: tuple[str, ...]
+    english: str | None
+    """None for a single corpus."""
+    segmented: bool
+    """Whether the texts are test sentences of the segmentation family."""
+
+
+class CorpusTexts(NamedTuple):
+    """The texts of one corpus of an entry."""
+
+    corpus: str
+    texts: list[TextWithWords]
+
+
+def read_texts(stage: Stage, entry: Entry, sample: Sample) -> list[CorpusTexts]:
+    """The texts of every corpus of an entry, in its order.
+
+    Raises InputError where parallel corpora have no text in common.
+    """
+    if entry.english is not None:
+        return _parallel(stage, entry.corpora, sample)
+    corpus = entry.corpora[0]
+    folder = stage.data("corpora", corpus)
+    if entry.segmented:
+        splits = read_splits(folder, stage.parameters("segmentation", Splitting))
+        first = next(iter(splits.of_seed.values()))
+        documents = splits.select(first.test[: sample.texts])
+    else:
+        every = list(read_corpus(folder))
+        documents = [every[number] for number in _drawn(len(every), sample)]
+    return [_with_words(corpus, documents)]
+
+
+def collapsed(document: Document) -> Document:
+    """The document with each run of whitespace replaced by one space and removed at its ends; words stay in place."""
+    text = document.text
+    short = " ".join(text.split())
+    if short == text or document.boundaries is None:
+        return document._replace(text=short)
+    space = np.fromiter(map(str.isspace, text), np.bool_, len(text))
+    kept = ~space | ~np.append(True, space[:-1])
+    place = np.append(0, np.cumsum(kept))[list(document.boundaries)].clip(max=len(short))
+    moved = pairwise([0, *place.tolist()])
+    return document._replace(text=short, boundaries=tuple(b for a, b in moved if a < b < len(short)))
+
+
+def _parallel(stage: Stage, corpora: Sequence[str], sample: Sample) -> list[CorpusTexts]:
+    read = [{document.id: document for document in read_corpus(stage.data("corpora", name))} for name in corpora]
+    whole = [_whole_ids(documents) for documents in read]
+    shared = [id for id in read[0] if all(id in ids for ids in whole)]
+    if not shared:
+        raise InputError(f"{', '.join(corpora)}: no id of a text is in all of these corpora; compare parallel ones")
+    chosen = [shared[number] for number in _drawn(len(shared), sample)]
+    return [
+        _with_words(corpus, [documents[id] for id in chosen]) for corpus, documents in zip(corpora, read, strict=True)
+    ]
+
+
+def _whole_ids(documents: dict[str, Document]) -> set[str]:
+    """The ids of texts that `prepare` did not cut: a cut one has a further sentence, ID.1, in one language alone."""
+    return {id for id in documents if not (id.endswith(".0") and f"{id[:-2]}.1" in documents)}
+
+
+def _drawn(count: int, sample: Sample) -> list[int]:
+    """The numbers of the texts, ascending."""
+    return sorted(np.random.default_rng(sample.seed).permutation(count)[: sample.texts].tolist())
+
+
+def _with_words(corpus: str, documents: Sequence[Document]) -> CorpusTexts:
+    texts = [text for text in texts_with_words(map(collapsed, documents)) if text.text]
+    return CorpusTexts(corpus, texts)

@@ -1,0 +1,62 @@
+"""Rows of the tables of measures: one for each tokenizer and corpus, with every metric of the registry."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from tasks.compare.candidates import Candidate
+from tasks.compare.entries import CorpusTexts, Entry
+from tasks.runtime.stage import Stage, write_json
+from tokenlab.core.files import atomic_file
+from tokenlab.measure.counting import count_tokens
+from tokenlab.metrics.registry import COUNT, TOKENIZERS, of_tokenizer
+from tokenlab.metrics.tokenizer_measures import gini
+
+_KEY = {"name": pl.String, "corpus": pl.String, "family": pl.String, "tokenizer": pl.String}
+_SIZES = {"texts": pl.Int64, "words": pl.Int64, "characters": pl.Int64, "bytes": pl.Int64, "vocabulary": pl.Int64}
+_SIZES |= {"types": pl.Int64}
+_METRICS = {metric.name: pl.Int64 if metric.unit == COUNT else pl.Float64 for metric in TOKENIZERS}
+SCHEMA = pl.Schema(_KEY | _SIZES | _METRICS | {"gini": pl.Float64, "param.reference": pl.String})
+"""Columns of the scores. `gini`: of the tokens per text of all corpora of the row's entry; null for a single corpus.
+
+`words` is null where the text has no known words, `types` is the number of tokens that occur."""
+
+
+def score_rows(
+    entry: Entry, texts: Sequence[CorpusTexts], candidates: Iterable[Candidate], reference: Candidate
+) -> Iterator[dict[str, Any]]:
+    """The rows of an entry, tokenizer by tokenizer, without the parameters."""
+    lengths = [count_tokens(reference.tokenizer, of_corpus.texts).tokens for of_corpus in texts]
+    for candidate in candidates:
+        counts = [count_tokens(candidate.tokenizer, of_corpus.texts) for of_corpus in texts]
+        english = None if entry.english is None else counts[entry.corpora.index(entry.english)].tokens
+        costs = [found.tokens / found.texts for found in counts if found.texts]
+        for of_corpus, found, length in zip(texts, counts, lengths, strict=True):
+            compared = replace(found, reference_tokens=length, parallel_tokens=english)
+            yield {
+                "name": entry.name,
+                "corpus": of_corpus.corpus,
+                "family": candidate.family,
+                "tokenizer": candidate.name,
+                **{size: getattr(found, size) for size in _SIZES if size != "types"},
+                "types": len(found.types),
+                **of_tokenizer(compared),
+                "gini": gini(costs),
+            }
+
+
+def write_scores(stage: Stage, rows: Iterable[Mapping[str, Any]], reference: str) -> None:
+    """Write the table of a stage, and its metrics as {name: {corpus: {family: {tokenizer: {metric: value}}}}} without
+    those that are undefined."""
+    table = pl.DataFrame([{**row, "param.reference": reference} for row in rows], schema=SCHEMA)
+    nested: dict[str, Any] = {}
+    for row in table.iter_rows(named=True):
+        values = {metric: row[metric] for metric in (*_METRICS, "gini") if row[metric] is not None}
+        of_corpus = nested.setdefault(row["name"], {}).setdefault(row["corpus"], {})
+        of_corpus.setdefault(row["family"], {})[row["tokenizer"]] = values
+    reports = stage.reports("measures", stage.variant)
+    with atomic_file(reports / "scores.parquet") as path:
+        table.write_parquet(path)
+    write_json(reports / "metrics.json", nested)

@@ -1,0 +1,77 @@
+"""The benchmark of bit-level codes on small texts: same tokens, restored texts, rows and notes of the table."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+import small_bases
+
+from benchmarks import bits as benchmark
+from benchmarks.measure import Bench, Measurement
+
+TEXTS = ["鼎鼎大名，a@b", "ありがとう", "plain"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    base, texts, text = tmp_path / "tokenizer.json", tmp_path / "texts.json", tmp_path / "once.txt"
+    small_bases.pieces().save(str(base))
+    texts.write_text(json.dumps(TEXTS), encoding="utf-8")
+    text.write_text("\n".join(TEXTS), encoding="utf-8")
+    return base, texts, text
+
+
+def run(name, *arguments):
+    task = benchmark.TASKS[name](*map(str, arguments))
+    task.run(task.sample)
+    result = task.run(task.whole)
+    return result, task.facts(result)
+
+
+def test_the_code_alone(files):
+    ids, facts = run("encode", files[2], 1)
+    assert facts["tokens"] == len(ids) > facts["characters"] == len("\n".join(TEXTS))
+    assert run("decode", files[2], 1)[0].text == "\n".join(TEXTS)
+
+
+def test_over_a_base(files):
+    alone, facts = run("base", *files[:2])
+    over, tokens = run("over", *files[:2])
+    assert facts["bytes"] == sum(len(text.encode()) for text in TEXTS)
+    assert tokens["tokens"] < facts["tokens"] == run("base_back", *files[:2])[1]["tokens"]
+    assert run("over_back", *files[:2])[1] == tokens
+    ids = files[0].with_name("ids.npz")
+    np.savez(ids, ids=np.concatenate(alone), starts=np.cumsum([0, *map(len, alone)]))
+    (found, starts), rewritten = run("rewrite", files[0], ids)
+    assert rewritten == tokens
+    assert found.tolist() == np.concatenate(over).tolist() and np.diff(starts).tolist() == [len(one) for one in over]
+
+
+def test_a_text_that_is_lost_stops_the_run():
+    with pytest.raises(RuntimeError, match="no time is printed"):
+        benchmark._restored(["a"], ["b"], 1)
+
+
+def test_tables(monkeypatch, tmp_path):
+    facts = {"tokens": 50, "characters": 100, "bytes": 2_000_000}
+    found = Measurement([2.0], [2.0], 0.0, 0, facts)
+    monkeypatch.setattr(Bench, "measure", lambda *arguments, **options: found)
+    monkeypatch.setattr(benchmark, "verses", lambda *arguments: TEXTS)
+    monkeypatch.delenv(benchmark.PEER, raising=False)
+    lines = benchmark.table(Bench(tmp_path, {}, 1, None))
+    assert "| 3,000 | 1 (1 to 1) | 1 (1 to 1) | 0.500 |" in lines
+    row = "1 (1 to 1) | 1 (1 to 1) | 1.00"
+    assert f"| pieces | Japanese | Hugging Face | {row} | 1.000 | {row} |" in lines
+    assert lines[-1].endswith(f"{benchmark.PEER} names no interpreter that has them.")
+
+
+@pytest.mark.skipif(benchmark.PEER not in os.environ, reason=f"{benchmark.PEER} names no interpreter with gigatoken")
+@pytest.mark.parametrize("peer", benchmark.PEERS)
+def test_peers_give_the_same_ids(peer, tmp_path):
+    base, texts = tmp_path / "tokenizer.json", tmp_path / "texts.json"
+    small_bases.byte_level().save(str(base))
+    texts.write_text(json.dumps(small_bases.TEXTS), encoding="utf-8")
+    bench = Bench(tmp_path, {}, 1, None)
+    found = {name: bench.measure(f"bits:{name}", str(base), str(texts)) for name in ("base", "over")}
+    assert " | " in benchmark._peer(bench, os.environ[benchmark.PEER], peer, base, texts, found)

@@ -1,0 +1,111 @@
+"""Small tokenizers with byte fallback, one of each kind, for bit-level codes over them."""
+
+import io
+from functools import cache
+from itertools import chain
+
+import pytest
+from real_tokenizers import tokenizer_folder
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from tokenlab.codes.bits.over.bases import Base
+from tokenlab.codes.bits.over.reading import read_base
+from tokenlab.codes.bits.over.training import train_byte_fallback
+from tokenlab.generated import generate
+
+TEXTS = [
+    document.text
+    for pair in zip(generate("zh", sentences=300, seed=1), generate("en", sentences=300, seed=1), strict=True)
+    for document in pair
+]
+AWKWARD = [
+    "",
+    " ",
+    " a",
+    "  a  b ",
+    "a\nb\tc",
+    "▁",
+    " ▁a▁ b",
+    "<0x41>",
+    "<s></s><unk>",
+    "<|endoftext|>",
+    "鼎A鼎@鼎ß鼎",
+    "鼎\u07ff鼎中龍かな한😀鼎\U00100000",
+    "\0\x7f\x80\ud7ff\ue000\uffff",
+]
+"""Texts that a careless code loses."""
+
+
+@cache
+def pieces() -> Tokenizer:
+    """BPE of pieces with byte pieces."""
+    return train_byte_fallback(TEXTS, 900, 120)
+
+
+@cache
+def byte_level() -> Tokenizer:
+    """Byte-level BPE with GPT-2's expression."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(
+        vocab_size=700, special_tokens=["<|endoftext|>"], initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(TEXTS[:200], trainer)
+    return tokenizer
+
+
+@cache
+def unigram() -> Tokenizer:
+    """Unigram with byte pieces, as converters of SentencePiece models write it: Metaspace, special tokens as pieces."""
+    words = sorted({word for text in TEXTS[:100] for word in text.split()} - {""})
+    characters = sorted(set(chain.from_iterable(TEXTS)) - {" "})[:100]
+    scored = {piece: -5.0 - len(piece) for piece in ["▁", *characters, *("▁" + word for word in words)]}
+    fixed = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    tokenizer = Tokenizer(models.Unigram([*((piece, 0.0) for piece in fixed), *scored.items()], 0, byte_fallback=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace(prepend_scheme="first")])
+    tokenizer.add_special_tokens(["<unk>", "<s>", "</s>"])
+    return tokenizer
+
+
+@cache
+def with_added_tokens() -> Tokenizer:
+    """`pieces` with ordinary and special added tokens, a template with BOS, and no space before a text."""
+    tokenizer = Tokenizer.from_str(pieces().to_str())
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.add_tokens([AddedToken("[REF]", normalized=False), AddedToken("鼎鼎", normalized=False)])
+    tokenizer.add_special_tokens([AddedToken("[INST]", normalized=False)])
+    return tokenizer
+
+
+KINDS = {"pieces": pieces, "byte level": byte_level, "unigram": unigram, "added tokens": with_added_tokens}
+"""Kind -> the tokenizer."""
+
+
+@cache
+def real_base(name: str) -> Base:
+    """A tokenizer of the catalogue as a base; skips the test where it cannot be had."""
+    return read_base(tokenizer_folder(name))
+
+
+@cache
+def sentencepiece_model(algorithm: str) -> bytes:
+    """A model trained by SentencePiece, "bpe" or "unigram", with byte pieces and a user-defined piece."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXTS),
+        model_writer=out,
+        model_type=algorithm,
+        vocab_size=1000,
+        byte_fallback=True,
+        character_coverage=0.98,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        user_defined_symbols=["[REF]"],
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    return out.getvalue()

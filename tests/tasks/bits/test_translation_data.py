@@ -1,0 +1,131 @@
+"""Verses of two corpora with the same ids, their split, and both codes over one base vocabulary."""
+
+import pytest
+
+from tasks.bits.translation.alignment import align, split_verses
+from tasks.bits.translation.parameters import BITS, BYTES, BaseVocabulary, PairSplit
+from tasks.bits.translation.scores import Output, scores
+from tasks.bits.translation.text_codes import (
+    END_ID,
+    NEVER,
+    PADDING_ID,
+    copied_rows,
+    encode_verses,
+    fallback_ratio,
+    read_codes,
+    train_base,
+)
+from tokenlab.codes.bits.options import BitOptions
+from tokenlab.codes.bits.symbols import RESET
+from tokenlab.core.errors import InputError
+from tokenlab.generated import generate
+from tokenlab.models.translation.generation import Translation
+from tokenlab.models.translation.model import MEAN
+from tokenlab.text.documents import Document
+from tokenlab.text.store import write_corpus
+
+SPLIT = PairSplit(training=None, validation=2, test=3, seed=0)
+
+
+def corpora(folder, first, second):
+    for name, texts in (("one", first), ("two", second)):
+        write_corpus((Document(id, text) for id, text in texts), folder / name)
+    return folder / "one", folder / "two"
+
+
+@pytest.fixture(scope="module")
+def parallel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpora")
+    return align(
+        *corpora(folder, *([(d.id, d.text) for d in generate(x, sentences=120, seed=0)] for x in ("en", "zh")))
+    )
+
+
+@pytest.fixture(scope="module")
+def codes(parallel, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("base")
+    train_base(parallel.verses, BaseVocabulary(size=450, characters=70), folder)
+    return read_codes(folder, BitOptions())
+
+
+def test_verses_of_one_corpus_are_left_out_and_counted(tmp_path):
+    aligned = align(*corpora(tmp_path, [("a", "A"), ("b", "B"), ("c", "C")], [("c", "丙"), ("d", "丁"), ("a", "甲")]))
+    assert [tuple(verse) for verse in aligned.verses] == [("a", "A", "甲"), ("c", "C", "丙")]
+    assert (aligned.only_in_source, aligned.only_in_target) == (1, 1)
+
+
+def test_ids_that_make_no_pairs_are_errors(tmp_path):
+    with pytest.raises(InputError, match="one, two: no id is in both"):
+        align(*corpora(tmp_path, [("a", "A")], [("b", "B")]))
+    with pytest.raises(InputError, match="two: the id a occurs twice"):
+        align(*corpora(tmp_path, [("a", "A")], [("a", "B"), ("a", "C")]))
+
+
+def test_parts_are_disjoint_and_those_of_the_seed(parallel):
+    parts = split_verses(parallel.verses, SPLIT)
+    assert [len(part) for part in parts] == [115, 2, 3]
+    assert sorted(verse for part in parts for verse in part) == sorted(parallel.verses)
+    fewer = split_verses(parallel.verses, SPLIT.model_copy(update={"training": 10}))
+    assert fewer == (parts.training[:10], parts.validation, parts.test)
+    assert split_verses(parallel.verses, SPLIT.model_copy(update={"seed": 1})).test != parts.test
+
+
+def test_nothing_left_for_training_is_an_error(parallel):
+    with pytest.raises(InputError, match="5 pairs, of which 5 are held out"):
+        split_verses(parallel.verses[:5], SPLIT)
+
+
+def test_both_codes_are_lossless_over_one_vocabulary(parallel, codes):
+    base, by_name = codes
+    assert by_name[BYTES].size == base.size == 450 and by_name[BITS].size == 450 + 261
+    texts = [verse.target for verse in parallel.verses]
+    plain, rewritten = (by_name[name].encode_batch(texts) for name in (BYTES, BITS))
+    for name, encoded in ((BYTES, plain), (BITS, rewritten)):
+        assert [by_name[name].decode(ids) for ids in encoded] == [(text, []) for text in texts]
+        assert not {END_ID, PADDING_ID, *NEVER} & {int(id) for ids in encoded for id in ids}
+    assert sum(map(len, rewritten)) < sum(map(len, plain))
+
+
+def test_long_verses_are_left_out_in_both_codes(parallel, codes):
+    _, by_name = codes
+    encoded = encode_verses(parallel.verses, by_name, 40)
+    assert 0 < len(encoded.verses) < len(parallel.verses)
+    for name, pairs in encoded.pairs.items():
+        assert len(pairs) == len(encoded.verses) and max(pairs.source.lengths.max(), pairs.target.lengths.max()) <= 40
+        for number in (0, len(pairs) - 1):
+            ids = pairs.target.sentence(number)
+            assert ids[-1] == END_ID
+            assert by_name[name].decode(ids[:-1]).text == encoded.verses[number].target
+    assert encode_verses([], by_name, 40).verses == []
+
+
+def test_fallback_ratio_counts_characters(codes):
+    base, _ = codes
+    known = next(verse for verse in "的是一" if len(base.encode(verse)) < 3)
+    assert fallback_ratio(base, [known * 3 + "龘"]) == 0.25
+    assert fallback_ratio(base, []) == 0
+
+
+def test_new_tokens_copy_the_bytes_with_their_bits(codes):
+    base, by_name = codes
+    rows = copied_rows(base)
+    assert len(rows) == by_name[BITS].size - base.size
+    assert base.spelled(rows[0x41]) == b"A"  # payload 141h
+    assert [base.spelled(row) for row in rows[256:260]] == [b"\xe0", b"\xe4", b"\xe8", b"\xec"]
+    assert rows[RESET - 256 :] == [MEAN]
+
+
+def test_scores_by_hand(codes):
+    base, by_name = codes
+    decode = by_name[BITS].decode
+    byte, prefix = int(base.byte_ids[0xE4]), base.size + 256 + 1
+    good = base.encode("Yes.").tolist()
+    made = [(good, True), ([byte], True), ([prefix, prefix], False), ([], True)]
+    outputs = [Output(Translation(ids, ended), decode(ids)) for ids, ended in made]
+    found = scores(outputs, ["Yes."] * 4, "char")
+    assert (found["sentences"], found["broken"], found["unfinished"], found["empty"]) == (4, 2, 1, 1)
+    assert (found["errors"], found["errors_utf8"], found["errors_prefix"], found["errors_ended"]) == (3, 1, 2, 1)
+    assert found["output_tokens"] == len(good) + 3 and found["reference_characters"] == 16
+    assert 0 < found["chrf"] < 100
+    perfect = scores(outputs[:1] * 4, ["Yes."] * 4, "char")
+    assert perfect["chrf"] == pytest.approx(100) and perfect["bleu"] == pytest.approx(100)

@@ -1,0 +1,184 @@
+"""The comparison as a pipeline on small corpora: every family has its rows, and figures agree with counts by hand."""
+
+import contextlib
+
+import polars as pl
+import pytest
+from tokenizers import Tokenizer
+from workspace import SMALL, SMALL_CODES, SMALL_EXACT
+
+from tasks.codes.codebook import learn_codebooks
+from tasks.codes.encode import encode
+from tasks.codes.tokenizer import train_tokenizers
+from tasks.compare.entries import Comparison, Entry, Sample, collapsed, read_texts
+from tasks.compare.measure_codes import measure_codes
+from tasks.compare.measure_parallel import measure_parallel
+from tasks.compare.measure_published import measure_published
+from tasks.compare.measure_segmentation import measure_segmentation
+from tasks.exact.byte_level import train_tokenizer
+from tasks.runtime.stage import Stage, read_json
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.generated import generate
+from tokenlab.metrics import gini
+from tokenlab.text.documents import Document, words
+from tokenlab.text.store import read_corpus, write_corpus
+from tokenlab.tokenizers.bpe import BpeOptions, save_tokenizer, train_bpe
+
+COMPARE = {
+    "reference": "models/sample/language_models/en",
+    "sample": {"texts": 40, "seed": 0},
+    "segmented": ["zh"],
+    "encoded": ["en"],
+    "parallel": {"languages": {"corpora": ["en", "zh", "de"], "english": "en"}},
+    "published": {"copy": "data/raw/tokenizers/copy"},
+}
+PARALLEL = Entry("languages", ("en", "zh"), "en", False)
+SECTIONS = {"compare": COMPARE, "segmentation": SMALL, "codes": SMALL_CODES, "exact": SMALL_EXACT}
+
+
+def stage(variant, **compare):
+    return Stage("params.yaml", "sample", variant, SECTIONS | {"compare": COMPARE | compare})
+
+
+def texts_of(corpus):
+    return [document.text for document in read_corpus(f"data/sample/corpora/{corpus}")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The working directory of the tests, with the stages before and those of the family run."""
+    folder = tmp_path_factory.mktemp("compare")
+    with contextlib.chdir(folder):
+        for language in ("zh", "en", "de"):
+            write_corpus(generate(language, sentences=200, seed=0), f"data/sample/corpora/{language}")
+        sentences = {
+            name: [document.text for document in read_corpus(f"data/sample/corpora/{name}")] for name in ("en", "zh")
+        }
+        save_tokenizer(train_bpe(sentences["zh"], BpeOptions(800)), "models/sample/tokenizers/zh/full/bpe")
+        save_tokenizer(train_tokenizer(sentences["en"], 300).tokenizer, "models/sample/language_models/en")
+        save_tokenizer(train_bpe(sentences["zh"], BpeOptions(900)), "models/sample/exported/zh/viterbi/bpe")
+        save_tokenizer(train_tokenizer(sentences["en"], 300).tokenizer, "data/raw/tokenizers/copy")
+        for work in (learn_codebooks, encode, train_tokenizers):
+            work(stage("en"))
+        measure_segmentation(stage("zh"))
+        measure_codes(stage("en"))
+        measure_parallel(stage("languages"))
+        measure_published(stage("copy"))
+        yield folder
+
+
+def scores(folder, name):
+    return pl.read_parquet(folder / f"reports/sample/measures/{name}/scores.parquet")
+
+
+def test_every_family_has_rows(folder):
+    zh, en, parallel = (scores(folder, name) for name in ("zh", "en", "languages"))
+    common = [("code", "byte"), ("code", "bits"), ("code", "script"), ("reference", "en")]
+    found = list(zip(zh["family"], zh["tokenizer"], strict=True))
+    assert found == [*common, ("BPE in segments", "bpe"), ("exported", "viterbi/bpe")]
+    assert {"latom-N2-K9-seed0", "random-N2-K9-seed0", "character"} <= set(en.filter(family="code")["tokenizer"])
+    assert "latom-N2-K9-seed0/bpe" in en.filter(family="tokenizer of atoms")["tokenizer"].to_list()
+    assert not [name for name in en["tokenizer"] if "seed1" in name or "train" in name]
+    assert (
+        parallel["corpus"].to_list() == ["en", "zh", "de"] * 4 and parallel["tokenizer"][:3].to_list() == ["byte"] * 3
+    )
+
+
+def test_figures_by_hand(folder):
+    """BPE of the segmentation family on test sentences, from the library's own tokens."""
+    texts = read_texts(stage("zh"), Entry("zh", ("zh",), None, True), Sample(texts=40, seed=0))[0].texts
+    tokenizer = Tokenizer.from_file(str(folder / "models/sample/tokenizers/zh/full/bpe/tokenizer.json"))
+    tokens = [len(tokenizer.encode(text.text).ids) for text in texts]
+    (row,) = scores(folder, "zh").filter(tokenizer="bpe").iter_rows(named=True)
+    gold = sum(len(text.words) for text in texts)
+    assert (row["texts"], row["tokens"], row["words"]) == (len(texts), sum(tokens), gold)
+    assert row["fertility"] == sum(tokens) / gold and row["parity"] is None and row["gini"] is None
+    (reference,) = scores(folder, "zh").filter(family="reference").iter_rows(named=True)
+    assert reference["normalised_length"] == 1 and row["normalised_length"] == sum(tokens) / reference["tokens"]
+    metrics = read_json(folder / "reports/sample/measures/zh/metrics.json")
+    assert metrics["zh"]["zh"]["BPE in segments"]["bpe"]["fertility"] == row["fertility"]
+
+
+def test_codes_by_hand(folder):
+    rows = {row["tokenizer"]: row for row in scores(folder, "en").iter_rows(named=True)}
+    assert rows["byte"]["tokens"] == rows["byte"]["bytes"] and rows["byte"]["vocabulary"] == 256
+    assert rows["script"]["tokens"] == 2 * rows["script"]["characters"]
+    assert rows["character"]["tokens"] == rows["character"]["characters"]
+    assert rows["latom-N2-K9-seed0"]["tokens"] == 2 * rows["character"]["tokens"]
+    assert rows["latom-N2-K9-seed0/bpe"]["tokens"] < rows["latom-N2-K9-seed0"]["tokens"]
+    assert rows["bits"]["fertility"] is not None and rows["bits"]["words_kept_whole"] is None
+    assert all(row["unknown_rate"] == 0 for row in rows.values())
+
+
+def test_parity_and_gini(folder):
+    table = scores(folder, "languages")
+    for _, rows in table.group_by("tokenizer"):
+        tokens = dict(zip(rows["corpus"], rows["tokens"], strict=True))
+        parity = dict(zip(rows["corpus"], rows["parity"], strict=True))
+        assert parity == {corpus: count / tokens["en"] for corpus, count in tokens.items()}
+        assert rows["gini"].to_list() == [pytest.approx(gini(list(tokens.values())))] * 3
+        assert rows["texts"].n_unique() == 1
+    assert set(table["param.reference"]) == {COMPARE["reference"]}
+
+
+def test_a_published_tokenizer_is_measured_on_all_texts(folder):
+    published = scores(folder, "copy")
+    texts = [("zh", "zh"), ("en", "en"), *(("languages", corpus) for corpus in ("en", "zh", "de"))]
+    assert list(zip(published["name"], published["corpus"], strict=True)) == texts
+    own = pl.concat([scores(folder, name) for name in ("zh", "en", "languages")]).filter(family="reference")
+    assert published.drop("family", "tokenizer").equals(own.drop("family", "tokenizer"))
+
+
+def test_parallel_texts_are_the_same_sentences(folder):
+    with contextlib.chdir(folder):
+        english, chinese = read_texts(stage("languages"), PARALLEL, Sample(texts=10**6, seed=0))
+        (one,) = read_texts(stage("en"), Entry("en", ("en",), None, False), Sample(texts=5, seed=1))
+    assert len(english.texts) == len(chinese.texts) == 200
+    assert len(one.texts) == 5
+
+
+def test_sentences_cut_in_one_language_alone_are_left_out(tmp_path):
+    with contextlib.chdir(tmp_path):
+        write_corpus([Document("1.0", "a"), Document("2.0", "b"), Document("3.0", "c")], "data/sample/corpora/en")
+        write_corpus([Document("1.0", "字"), Document("1.1", "字"), Document("2.0", "字")], "data/sample/corpora/zh")
+        english, chinese = read_texts(stage("languages"), PARALLEL, Sample(texts=9, seed=0))
+        assert [text.text for text in english.texts] == ["b"] and len(chinese.texts) == 1
+        write_corpus([Document("9", "a")], "data/sample/corpora/de")
+        with pytest.raises(InputError, match="no id of a text"):
+            read_texts(stage("languages"), PARALLEL._replace(corpora=("en", "de")), Sample(texts=9, seed=0))
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        Document("1", " a\tb  cd  ", (2, 4, 7)),
+        Document("2", "新  世纪 ", (1, 2, 3, 5)),
+        Document("3", "ab", (1,)),
+        Document("4", "a \u3000b", None),
+    ],
+)
+def test_collapsing_keeps_words(document):
+    short = collapsed(document)
+    assert short.text == " ".join(document.text.split())
+    if document.boundaries is not None:
+        assert words(short.text, short.boundaries) == words(document.text, document.boundaries)
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"parallel": {"x": {"corpora": ["en", "zh"], "english": "de"}}}, "english is 'de', none of en, zh"),
+        ({"parallel": {"x": {"corpora": ["en", "en"], "english": "en"}}}, "twice"),
+        ({"segmented": ["en"]}, "en is there twice"),
+        ({"sample": {"texts": 0, "seed": 0}}, "compare.sample.texts"),
+        ({"encoded": []}, "en is neither segmented nor encoded nor parallel"),
+    ],
+)
+def test_wrong_parameters(section, message):
+    with pytest.raises(ParameterError, match=message):
+        stage("en", **section).parameters("compare", Comparison).entry("en")
+
+
+def test_a_corpus_without_tokenizers(folder):
+    with contextlib.chdir(folder), pytest.raises(InputError, match="run the stages tokenizer and export first"):
+        measure_segmentation(stage("de", segmented=["de"]))
