@@ -19,7 +19,7 @@ from tokenlab.codes.bits.over.bases import base_of
 from tokenlab.codes.bits.over.tokenizer import BitTokenizer
 from tokenlab.codes.bits.over.training import END, SPECIAL
 from tokenlab.core.errors import InputError
-from tokenlab.metrics.throughput import perceived_tps, relative_gain
+from tokenlab.metrics.throughput import perceived_tps, relative_gain, tokens_per_second
 from tokenlab.models.translation.generation import Translation, translate
 from tokenlab.models.translation.model import load_model
 from tokenlab.models.translation.options import GenerationOptions
@@ -74,7 +74,7 @@ def _pairs(preset: str) -> Iterator[tuple[Path, tuple[Path, Path]]]:
 def _row(pair: str, code: str, batch: int, found: dict[str, Measurement]) -> str:
     one = found[code]
     references = [found[name].facts["reference_tokens"] for name in ("bytes", code)]
-    tps = one.facts["tokens"] / one.median
+    tps = tokens_per_second(one.facts["tokens"], one.median)
     return (
         f"| {pair} | {_CODES[code]} | {batch} | {one.rate(one.facts['tokens'])} | {relative_gain(*references):.3f} "
         f"| {perceived_tps(tps, *references):.3g} | {one.facts['sentences'] / one.median:.3g} | {one.facts['tokens']} |"

@@ -29,7 +29,8 @@ def rows_of_base(base: LengthBase, counts: SymbolCounts, contents: Contents, alp
         "known": base.known,
         **_size(contents),
         "bytes_tokens": int(counts.plain.sum()),
-        "fallback_characters": fallen / contents.characters,
+        # In byte-level BPE, the token of one byte may be a whole character, or what merges left of one.
+        "fallback_characters": fallen / contents.characters if base.whole_characters else None,
         "byte_tokens": int(of_bytes.sum()) / int(counts.plain.sum()),
     }
     yield {**shared, "code": "bytes", **_measures(counts.plain, base.size, shared["bytes_tokens"], alphas)}

@@ -141,8 +141,10 @@ def _parallel(stage: Stage, corpora: Sequence[str], sample: Sample) -> list[Corp
 
 
 def _whole_ids(documents: dict[str, Document]) -> set[str]:
-    """The ids of texts that `prepare` did not cut: a cut one has a further sentence, ID.1, in one language alone."""
-    return {id for id in documents if not (id.endswith(".0") and f"{id[:-2]}.1" in documents)}
+    """The ids of texts that `prepare` did not cut: a cut one has the sentences ID.0 and ID.1, which need not be cut at
+    the same place in two languages."""
+    stems = {id: id.rpartition(".")[0] for id in documents}
+    return {id for id, stem in stems.items() if not (f"{stem}.0" in documents and f"{stem}.1" in documents)}
 
 
 def _drawn(count: int, sample: Sample) -> list[int]:

@@ -83,6 +83,8 @@ def test_known_characters(known):
     ]
     known.write_text("\U000e0001\U0001d173", encoding="utf-8")
     assert encoded("--known", known, stdin="\U000e0001\U0001d173") == ["T:\\U000E0001 T:\\U0001D173"]
+    known.write_text("\ue000\U000e0fff", encoding="utf-8")  # A private character, and an unassigned one.
+    assert encoded("--known", known, stdin="\ue000\U000e0fff") == ["T:\ue000 T:\U000e0fff"]
     known.write_text("\r\n\n", encoding="utf-8")
     assert encoded("--known", known) == encoded()
 
@@ -128,9 +130,9 @@ def test_text_that_is_not_utf8(tmp_path):
     assert error == "tokenlab: standard input:1: not UTF-8 (byte 0xFF at column 2); convert the file to UTF-8\n"
     replaced, said = bits("encode", "--on-error", "replace", stdin=data)
     assert bits("decode", stdin=replaced)[0] == "日\ufffd本\ufffd\nok\n\ufffd\n"
-    assert said == "tokenlab: 3 undecodable stretches of bytes replaced by U+FFFD (3 utf8)\n"
+    assert said == "tokenlab: 3 places with bytes that are not UTF-8 replaced by U+FFFD\n"
     skipped, said = bits("encode", "--on-error", "skip", stdin=data)
-    assert bits("decode", stdin=skipped)[0] == "日本\nok\n\n" and " skipped (3 utf8)" in said
+    assert bits("decode", stdin=skipped)[0] == "日本\nok\n\n" and said.endswith(" skipped\n")
     assert bits("encode", "--on-error", "replace", stdin="\ufeff" + TEXT) == bits("encode", stdin=TEXT)
 
 
@@ -154,7 +156,10 @@ def test_tokens_that_are_no_text(line, message):
 def test_errors_are_counted():
     out, said = bits("decode", "--on-error", "replace", stdin="P:39 N:1A5 B:62 B:FF\nP:39 N:05E\n\nN:041\n")
     assert out == "\ufffdb\ufffd\n\ufffd\n\nA\n"
-    assert said == ("tokenlab: 4 undecodable tokens replaced by U+FFFD (1 outside, 1 payload, 1 prefix, 1 utf8)\n")
+    assert said == (
+        "tokenlab: 4 places with undecodable tokens replaced by U+FFFD "
+        "(1 payload outside a run, 1 payload alone, 1 prefix alone, 1 not UTF-8)\n"
+    )
 
 
 NO_TOKENS = ["B:4", "B:5c", "B:100", "N:5C", "N:200", "N:-01", "N:+1F", "P:37", "P:3C", "R:", "r", "X:41", "\x00", "１"]
@@ -191,7 +196,9 @@ def test_long_and_payload_names_are_one_token():
 
 
 def test_a_character_that_is_not_known(known):
-    assert "token 2: 'T:x' is no known character" in bits("decode", "--known", known, stdin="T:A T:x", status=2)
+    assert "token 2: 'T:x' is not among the known characters" in bits(
+        "decode", "--known", known, stdin="T:A T:x", status=2
+    )
 
 
 def test_options_that_do_not_exist():

@@ -4,6 +4,7 @@ A token is (kind, value): T a known character, B a raw byte, N a payload, P a pr
 A symbol is the number that the library gives it; a payload below 100h and the raw byte are one symbol.
 """
 
+import unicodedata
 from contextlib import suppress
 from itertools import groupby
 
@@ -180,7 +181,7 @@ def print_token(token):
 
 
 def escape(character):
-    """Whitespace, controls and the backslash as escapes."""
-    if not character.isspace() and character.isprintable() and character != "\\":
+    """Whitespace, controls (Cc and Cf) and the backslash as escapes."""
+    if not character.isspace() and unicodedata.category(character) not in {"Cc", "Cf"} and character != "\\":
         return character
     return f"\\u{ord(character):04X}" if character < "\U00010000" else f"\\U{ord(character):08X}"

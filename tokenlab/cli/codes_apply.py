@@ -33,20 +33,28 @@ def encode(options: argparse.Namespace) -> None:
             try:
                 line = print_atoms(code.encode(collapse(text)), names)
             except InputError as error:
+                where = sequences.where(place)
+                if not _has_policy(code):
+                    raise InputError(f"{where}: {error}") from None
                 origin = f"{options.code} was learned from another text (SHA-256 {code.facts.get('corpus')})"
-                raise InputError(f"{sequences.where(place)}: {error} (--unknown); {origin}") from None
+                raise InputError(f"{where}: {error} (--unknown); {origin}") from None
             output.write(line.encode() + b"\n")
 
 
 def _with_policy(code: "Code", options: argparse.Namespace) -> "Code":
+    if options.unknown is None:
+        return code
+    if not _has_policy(code):
+        raise ParameterError(f"--unknown: no character is unknown to the code `{code.kind}`; leave it out")
+    return replace(code, unknown=options.unknown)  # type: ignore[type-var]
+
+
+def _has_policy(code: "Code") -> bool:
+    """Whether the code has characters that are unknown to it, and a policy for them."""
     from tokenlab.codes.base.codebook import Codebook
     from tokenlab.codes.baselines.components import ComponentCode
 
-    if options.unknown is None:
-        return code
-    if not isinstance(code, Codebook | ComponentCode):
-        raise ParameterError(f"--unknown: no character is unknown to the code `{code.kind}`; leave it out")
-    return replace(code, unknown=options.unknown)
+    return isinstance(code, Codebook | ComponentCode)
 
 
 def decode(options: argparse.Namespace) -> None:

@@ -16,7 +16,7 @@ class Tokens(NamedTuple):
     """int32[tokens, 2]: the characters [start, end) of the text that a token holds, wholly or in part; starts and ends
     do not descend. None where this is not known."""
     byte_tokens: int | None
-    """Tokens that hold a part of a character; None where this is not known."""
+    """Bytes of byte fallback, and other tokens that hold a part of a character; None where this is not known."""
     unknown_tokens: int | None
     """Tokens that stand for text which the vocabulary cannot spell."""
 

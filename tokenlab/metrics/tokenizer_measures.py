@@ -31,7 +31,7 @@ class TokenizerCounts:
     vocabulary: int | None = None
     """Nominal |V|: all ids, special and added tokens included."""
     byte_tokens: int | None = None
-    """Tokens that spell no whole character: a byte of byte fallback, or a part of a character in byte-level BPE."""
+    """Bytes of byte fallback, and other tokens that begin or end inside a character, as in byte-level BPE."""
     unknown_tokens: int | None = None
     """Tokens that stand for text which the vocabulary cannot spell."""
     words: int | None = None
@@ -93,7 +93,7 @@ def vocabulary_used(counts: TokenizerCounts) -> float | None:
 
 
 def byte_token_rate(counts: TokenizerCounts) -> float | None:
-    """Share of the tokens that spell no whole character, 0..1; see `TokenizerCounts.byte_tokens`."""
+    """Share of the tokens that are bytes or hold a part of a character, 0..1; see `TokenizerCounts.byte_tokens`."""
     return _ratio(counts.byte_tokens, counts.tokens)
 
 

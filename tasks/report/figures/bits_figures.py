@@ -26,6 +26,7 @@ _VARIANTS = {
 
 _CODE_COLOURS = {"bytes": SECOND, "bits": ACCENT}
 _START_LINES = {"scratch": "-", "mean": "--", "copy": ":"}
+_START_MARKERS = {"scratch": "o", "mean": "s", "copy": "^"}
 _THOUSANDS = FuncFormatter(lambda value, _: f"{value:,.0f}")
 _COLUMNS = 3
 
@@ -76,9 +77,11 @@ def draw_search(search: pl.DataFrame, path: Path) -> None:
         for added, saved, split in points.filter("paper").select("added", "saved", "split").iter_rows():
             ring: dict[str, Any] = {"facecolors": "none", "edgecolors": ACCENT, "linewidths": 1.6}
             axes.scatter(added, 100 * saved, 120, zorder=3, **ring)
+            # To the right of the ring, where the front, which rises, has nothing.
             text: dict[str, Any] = {"color": ACCENT, "fontsize": 9, "va": "top"}
             at = (added, 100 * saved)
-            axes.annotate(f"{split}, the paper's", at, (9, -9), textcoords="offset points", **text)
+            axes.annotate(f"{split}, the paper's", at, (10, -2), textcoords="offset points", **text)
+        axes.margins(y=0.12)
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_locator(LogLocator(16))
         axes.xaxis.set_major_formatter(_THOUSANDS)
@@ -136,6 +139,8 @@ def draw_losses(losses: Mapping[str, pl.DataFrame], path: Path) -> None:
                 color=_CODE_COLOURS[code],
                 label=f"{CODES[code]}, {STARTS[init]}",
                 linewidth=1.3,
+                marker=_START_MARKERS[init] if len(curve) == 1 else None,  # A line of one point would not be seen.
+                markersize=4,
             )
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
         axes.xaxis.set_major_formatter(_THOUSANDS)

@@ -19,6 +19,9 @@ _NOTES = {
     "renyi_efficiency": "Rényi entropy and efficiency at alpha 2.5; efficiency is over the whole vocabulary, observed "
     "efficiency over the tokens that occur",
 }
+_SEEN = "the learned codes and the tokenizers over their atoms were trained on these texts, which favours them"
+_OF_ATOMS = "tokenizer of atoms"
+"""The kind of tokenizers that `measure_codes` measures, on texts from the corpus that they were trained on."""
 _SHARES = "↑: higher is better; ↓: lower is better; shares in per cent"
 
 
@@ -63,8 +66,9 @@ def _table_of_corpus(name: str, rows: pl.DataFrame, facts: Mapping[str, Mapping[
     title = f"{name}: tokenizers and codes on {first['texts']:,} texts ({first['characters']:,} characters{words})"
     names = {metric.name for metric in known}
     notes = [text.format(reference=first["param.reference"]) for metric, text in _NOTES.items() if metric in names]
+    seen = [_SEEN] if _OF_ATOMS in rows["family"] else []
     header = ["tokenizer", "kind", "|V|", *map(metric_heading, known)]
-    return Table(f"measures-{name}", title, header, found, [*_notes_of([name], facts), _SHARES, *notes])
+    return Table(f"measures-{name}", title, header, found, [*_notes_of([name], facts), *seen, _SHARES, *notes])
 
 
 def _cells(row: Mapping[str, Any], metrics: Sequence[Metric]) -> list[str]:

@@ -12,7 +12,7 @@ from unicode_text import SENTENCES
 from tokenlab.codes.bits.characters import CharacterBits
 from tokenlab.codes.bits.decoding import decode as decode_symbols
 from tokenlab.codes.bits.options import BitOptions
-from tokenlab.codes.bits.printed import parse_symbols, print_symbols
+from tokenlab.codes.bits.printed import TokenParser, TokenPrinter
 from tokenlab.codes.bits.roles import tokens_of_characters
 from tokenlab.codes.bits.stream import restore, rewrite, rewrite_batch
 from tokenlab.core.errors import InputError
@@ -61,10 +61,11 @@ def test_lossless_text(text, known, prefixes, emission):
     assert code.fallback(text).tolist() == numbers(raw, known).tolist()
     encoded = code.encode(text)
     assert encoded.dtype == np.int32 and encoded.tolist() == numbers(expected, known).tolist()
-    assert print_symbols(encoded, known, emission) == list(map(print_token, expected))
-    assert parse_symbols(print_symbols(encoded, known, emission), known).tolist() == encoded.tolist()
-    plain = print_symbols(encoded, known, emission, escaped=False)
-    assert parse_symbols(plain, known, escaped=False).tolist() == encoded.tolist()
+    printed = TokenPrinter(known, emission).print(encoded)
+    assert printed == list(map(print_token, expected))
+    assert TokenParser(known).parse(" ".join(printed).split()).tolist() == encoded.tolist()
+    plain = TokenPrinter(known, emission, escaped=False).print(encoded)
+    assert TokenParser(known, escaped=False).parse(plain).tolist() == encoded.tolist()
     for policy in ("error", "replace", "skip"):
         decoded = code.decode(encoded, policy)
         assert decoded.text == text and not decoded.errors
@@ -92,7 +93,7 @@ def test_stray_bytes(parts, prefixes, emission):
     encoded = rewrite(numbers(raw, ""), BitOptions(prefixes=prefixes, emission=emission))
     expected = encode(raw, "lossless", prefixes, emission)
     assert encoded.tolist() == numbers(expected, "").tolist()
-    assert print_symbols(encoded, "", emission) == list(map(print_token, expected))
+    assert TokenPrinter("", emission).print(encoded) == list(map(print_token, expected))
     assert restore(encoded, emission).symbols.tolist() == list(data)
 
 

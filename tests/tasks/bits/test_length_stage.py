@@ -7,14 +7,19 @@ from collections import Counter
 import plain_bits
 import polars as pl
 import pytest
+import small_bases
 from workspace import SMALL_LENGTHS
 
 from tasks.bits.length import measure_lengths
-from tasks.bits.length_texts import Texts
+from tasks.bits.length_bases import over_tokenizer
+from tasks.bits.length_rows import rows_of_base
+from tasks.bits.length_texts import Contents, Texts
 from tasks.bits.search_rows import Search, named, search_rows
 from tasks.runtime.stage import Stage
 from tokenlab.codes.bits.characters import CharacterBits
+from tokenlab.codes.bits.counting import count_symbols
 from tokenlab.codes.bits.options import BitOptions
+from tokenlab.codes.bits.over.bases import base_of
 from tokenlab.codes.bits.over.training import train_byte_fallback
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
@@ -198,6 +203,13 @@ def test_bad_parameters_are_named(folder, changes, message):
 def test_a_tokenizer_that_is_not_there(folder):
     with pytest.raises(InputError, match="nowhere"):
         measure_lengths(stage("zh", corpora={"zh": {"tokenizer": "nowhere"}}))
+
+
+def test_byte_level_merges_leave_no_characters_to_count():
+    base = over_tokenizer(base_of(small_bases.byte_level()), "toy")
+    counts = count_symbols([base.symbols(["a 日"])], base.others)
+    rows = list(rows_of_base(base, counts, Contents(1, Counter("a 日")), [2.5]))
+    assert {row["fallback_characters"] for row in rows} == {None} and rows[0]["byte_tokens"] > 0
 
 
 def test_a_single_text_cannot_be_searched():

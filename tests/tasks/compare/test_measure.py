@@ -137,10 +137,13 @@ def test_parallel_texts_are_the_same_sentences(folder):
     assert len(one.texts) == 5
 
 
-def test_sentences_cut_in_one_language_alone_are_left_out(tmp_path):
+def test_sentences_of_cut_texts_are_left_out(tmp_path):
+    cut = [Document("4.0", "d"), Document("4.1", "d")]  # In both, but not at the same place.
     with contextlib.chdir(tmp_path):
-        write_corpus([Document("1.0", "a"), Document("2.0", "b"), Document("3.0", "c")], "data/sample/corpora/en")
-        write_corpus([Document("1.0", "字"), Document("1.1", "字"), Document("2.0", "字")], "data/sample/corpora/zh")
+        write_corpus([Document("1.0", "a"), Document("2.0", "b"), Document("3.0", "c"), *cut], "data/sample/corpora/en")
+        write_corpus(
+            [Document("1.0", "字"), Document("1.1", "字"), Document("2.0", "字"), *cut], "data/sample/corpora/zh"
+        )
         english, chinese = read_texts(stage("languages"), PARALLEL, Sample(texts=9, seed=0))
         assert [text.text for text in english.texts] == ["b"] and len(chinese.texts) == 1
         write_corpus([Document("9", "a")], "data/sample/corpora/de")

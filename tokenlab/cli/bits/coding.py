@@ -18,6 +18,14 @@ _TOKENS = (
     "backslashes are \\uXXXX or \\UXXXXXXXX; in JSON, T: holds the character itself"
 )
 
+_UNDECODABLE = "undecodable tokens"
+_KINDS = {
+    "prefix": "prefix alone",
+    "payload": "payload alone",
+    "outside": "payload outside a run",
+    "utf8": "not UTF-8",
+}
+
 
 def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add both actions."""
@@ -82,7 +90,7 @@ def encode(options: argparse.Namespace) -> None:
             except InputError as error:
                 raise InputError(f"{where}: {error}") from None
             output.write(shown(printer.print(symbols)).encode() + b"\n")
-    _say(options, errors, "undecodable stretches of bytes")
+    _say(options, errors, "bytes that are not UTF-8")
 
 
 def decode(options: argparse.Namespace) -> None:
@@ -109,7 +117,7 @@ def decode(options: argparse.Namespace) -> None:
                 raise InputError(f"{where}: {error}") from None
             errors.update(error.kind for error in decoded.errors)
             output.write(decoded.text.encode() + b"\n")
-    _say(options, errors, "undecodable tokens")
+    _say(options, errors, _UNDECODABLE)
 
 
 def _numbered(source: str, lines: Iterator[str], what: str) -> Iterator[tuple[str, str]]:
@@ -134,8 +142,10 @@ def _json_tokens(line: str) -> list[str]:
 
 
 def _say(options: argparse.Namespace, errors: Counter[str], what: str) -> None:
-    """Say on standard error how many errors were replaced or skipped."""
+    """Say on standard error how many errors were replaced or skipped, and of which kinds where these may differ."""
     if errors.total():
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(errors.items()))
+        kinds = ", ".join(f"{count:,} {_KINDS[kind]}" for kind, count in sorted(errors.items()))
         done = "replaced by U+FFFD" if options.on_error == "replace" else "skipped"
-        print(f"tokenlab: {errors.total():,} {what} {done} ({kinds})", file=sys.stderr)
+        places = "place" if errors.total() == 1 else "places"
+        shown = f" ({kinds})" if what == _UNDECODABLE else ""
+        print(f"tokenlab: {errors.total():,} {places} with {what} {done}{shown}", file=sys.stderr)

@@ -6,12 +6,12 @@ holds the character itself. `N:05C` and `B:5C` are one symbol: which is printed 
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.codes.base.interface import shown
 from tokenlab.codes.bits.options import Emission
 from tokenlab.codes.bits.roles import payload_places
 from tokenlab.codes.bits.symbols import LONG, OTHER, symbol_name
@@ -48,7 +48,12 @@ def _payload_name(payload: int) -> str:
 
 
 def _escaped(character: str) -> str:
-    return "\\u005C" if character == "\\" else shown(character)
+    # Controls of text format (Cf) are as invisible as the others. Unassigned and private characters stay: which these
+    # are depends on the version of Unicode.
+    if character != "\\" and not character.isspace() and unicodedata.category(character) not in ("Cc", "Cf"):
+        return character
+    point = ord(character)
+    return f"\\u{point:04X}" if point < 0x10000 else f"\\U{point:08X}"
 
 
 class TokenParser:
@@ -95,7 +100,7 @@ class _Symbols(dict[str, int]):
             raise _NoTokenError(token, f"is no token; {_TOKENS}")
         character = self._character(token)
         if self._ids is not None and character not in self._ids:
-            raise _NoTokenError(token, "is no known character; add it to them, or leave them out")
+            raise _NoTokenError(token, "is not among the known characters; add it to --known, or leave --known out")
         number = OTHER + (ord(character) if self._ids is None else self._ids[character])
         self[token] = number
         return number
@@ -113,15 +118,3 @@ class _Symbols(dict[str, int]):
         if "\ud800" <= text <= "\udfff":
             raise _NoTokenError(token, "holds a lone surrogate, which is no character; remove it")
         return text
-
-
-def print_symbols(
-    symbols: NDArray[np.int32], known: str, emission: Emission = "run", *, escaped: bool = True
-) -> list[str]:
-    """The tokens of an encoded text; see `TokenPrinter`."""
-    return TokenPrinter(known, emission, escaped=escaped).print(symbols)
-
-
-def parse_symbols(tokens: Sequence[str], known: str | None = None, *, escaped: bool = True) -> NDArray[np.int32]:
-    """The symbols of tokens, int32[n]; see `TokenParser`."""
-    return TokenParser(known, escaped=escaped).parse(tokens)

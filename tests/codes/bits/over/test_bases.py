@@ -141,16 +141,23 @@ def test_a_base_without_byte_fallback_is_refused(tokenizer, message):
     [
         ("tokenizer.json", "{", "not JSON"),
         ("tokenizer.json", "{}", "JSON, but no tokenizer"),
+        ("tokenizer.json", "\ufeff[1]", "its top is a list"),
         ("vocab.json", '{"a": 0}', "JSON, but no tokenizer"),
         ("tokenizer.model", "nothing", "protocol buffers"),
         ("a.txt", "", "no tokenizer in this folder"),
     ],
 )
 def test_damaged_files_are_one_line_errors(name, content, message, tmp_path):
-    (tmp_path / name).write_text(content)
+    (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=message) as caught:
         read_base(tmp_path)
     assert str(tmp_path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_json_may_begin_with_a_mark_or_whitespace(tmp_path):
+    tokenizer = small_bases.byte_level()
+    (tmp_path / "tokenizer.json").write_text("\ufeff\n" + tokenizer.to_str(), encoding="utf-8")
+    assert read_base(tmp_path).size == tokenizer.get_vocab_size()
 
 
 def test_a_normaliser_is_noted():

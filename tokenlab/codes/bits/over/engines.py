@@ -37,15 +37,17 @@ def read_engine(path: str | Path, rank_settings: "RankSettings | None" = None) -
     Raises InputError for a missing or damaged file, and for another format.
     """
     file = tokenizer_file(path)
-    content = read_bounded(file)
-    if content[:1] != b"{" and content[:3] != b"\xef\xbb\xbf":
+    content = read_bounded(file).removeprefix(b"\xef\xbb\xbf")
+    if content.lstrip()[:1] not in (b"{", b"["):
         if looks_like_ranks(content):
             return of_ranks(read_rank_tokenizer(file, rank_settings))
         return of_pieces(read_pieces(file), str(file))
     try:
-        settings = json.loads(as_utf8(file, content).removeprefix("\ufeff"))
+        settings = json.loads(as_utf8(file, content))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: not JSON: {' '.join(str(error).split())[:200]}") from error
+    if isinstance(settings, list):
+        raise InputError(f"{file}: JSON, but no tokenizer; its top is a list")
     if {"model", "added_tokens"} <= settings.keys():
         return loaded(as_utf8(file, content), str(file))
     if {"vocab", "config"} <= settings.keys():

@@ -53,7 +53,7 @@ class BitLevelTokenizer(PreTrainedTokenizer):
 
     # There is no such file of remote code. The entry makes AutoTokenizer take the registered class beside the
     # config.json of every model: without it, those of Mistral and Qwen make it take the tokenizers of these models.
-    _auto_map = {"AutoTokenizer": ["import_tokenlab_codes_first.BitLevelTokenizer", None]}  # noqa: RUF012
+    _auto_map = {"AutoTokenizer": ["from_tokenlab_codes_import_BitLevelTokenizer_first.BitLevelTokenizer", None]}  # noqa: RUF012
     vocab_files_names = {"base_file": _BASE_FILE}  # noqa: RUF012
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
 
@@ -72,7 +72,8 @@ class BitLevelTokenizer(PreTrainedTokenizer):
         """See `from_base` and, for saved folders, `from_pretrained`.
 
         Args:
-            base_file, tokenizer_file, tokenizer_object: the base, as file or in memory.
+            base_file, tokenizer_file, tokenizer_object: the base, as file or in memory; in memory, the file is its name
+                in messages.
             bits_mode, bits_prefixes, bits_emission: `tokenlab.codes.bits.options.BitOptions`.
             bits_recycled: ids of the base that are given to added symbols; True for all that can never occur.
             on_error: what decoding does about undecodable tokens.
@@ -134,6 +135,7 @@ class BitLevelTokenizer(PreTrainedTokenizer):
             if found and not any(name.endswith("_token") for name in known):
                 kwargs.setdefault(key, found[0])
         return cls(
+            base_file=None if isinstance(base, Tokenizer) else str(base),
             tokenizer_object=tokenizer,
             bits_mode=options.mode,
             bits_prefixes=options.prefixes,
@@ -297,7 +299,7 @@ class BitLevelConfig(PreTrainedConfig):
 
 def _base(tokenizer: Tokenizer | None, file: str | None) -> Base:
     if tokenizer is not None:
-        return base_of(tokenizer)
+        return base_of(tokenizer, file) if file else base_of(tokenizer)
     if file is None:
         raise InputError(f"no {_BASE_FILE} and no tokenizer.json here; BitLevelTokenizer.from_base reads other files")
     return base_of(read_engine(file), file)
