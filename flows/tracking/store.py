@@ -40,6 +40,8 @@ DATABASE = "mlruns.db"
 
 _KEY, _SUPERSEDED, _QUESTION = "key", "superseded", "question"
 _PAGE = 5000
+_BATCH = 100
+"""Most parameters that MLflow takes at once."""
 
 
 @dataclass
@@ -162,7 +164,10 @@ class Store:
             self._restore(run)
         number, started = run.info.run_id, run.info.start_time
         metrics = [Metric(name, value, started, 0) for name, value in row.metrics.items()]
-        self._store.log_batch(number, metrics, [Param(name, value) for name, value in row.params.items()], tags=[])
+        params = [Param(name, value) for name, value in row.params.items()]
+        self._store.log_batch(number, metrics, params[:_BATCH], tags=[])
+        for first in range(_BATCH, len(params), _BATCH):
+            self._store.log_batch(number, [], params[first : first + _BATCH], tags=[])
         inputs = [
             DatasetInput(
                 Dataset(path, md5, source_type="local", source=json.dumps({"uri": path})),

@@ -228,6 +228,16 @@ def test_tracked_once_then_again_from_the_cache(project: Path) -> None:
     assert contents(project) == found
 
 
+def test_a_row_with_hundreds_of_parameters(project: Path) -> None:
+    many = {f"digit{number}": number for number in range(250)}
+    set_params(project, scores=PARAMS["scores"] | many)
+    repro(project)
+    assert "24 runs (24 written)" in track(project)
+    found = contents(project)
+    for row in rows(project):
+        assert found[row.key][2] == row.params and len(row.params) > len(many)
+
+
 def test_figures_follow_the_drawing_stage(project: Path) -> None:
     """Runs get a figure once it is drawn; a new colour changes the files of runs and no key."""
 
