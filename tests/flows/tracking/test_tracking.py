@@ -230,7 +230,7 @@ def test_tracked_once_then_again_from_the_cache(project: Path) -> None:
 
 def test_a_row_with_hundreds_of_parameters(project: Path) -> None:
     many = {f"digit{number}": number for number in range(250)}
-    set_params(project, scores=PARAMS["scores"] | many)
+    set_params(project, corpora={name: corpus | many for name, corpus in PARAMS["corpora"].items()})
     repro(project)
     assert "24 runs (24 written)" in track(project)
     found = contents(project)
