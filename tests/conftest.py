@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The same examples in every run, or a test that fails once in a hundred runs would stop the wrong change; and as long as
-# they take, for a busy machine is no failure. Others: `pytest --hypothesis-profile default`.
+# The same examples in every run, or one that fails once in a hundred runs would stop the wrong change; and no deadline,
+# for a busy machine is no failure. Other examples: `pytest --hypothesis-profile default`.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
