@@ -1,0 +1,1 @@
+"""Zero-shot tasks through the model interface of lm-evaluation-harness."""

@@ -1,0 +1,1 @@
+"""Patchers behind one interface: text as patches of bytes."""

@@ -1,0 +1,47 @@
+"""The interface of patchers: bytes in, boundaries of patches out."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Starts = NDArray[np.int64]
+"""int64[patches]: the offsets of the first bytes of patches, ascending; the first is 0. Empty for an empty text."""
+
+
+class PatchStream(Protocol):
+    """The boundaries of one text that arrives in parts. All starts of all calls together are those of the whole text."""
+
+    def feed(self, data: bytes) -> list[int]:
+        """Starts that are certain now and were not before, as offsets in the whole text."""
+        ...
+
+    def finish(self) -> list[int]:
+        """The remaining starts, once the text has ended."""
+        ...
+
+
+class CausalStream(PatchStream, Protocol):
+    """A stream whose boundaries follow from the bytes before them, as generation needs."""
+
+    def begins_next(self) -> bool:
+        """Whether the next byte, whatever it is, begins a patch."""
+        ...
+
+
+class Patcher(Protocol):
+    """A way to cut text into patches. Texts are documents: no patch depends on another text.
+
+    `causal` patchers (space, entropy, character, fixed) give CausalStreams; the others need the marker in models.
+    """
+
+    causal: bool
+
+    def starts(self, texts: Sequence[bytes]) -> list[Starts]:
+        """The patches of each text. Raises InputError for a text that cannot be cut (with a tokenizer that changes it)."""
+        ...
+
+    def stream(self) -> PatchStream:
+        """A new stream."""
+        ...
