@@ -11,7 +11,7 @@ Starts = NDArray[np.int64]
 
 
 class PatchStream(Protocol):
-    """The boundaries of one text that arrives in parts. All starts of all calls together are those of the whole text."""
+    """The boundaries of one text that arrives in parts; all starts of all calls are those of the whole text."""
 
     def feed(self, data: bytes) -> list[int]:
         """Starts that are certain now and were not before, as offsets in the whole text."""

@@ -1,1 +1,1 @@
-"""Networks of language models over tokens, bytes, patches and learned chunks, from shared Transformer blocks (PyTorch)."""
+"""Networks of language models over tokens, bytes, patches and learned chunks, from shared blocks (PyTorch)."""
