@@ -19,6 +19,8 @@ from benchmarks import (
     exact,
     export,
     hmm,
+    patches,
+    patches_generation,
     reading,
     segmentation,
     translation,
@@ -44,6 +46,8 @@ _BENCHMARKS = {
         exact,
         bits,
         translation,
+        patches,
+        patches_generation,
     )
 }
 _PAGE = Path(__file__).resolve().parent.parent / "docs/benchmarks.md"

@@ -12,7 +12,7 @@ from dvc.repo import Repo
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:dvc.repo.*")
 
-DRAWING = {"draw_segmentation", "draw_codes", "draw_exact", "draw_bits", "report"}
+DRAWING = {"draw_segmentation", "draw_codes", "draw_exact", "draw_bits", "draw_patches", "report"}
 COMPARISON = {"measure_segmentation", "measure_codes", "measure_parallel"}
 EVALUATION = {"evaluate_segmentation", "own_text", "evaluate_codes", *COMPARISON}
 

@@ -7,9 +7,10 @@ import jinja2
 import polars as pl
 
 from tasks.report import style
-from tasks.report.bits_section import bits_results
-from tasks.report.exact_section import exact_results
 from tasks.report.inputs import read_table
+from tasks.report.sections.bits_section import bits_results
+from tasks.report.sections.exact_section import exact_results
+from tasks.report.sections.patches_section import patch_results
 from tasks.report.tables.code_tables import code_summaries, code_tables
 from tasks.report.tables.export_tables import export_table
 from tasks.report.tables.measure_tables import measure_tables
@@ -32,9 +33,10 @@ def report(stage: Stage) -> None:
     overviews = _pictures(stage.reports("figures", "codes", "overview"))
     models = stage.parameters("entropy.models", dict[str, Any])
     summaries = _summaries(encoded, stage.parameters("codes.vocabulary_sizes.reported", list[int]))
-    exact, bits, measures = exact_results(stage), bits_results(stage), _measures(stage)
-    main = exact.main + bits.main + [table for table in measures if table.name.startswith("parity-")]
-    others = exact.all + bits.all + measures
+    exact, bits, patches, measures = exact_results(stage), bits_results(stage), patch_results(stage), _measures(stage)
+    main = exact.main + bits.main + patches.main
+    main += [table for table in measures if table.name.startswith("parity-")]
+    others = exact.all + bits.all + patches.all + measures
     _write_tables(stage.reports("tables"), segmented, own_texts, encoded, summaries, main, others)
     page = render_page(
         preset=stage.preset,
@@ -47,6 +49,7 @@ def report(stage: Stage) -> None:
         overviews=[overviews[name] for name in ("tokens", "perplexity", "bits") if name in overviews],
         exact=exact,
         bits=bits,
+        patches=patches,
         measures=measures,
     )
     write_text(stage.reports("index.html"), page)

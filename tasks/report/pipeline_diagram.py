@@ -19,6 +19,7 @@ _FAMILIES = {
     "codes": "codes",
     "exact": "exact characters",
     "bits": "bit-level codes",
+    "patches": "patch models",
     "compare": "measures",
 }
 _VARIABLE = re.compile(r"\$\{([\w.]+)\}")

@@ -34,6 +34,7 @@ _TABLE_PAGES = tuple(
             "docs/latom.md",
             "docs/exact.md",
             "docs/bits.md",
+            "docs/patches.md",
         ),
     )
 )

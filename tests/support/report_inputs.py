@@ -29,9 +29,14 @@ def stage(
     exact: list[str] = (),  # type: ignore[assignment]
     bits: list[str] = (),  # type: ignore[assignment]
     translation: list[str] = (),  # type: ignore[assignment]
+    patches: list[str] = (),  # type: ignore[assignment]
+    zero_shot: list[str] = (),  # type: ignore[assignment]
     measured: list[str] = (),  # type: ignore[assignment]
 ) -> Stage:
-    """A stage of the preset `small` with these corpora, models and pairs of languages such as `en-ja`."""
+    """A stage of the preset `small` with these corpora, models and pairs of languages such as `en-ja`.
+
+    zero_shot: corpora whose patch models are asked; they have patch models, too.
+    """
     shape = {"layers": 2, "width": 64}
     sections: dict[str, Any] = {
         "segmentation": {
@@ -59,6 +64,12 @@ def stage(
             "translation": {
                 pair: dict(zip(("source", "target"), pair.split("-"), strict=True)) for pair in translation
             },
+        },
+        "patches": {
+            "tokenizers": {name: {} for name in (*patches, *zero_shot)},
+            "corpora": {name: {"corpus": name} for name in (*patches, *zero_shot)},
+            "models": {name: {"texts": name} for name in (*patches, *zero_shot)},
+            "zero_shot": {name: {"models": name} for name in zero_shot},
         },
         "compare": {"segmented": [], "encoded": measured, "parallel": {}, "published": {}},
     }

@@ -16,7 +16,7 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
     """A copy of the project that has never run; `sections` replace sections of params.yaml.
 
     Without a section `codes` the workspace has no codes, without `entropy` no language models of characters, without
-    `exact` none of tokens, without `bits` no bit-level codes.
+    `exact` none of tokens, without `bits` no bit-level codes, without `patches` no patch models.
     """
     copy_project(folder)
     for compiled in ROOT.glob("tokenlab/**/__pycache__/*.nb?"):  # numba's, valid for files of the same time and size
@@ -27,6 +27,7 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
         (folder / lock).unlink(missing_ok=True)
     defaults = {
         "bits": NO_BITS,
+        "patches": NO_PATCHES,
         "compare": NO_COMPARE,
         "codes": SMALL_CODES | {"corpora": {}},
         "concatenated": {},
@@ -121,6 +122,9 @@ NO_COMPARE: dict[str, Any] = {
 
 NO_EXACT: dict[str, Any] = {"markov": {}, "held_out": {"share": 0.1, "seed": 0}, "models": {}, "evaluated": {}}
 """An `exact` section without models."""
+
+NO_PATCHES: dict[str, Any] = {"tokenizers": {}, "corpora": {}, "models": {}, "zero_shot": {}}
+"""A `patches` section without corpora and models."""
 
 NO_BITS: dict[str, Any] = {"corpora": {}, "alphas": [2.5], "translation": {}}
 """A `bits` section without corpora and pairs of languages."""
@@ -223,3 +227,68 @@ SMALL_TRANSLATION: dict[str, Any] = {
     },
 }
 """The parts of a `bits` section that the translation stages read; they take little more than their start-up time."""
+
+SMALL_PATCH_TRAINING = {
+    "warmup": 0.2,
+    "evaluations": 2,
+    "batch": 2,
+    "learning_rate": 0.01,
+    "evaluate_bytes": 600,
+    "threads": 1,
+}
+"""Fields of `training` that all patch models of the tests share."""
+
+SMALL_PATCHES: dict[str, Any] = {
+    "texts": {"join": 150, "validation": 0.1, "test": 0.1, "training": 6000, "seed": 0},
+    "context": 96,
+    "tokenizers": {
+        "en": {"source": "data/sample/corpora/en", "vocabularies": [300, 280]},
+        "plain": {"source": "plain", "vocabularies": None},
+    },
+    "longest": [3, 5],
+    "corpora": {"en": {"corpus": "en", "gold": "zh", "tokenizer": "en", "vocabulary": 300, "published": ["plain"]}},
+    "entropy_model": {
+        "stack": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16},
+        "steps": 6,
+        "seed": 0,
+        "training": SMALL_PATCH_TRAINING,
+    },
+    "patchers": {
+        "bpe": {"kind": "bpe"},
+        "space": {"kind": "space", "cap": 6},
+        "entropy": {"kind": "entropy", "cap": 6, "target": 4.0, "tolerance": 1.0},
+        "entropy-published": {"kind": "entropy", "modelled": False},
+        "character": {"kind": "character"},
+        "fixed": {"kind": "fixed", "length": 4},
+    },
+    "sizes": {
+        "tiny": {
+            "latent": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16},
+            "local": {"layers": 1, "width": 8, "heads": 2, "feed_forward": 8},
+        }
+    },
+    "variants": {
+        "bpe-tokens": {"model": "tokens"},
+        "bytes": {"model": "bytes"},
+        "bpe": {"model": "patches", "patcher": "bpe", "longest": 5},
+        "space": {"model": "patches", "patcher": "space", "hash": {"rows": 50, "smallest": 3, "largest": 3}},
+        "entropy": {"model": "patches", "patcher": "entropy"},
+        "learned": {"model": "chunks"},
+        "bpe-v280": {
+            "model": "patches",
+            "patcher": "bpe",
+            "vocabulary": 280,
+            "longest": 3,
+            "ablation": "vocabulary",
+            "seeds": [0],
+        },
+    },
+    "models": {"en": {"texts": "en", "size": "tiny", "budget": {"flops": 1e8}, "seeds": [0]}},
+    "training": SMALL_PATCH_TRAINING,
+    "computation": {"attention": "sdpa"},
+    "workers": 1,
+    "evaluation": {"prompts": 2, "prompt": 20, "generated": 10, "temperature": 0.8, "seed": 0},
+    "zero_shot": {"en": {"models": "en", "files": "bench", "limit": 2, "variants": ["bpe-tokens", "space"]}},
+}
+"""A `patches` section whose stages take little more than their start-up time. A tokenizer must be in the folder
+`plain`, files of tasks in `bench`."""

@@ -14,6 +14,8 @@ from tokenlab.cli import codes, entropy, export, measure, score, segment
 from tokenlab.cli import ngram_statistics as statistics
 from tokenlab.cli.bits import command as bits
 from tokenlab.cli.exact import command as exact
+from tokenlab.cli.patches import command as patches
+from tokenlab.cli.patches import generate
 from tokenlab.core.errors import EXIT_STATUS, TokenlabError, one_line
 
 
@@ -39,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _Parser(prog="tokenlab", description="How should this text be cut?", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (segment, export, score, measure, statistics, entropy, codes, bits, exact):
+    for command in (segment, export, score, measure, statistics, entropy, codes, bits, exact, patches, generate):
         command.add_parser(commands)
     options = parser.parse_args(arguments)
     if sys.stdout is None:

@@ -1,1 +1,21 @@
 """Patchers behind one interface: text as patches of bytes."""
+
+from tokenlab.core.lazy import offer
+
+__getattr__, __all__ = offer(
+    __name__,
+    {
+        "interface": ["CausalPatcher", "CausalStream", "Patcher", "PatchStream", "Starts"],
+        "options": ["EntropyOptions", "FixedOptions", "SpaceOptions"],
+        "rules": ["capped", "character_starts", "entropy_starts", "fixed_starts", "space_starts"],
+        "by_bytes": ["CharacterPatcher", "FixedPatcher", "SpacePatcher"],
+        "bpe": ["BpePatcher", "read_bpe_patcher"],
+        "entropies": ["text_entropies"],
+        "entropy": ["EntropyPatcher"],
+        "learned": ["LearnedPatcher"],
+        "calibration": ["calibrated", "calibrated_threshold", "mean_length"],
+        "streams": ["stream"],
+        "tokenizer_files": ["read_tokenizer_patcher"],
+        "registry": ["PATCHERS", "read_patcher", "save_patcher"],
+    },
+)

@@ -33,15 +33,19 @@ class CausalStream(PatchStream, Protocol):
 class Patcher(Protocol):
     """A way to cut text into patches. Texts are documents: no patch depends on another text.
 
-    `causal` patchers (space, entropy, character, fixed) give CausalStreams; the others need the marker in models.
+    Patchers that are not `causal` need the marker in models. `tokenlab.patches.streams.stream` makes a stream of any.
     """
 
     causal: bool
 
     def starts(self, texts: Sequence[bytes]) -> list[Starts]:
-        """The patches of each text. Raises InputError for a text that cannot be cut (with a tokenizer that changes it)."""
+        """The patches of each text. Raises InputError for a text that cannot be cut (tokenizers may change a text)."""
         ...
 
-    def stream(self) -> PatchStream:
+
+class CausalPatcher(Patcher, Protocol):
+    """A patcher whose boundaries follow from the bytes before them: space, entropy, character and fixed."""
+
+    def stream(self) -> CausalStream:
         """A new stream."""
         ...

@@ -3,14 +3,18 @@
 from pathlib import Path
 
 import bits_inputs
+import patch_report_inputs
 import pytest
 import report_inputs as inputs
 
 from tasks.report.draw_bits import draw as draw_bits
 from tasks.report.draw_codes import draw as draw_codes
 from tasks.report.draw_exact import draw as draw_exact
+from tasks.report.draw_patches import draw as draw_patches
 from tasks.report.draw_segmentation import draw as draw_segmentation
 from tasks.report.page import report
+
+DRAWINGS = (draw_segmentation, draw_codes, draw_exact, draw_bits, draw_patches)
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +22,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A preset with corpora with and without gold words, and results of every family, drawn and laid out."""
     folder = tmp_path_factory.mktemp("report")
     families = {"segmentation": ["zh", "plain"], "codes": ["en"], "models": ["zh"], "exact": ["tokens"]}
-    stage = inputs.stage(**families, bits=["ja", "ko"], translation=["en-ja", "en-ko"], measured=["zh"])
+    families |= {"bits": ["ja", "ko"], "patches": ["de"], "zero_shot": ["fr"], "measured": ["zh"]}
+    stage = inputs.stage(**families, translation=["en-ja", "en-ko"])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         inputs.write_segmentation(stage, "zh", entropy=True)
@@ -30,7 +35,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in ("ja", "ko"):
             bits_inputs.write_bits(stage, name)
             bits_inputs.write_translation(stage, f"en-{name}")
-        for draw in (draw_segmentation, draw_codes, draw_exact, draw_bits):
+        patch_report_inputs.write_patches(stage, "de")
+        patch_report_inputs.write_zero_shot(stage, "fr")
+        for draw in DRAWINGS:
             draw(stage)
         report(stage)
     return folder / "reports/small"
@@ -50,6 +57,7 @@ def test_a_corpus_has_the_pictures_that_it_has_data_for(built):
     assert pictures(built / "figures/exact/markov") == {"chain-seed0", "chain-seed1"}
     assert pictures(built / "figures/exact/language_models") == {"tokens"}
     assert pictures(built / "figures/bits") == {"savings", "search", "translation", "loss"}
+    assert pictures(built / "figures/patches") == {"tokens", "lengths", "training", "vocabulary", "longest"}
 
 
 def test_every_picture_is_png_and_svg(built):
@@ -62,6 +70,7 @@ def test_the_page_has_a_section_for_each_corpus(built):
     assert all(f'id="{name}"' in page for name in ("words-zh", "words-plain", "own-text", "models", "codes-en"))
     assert all(f'id="{name}"' in page for name in ("exact", "exact-chain", "exact-models", "exact-trained"))
     assert all(f'id="{name}"' in page for name in ("bits", "bits-search", "bits-translation", "measures"))
+    assert all(f'id="{name}"' in page for name in ("patches", "patch-vocabulary", "patch-longest", "patch-zero-shot"))
     gold, plain = page[page.index('id="words-zh"') :].split('id="words-plain"')
     assert "tuned on validation sentences" in gold and "Without gold words nothing is tuned" in plain
     for section in (gold, plain):
@@ -82,6 +91,8 @@ def test_results_txt_has_the_main_tables(built):
     assert "Bits per character of held-out sentences" in text and "mean ± sd of 3 prompts" not in text
     assert (built / "tables/markov-chain-mpe.md").exists()
     assert "Tokens saved over byte fallback" in text and "Translation of 100 test sentences" in text
+    assert "Patch models at equal training FLOPs" in text and "Zero-shot tasks" in text
+    assert "What the patch models cost" not in text and (built / "tables/patch-costs.csv").exists()
     assert "zh: tokens for the same 10 texts, against English" in text
     assert "bits per token" not in text and (built / "tables/bits-entropy.md").exists()
     assert (built / "tables/segmentation-zh-full.csv").exists() and (built / "tables/codes-en-bpe.md").exists()
@@ -91,7 +102,8 @@ def test_tables_quote_no_corpus(built):
     """Tables are in git; the page is not."""
     page = (built / "index.html").read_text(encoding="utf-8")
     tables = [path.read_text(encoding="utf-8") for path in (built / "tables").iterdir()]
-    for quoted in ("prompts that end inside a token", bits_inputs.EXAMPLE["reference"]):
+    samples = patch_report_inputs.EXAMPLE["prompt"]
+    for quoted in ("prompts that end inside a token", bits_inputs.EXAMPLE["reference"], samples):
         assert quoted in page and not any(quoted in table for table in tables)
 
 
@@ -101,10 +113,11 @@ WRITERS = {
     "exact": inputs.write_exact,
     "bits": bits_inputs.write_bits,
     "translation": bits_inputs.write_translation,
+    "patches": patch_report_inputs.write_patches,
     "measured": inputs.write_measures,
 }
 SECTIONS = {"segmentation": "words", "codes": "codes", "exact": "exact", "bits": "bits-savings"}
-SECTIONS |= {"translation": "bits-translation", "measured": "measures"}
+SECTIONS |= {"translation": "bits-translation", "patches": "patches", "measured": "measures"}
 
 
 @pytest.mark.parametrize("family", [*WRITERS, None])
@@ -114,8 +127,9 @@ def test_a_family_may_be_empty(family, tmp_path, monkeypatch):
     stage = inputs.stage(**{family: [name]} if family else {})
     if family:
         WRITERS[family](stage, name)
-    for draw in (draw_segmentation, draw_codes, draw_exact, draw_bits):
+    for draw in DRAWINGS:
         draw(stage)
     report(stage)
     page = stage.reports("index.html").read_text(encoding="utf-8")
     assert {some for some, id in SECTIONS.items() if f'id="{id}"' in page} == {family} - {None}
+    assert "patch-zero-shot" not in page

@@ -107,6 +107,9 @@ class Computation:
         check_choice("attention", self.attention, Attention)
 
 
+DEFAULT = Computation()
+"""How networks compute unless something else is asked for."""
+
 SMALL = StackShape(layers=12, width=768, heads=12, feed_forward=2048)
 MEDIUM = StackShape(layers=24, width=1024, heads=16, feed_forward=2816)
 LOCAL = StackShape(layers=3, width=512, heads=8, feed_forward=512)

@@ -1,0 +1,144 @@
+"""Generation of language models with caches, beside one full pass over the text for each symbol.
+
+Weights are random, so that all kinds have the same size; the symbols are those of a real text, so that patches have
+their usual lengths: each symbol is drawn, then the text's own is appended. A full pass for each symbol would take hours
+with the small size; it is measured for 8 prefixes of the text, evenly spaced, and their mean time stands for all.
+"""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from benchmarks.corpora import verses
+from benchmarks.measure import Bench, Facts, Task
+from tokenlab.models.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
+from tokenlab.models.language.generation.generate import begin
+from tokenlab.models.language.generation.sampling import draw, uniforms
+from tokenlab.models.language.stored import LanguageModel
+from tokenlab.models.networks.options import SIZES, PatchShape, Shape, TokenShape
+from tokenlab.models.networks.stored import build_network
+from tokenlab.patches.bpe import read_bpe_patcher
+from tokenlab.patches.by_bytes import SpacePatcher
+from tokenlab.patches.options import SpaceOptions
+from tokenlab.tokenizers.hierarchical import learn_hierarchical
+
+TITLE = "Generation of language models"
+TEXTS = ()
+_KINDS = {
+    "tokens": "tokens (vocabulary 50,257)",
+    "bytes": "bytes",
+    "bpe": "patches: bpe, S = 10",
+    "space": "patches: space, at most 6 bytes",
+}
+_PREFIXES = 8
+_TOKENS = 8192
+_VOCABULARY = 50_257
+
+
+def table(bench: Bench) -> list[str]:
+    """Measure every kind; Markdown."""
+    size, length = ("tiny", 64) if bench.runs == 1 else ("small", 512)
+    lines = [
+        "| model | ms/byte, caches | ms/byte, a full pass each | times faster | symbols |",
+        "| --- | --: | --: | --: | --: |",
+    ]
+    for kind, shown in _KINDS.items():
+        cached = bench.measure("patches_generation:cached", kind, size, str(length))
+        full = bench.measure("patches_generation:full", kind, size, str(length))
+        symbols = cached.facts["symbols"]
+        slow = full.median / _PREFIXES * symbols
+        lines.append(
+            f"| {shown} | {1e3 * cached.median / length:.3g} | {1e3 * slow / length:.3g} "
+            f"| {slow / cached.median:.3g} | {symbols} |"
+        )
+    return [
+        f"Size `{size}`, {length} bytes of English after an empty prompt, one text, one thread, float32, CPU; "
+        f"torch {torch.__version__}.",
+        "",
+        *lines,
+    ]
+
+
+def _cached(kind: str, size: str, length: str) -> Task:
+    """Generate a text symbol by symbol."""
+    model, text = _model(kind, size), _text(int(length))
+    (piece,) = model.coder.code([text])
+
+    def run(count: int) -> int:
+        with torch.inference_mode():
+            rows = begin(model, [b""], int(length))
+            for position, symbol in enumerate(piece.ids[:count].tolist()):
+                uniform = uniforms(0, np.array([0]), np.array([position]))
+                draw(rows.logits, uniform, 1.0, None, rows.allowed()).tolist()
+                rows.append([symbol])
+        return count
+
+    return Task(run, 8, len(piece.ids), lambda symbols: {"symbols": symbols})
+
+
+def _full(kind: str, size: str, length: str) -> Task:
+    """The logits after each of some prefixes, without what an earlier one computed."""
+    model, text = _model(kind, size), _text(int(length))
+    ends = [len(text) * (2 * number + 1) // (2 * _PREFIXES) for number in range(_PREFIXES)]
+
+    def run(prefixes: list[bytes]) -> int:
+        with torch.inference_mode():
+            for prefix in prefixes:
+                begin(model, [prefix], 1)
+        return len(prefixes)
+
+    def facts(prefixes: int) -> Facts:
+        return {"prefixes": prefixes}
+
+    return Task(run, [text[:8]], [text[:end] for end in ends], facts)
+
+
+def _text(length: int) -> bytes:
+    return " ".join(_verses()).encode()[:length]
+
+
+def _verses() -> list[str]:
+    return verses("en", 400_000)
+
+
+def _model(kind: str, size: str) -> LanguageModel:
+    torch.set_num_threads(1)
+    coder = coder_of(kind)
+    return LanguageModel(build_network(_shape(kind, size, coder), 0).eval(), coder, 512)
+
+
+def coder_of(kind: str) -> Coder:
+    """How text becomes the symbols of a model."""
+    if kind == "bytes":
+        return ByteCoder()
+    if kind == "space":
+        return PatchCoder(SpacePatcher(SpaceOptions(cap=6)))
+    with TemporaryDirectory() as folder:
+        path = _tokenizer(Path(folder))
+        if kind == "tokens":
+            return TokenCoder(path)
+        patcher = read_bpe_patcher(path)
+    return PatchCoder(patcher, learn_hierarchical([token for token in patcher.tokens if token], 10))
+
+
+def _tokenizer(folder: Path) -> Path:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=_TOKENS, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(_verses(), trainer)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder / "tokenizer.json"
+
+
+def _shape(kind: str, size: str, coder: Coder) -> Shape:
+    latent, local = SIZES[size]
+    if kind in ("tokens", "bytes"):
+        return TokenShape(_VOCABULARY if kind == "tokens" else 256, latent)
+    return PatchShape(len(coder.spellings), kind == "bpe", latent, local)
+
+
+TASKS = {"cached": _cached, "full": _full}

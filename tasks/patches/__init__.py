@@ -1,0 +1,1 @@
+"""Stages of the patch models: tokenizers, patchers, language models, their scores, and tasks for them."""

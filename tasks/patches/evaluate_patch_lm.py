@@ -1,0 +1,247 @@
+"""Stage `evaluate_patch_lm`: bits per byte, lengths, boundaries and costs of every language model of a corpus, and
+continuations of test texts.
+
+A row for each model. Costs are counted, by the paper's formula and as built; nothing here is timed (`python -m
+benchmarks patches` times training and generation).
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import torch
+
+from tasks.bits.translation.workers import in_processes
+from tasks.patches.measures import quality
+from tasks.patches.models.variants import Patched, Planned, planned, read_patched
+from tasks.patches.parameters import Evaluation, ModelSettings, read_model_settings
+from tasks.patches.texts import read_texts
+from tasks.runtime.stage import Stage, read_json, run, write_json
+from tokenlab.core.files import atomic_file
+from tokenlab.models.language.computing import check_device, deterministic
+from tokenlab.models.language.evaluation import evaluate
+from tokenlab.models.language.generation.generate import generate
+from tokenlab.models.language.generation.options import GenerationOptions
+from tokenlab.models.language.options import LanguageTraining
+from tokenlab.models.language.pieces import open_pieces
+from tokenlab.models.language.stored import LanguageModel, read_language_model
+from tokenlab.models.networks.chunks.chunk_network import ChunkNetwork
+from tokenlab.models.networks.cost import forward_flops, published_flops
+from tokenlab.models.networks.options import ChunkShape, Computation, PatchShape, Shape
+from tokenlab.patches.interface import Starts
+from tokenlab.patches.learned import LearnedPatcher
+
+
+class Job(NamedTuple):
+    """A model, and what it is evaluated on. folder: of the model. pieces: of the corpus. generation: None for models
+    that continue no texts."""
+
+    model: Planned
+    folder: Path
+    patched: Patched
+    pieces: Path
+    computation: Computation
+    options: LanguageTraining
+    prompts: Sequence[bytes]
+    generation: GenerationOptions | None
+
+
+class Found(NamedTuple):
+    """What a model says. size: bytes of the test text. patches: what its latent stack reads in it; None for models
+    without one. boundaries: the columns about boundaries, of learned chunks and of bytes."""
+
+    shape: Shape
+    nats: float
+    size: int
+    symbols: int
+    patches: int | None
+    boundaries: dict[str, float | None] | None
+    continuations: list[bytes]
+
+
+def evaluate_models(stage: Stage) -> None:
+    """Write the table, metrics and examples."""
+    settings = read_model_settings(stage)
+    evaluation = stage.parameters("patches.evaluation", Evaluation)
+    texts = settings.models.texts
+    pieces, patched = stage.data("patches", texts), read_patched(stage.models("patchers", texts))
+    models = planned(settings)
+    test = [text for block in open_pieces(pieces / "test").blocks() for text in block.data]
+    chosen = _long_enough(test, evaluation)
+    prompts = [_beginning(text, evaluation.prompt) for text in chosen]
+    generation = GenerationOptions(
+        evaluation.generated, evaluation.temperature, evaluation.top_k, evaluation.seed, batch=max(1, len(prompts))
+    )
+    jobs = [
+        Job(
+            model,
+            stage.models("patch_models", stage.variant, model.name),
+            patched,
+            pieces,
+            settings.computation,
+            settings.options(model.variant, steps=1),
+            prompts,
+            generation if _is_shown(model, settings) else None,
+        )
+        for model in models
+    ]
+    found = [*zip(models, in_processes(run_job, jobs, settings.workers, "evaluating"), strict=True)]
+    trained = read_json(stage.reports("patch_models", stage.variant, "metrics.json"))["models"]
+    measured = pl.read_parquet(stage.reports("patches", texts, "patchers.parquet"))
+    rows = [
+        {
+            "name": stage.variant,
+            "size": settings.models.size,
+            "corpus": texts,
+            **_about(model, patched, measured),
+            **_scores(model, result, patched, measured),
+            **trained[model.name],
+            "context": settings.context,
+            **_costs(model, result, settings.context, patched, measured),
+        }
+        for model, result in found
+    ]
+    reports = stage.reports("patch_scores", stage.variant)
+    with atomic_file(reports / "scores.parquet") as path:
+        pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
+    write_json(reports / "metrics.json", _nested(rows))
+    examples = [
+        {
+            "prompt": prompt.decode(),
+            "reference": text[len(prompt) :][: evaluation.generated].decode(errors="ignore"),
+            "texts": {
+                model.label: result.continuations[number].decode(errors="replace")
+                for model, result in found
+                if result.continuations
+            },
+        }
+        for number, (text, prompt) in enumerate(zip(chosen, prompts, strict=True))
+    ]
+    write_json(reports / "examples.json", {"corpus": texts, "examples": examples})
+
+
+def run_job(job: Job) -> Found:
+    """Evaluate one model."""
+    options, variant = job.options, job.model.variant
+    device = torch.device(options.device)
+    check_device(device, options.dtype)
+    with deterministic(device, options.threads):
+        model = read_language_model(job.folder, job.computation)
+        model.network.to(device)
+        pieces = open_pieces(job.pieces / "test", job.patched.column(variant))
+        batch = options.batch * options.context
+        scores = evaluate(model, pieces, batch_bytes=batch, dtype=options.dtype)
+        test = [text for block in pieces.blocks() for text in block.data]
+        patches, boundaries = scores.patches or None, None
+        if variant.model in ("chunks", "bytes"):
+            gold = read_texts(job.pieces / "gold.parquet")
+            starts = [_starts(model, some) for some in (test, [text.data for text in gold])]
+            boundaries = quality(gold, starts[1], test, starts[0])
+            if variant.model == "chunks":
+                patches = sum(map(len, starts[0]))
+        continuations = [] if job.generation is None else generate(model, job.prompts, job.generation)
+    return Found(model.network.shape, scores.nats, scores.bytes, scores.symbols, patches, boundaries, continuations)
+
+
+def _starts(model: LanguageModel, texts: Sequence[bytes]) -> list[Starts]:
+    """The chunks of a model that learned them; otherwise single bytes."""
+    if isinstance(model.network, ChunkNetwork):
+        return LearnedPatcher(model.network, model.context).starts(texts)
+    return [np.arange(len(text)) for text in texts]
+
+
+def _is_shown(model: Planned, settings: ModelSettings) -> bool:
+    """Whether a model continues texts: those of the main comparison, of the first seed."""
+    return model.variant.ablation is None and model.seed == settings.models.seeds[0]
+
+
+def _long_enough(test: Sequence[bytes], evaluation: Evaluation) -> list[bytes]:
+    """The first test pieces that are longer than a prompt."""
+    return [text for text in test if len(text) > evaluation.prompt + evaluation.generated][: evaluation.prompts]
+
+
+def _beginning(text: bytes, size: int) -> bytes:
+    """At most so many bytes, whole characters."""
+    return text[:size].decode(errors="ignore").encode()
+
+
+def _row_of(model: Planned, patched: Patched, measured: pl.DataFrame) -> dict[str, Any] | None:
+    """The row of a model's patcher; of tokens, any S."""
+    column, longest = patched.column(model.variant), model.variant.longest
+    if column is None:
+        return None
+    rows = measured.filter(pl.col("patcher") == column)
+    return (rows if longest is None else rows.filter(pl.col("longest") == longest)).row(0, named=True)
+
+
+def _about(model: Planned, patched: Patched, measured: pl.DataFrame) -> dict[str, Any]:
+    variant, row = model.variant, _row_of(model, patched, measured) or {}
+    return {
+        "variant": model.label,
+        "ablation": variant.ablation,
+        "model": variant.model,
+        "patcher": "learned" if variant.model == "chunks" else variant.patcher,
+        "seed": model.seed,
+        "tokenizer": row.get("tokenizer"),
+        "vocabulary": row.get("vocabulary"),
+        "longest": variant.longest,
+        "cap": row.get("cap"),
+        "threshold": row.get("threshold"),
+        "hash": variant.hash is not None,
+    }
+
+
+def _scores(model: Planned, found: Found, patched: Patched, measured: pl.DataFrame) -> dict[str, Any]:
+    tokens = model.variant.model == "tokens"
+    patches = found.symbols if tokens else found.patches
+    boundaries = found.boundaries or _row_of(model, patched, measured) or {}
+    of_bytes = model.variant.model == "bytes"
+    return {
+        "symbols": 256 if isinstance(found.shape, ChunkShape) else _symbols(found.shape),
+        "bits_per_byte": found.nats / np.log(2) / found.size,
+        "nats_per_symbol": found.nats / found.symbols,
+        "nats_per_patch": found.nats / patches if patches else None,
+        "test_bytes": found.size,
+        "bytes_per_patch": found.size / patches if patches else None,
+        "symbols_per_patch": 1.0 if tokens else found.symbols / patches if patches else None,
+        "fertility": boundaries["fertility"],
+        # Every boundary of words is one of bytes.
+        **{name: None if of_bytes else boundaries[name] for name in ("gold_f1", "word_f1", "whitespace_f1")},
+    }
+
+
+def _symbols(shape: Shape) -> int:
+    """Rows of the output matrix."""
+    assert not isinstance(shape, ChunkShape)
+    return shape.symbols if isinstance(shape, PatchShape) else shape.vocabulary
+
+
+def _costs(
+    model: Planned, found: Found, context: int, patched: Patched, measured: pl.DataFrame
+) -> dict[str, float | None]:
+    """GFLOPs of a forward pass over `context` bytes, with the lengths of the test text."""
+    shape, size = found.shape, found.size
+    given = {"symbols": found.symbols / size, "patches": (found.patches or found.symbols) / size}
+    row = _row_of(model, patched, measured) or {}
+    full = (row.get("longest") or row.get("cap")) if isinstance(shape, PatchShape) else None
+    length = size / found.symbols if not isinstance(shape, PatchShape) else found.symbols / (found.patches or 1)
+    paper = None if isinstance(shape, ChunkShape) else published_flops(shape, context, length).total
+    padded = None if full is None else forward_flops(shape, context, **given, padded=full).total
+    built = forward_flops(shape, context, **given).total
+    flops = {"flops_paper": paper, "flops_built": built, "flops_padded": padded}
+    return {name: None if value is None else value / 1e9 for name, value in flops.items()}
+
+
+def _nested(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The numbers of all rows by variant and seed."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        numbers = {name: value for name, value in row.items() if type(value) in (int, float) and name != "seed"}
+        found.setdefault(row["variant"], {})[str(row["seed"])] = numbers
+    return found
+
+
+if __name__ == "__main__":
+    run(evaluate_models)

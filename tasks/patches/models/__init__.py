@@ -1,0 +1,1 @@
+"""Language models of a comparison: their plans and trainings."""

@@ -1,0 +1,127 @@
+"""Stage `zero_shot`: tasks of lm-evaluation-harness for the language models of a corpus, without examples in the
+prompt, from task files that lie here.
+
+A task is evaluated where the folder has its file, TASK.jsonl. Chance is what guessing scores.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import torch
+
+from tasks.bits.translation.workers import in_processes
+from tasks.patches.models.variants import Planned, planned
+from tasks.patches.parameters import ModelSettings, ZeroShot, read_model_settings
+from tasks.runtime.stage import Stage, run, write_json
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.files import atomic_file
+from tokenlab.models.language.computing import check_device, deterministic
+from tokenlab.models.language.harness.adapter import HarnessModel
+from tokenlab.models.language.harness.tasks import TaskScore, evaluate_tasks
+from tokenlab.models.language.options import LanguageTraining
+from tokenlab.models.language.stored import read_language_model
+from tokenlab.models.networks.options import Computation
+
+TASKS = {
+    "hellaswag": "hellaswag",
+    "piqa": "piqa",
+    "winogrande": "winogrande",
+    "arc_easy": "arc_easy",
+    "arc_challenge": "arc_challenge",
+    "lambada": "lambada_openai",
+    "mmlu": "mmlu",
+}
+"""Name of a file -> the harness's name of the task."""
+
+CHANCE = {"hellaswag": 0.25, "piqa": 0.5, "winogrande": 0.5, "arc_easy": 0.25, "arc_challenge": 0.25, "mmlu": 0.25}
+
+
+class Job(NamedTuple):
+    """A model and its tasks."""
+
+    model: Planned
+    folder: Path
+    computation: Computation
+    options: LanguageTraining
+    files: Mapping[str, Path]
+    limit: int | None
+
+
+def evaluate_models(stage: Stage) -> None:
+    """Write the table and metrics."""
+    parameters = stage.parameters(f"patches.zero_shot.{stage.variant}", ZeroShot)
+    settings = read_model_settings(stage, parameters.models)
+    models = _chosen(stage, parameters, settings)
+    folder = Path(parameters.files)
+    files = {TASKS[name]: folder / f"{name}.jsonl" for name in TASKS if (folder / f"{name}.jsonl").exists()}
+    if not files:
+        raise InputError(f"{folder}: no file of a task ({', '.join(TASKS)}, each .jsonl); name another folder")
+    jobs = [
+        Job(
+            model,
+            stage.models("patch_models", parameters.models, model.name),
+            settings.computation,
+            settings.options(model.variant, steps=1),
+            files,
+            parameters.limit,
+        )
+        for model in models
+    ]
+    found = in_processes(run_job, jobs, settings.workers, "tasks")
+    names = {task: name for name, task in TASKS.items()}
+    rows = [
+        {
+            "name": parameters.models,
+            "size": settings.models.size,
+            "corpus": settings.models.texts,
+            "variant": model.label,
+            "seed": model.seed,
+            **score._asdict(),
+            "task": names[score.task],
+            "chance": CHANCE.get(names[score.task]),
+        }
+        for model, scores in zip(models, found, strict=True)
+        for score in scores
+    ]
+    reports = stage.reports("zero_shot", stage.variant)
+    with atomic_file(reports / "zero_shot.parquet") as path:
+        pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
+    metrics: dict[str, Any] = {}
+    for row in rows:
+        of_model = metrics.setdefault(row["variant"], {}).setdefault(str(row["seed"]), {})
+        of_model[f"{row['task']}_{row['metric']}"] = row["value"]
+    write_json(reports / "metrics.json", metrics)
+
+
+def run_job(job: Job) -> list[TaskScore]:
+    """The scores of one model."""
+    device = torch.device(job.options.device)
+    check_device(device, job.options.dtype)
+    with deterministic(device, job.options.threads):
+        model = read_language_model(job.folder, job.computation)
+        model.network.to(device)
+        return evaluate_tasks(HarnessModel(model), job.files, job.limit)
+
+
+def _chosen(stage: Stage, parameters: ZeroShot, settings: ModelSettings) -> list[Planned]:
+    """The models that take part."""
+    variants = parameters.variants
+    if unknown := [label for label in variants or () if label not in settings.variants]:
+        raise ParameterError(
+            f"{stage.params_file}: patches.zero_shot.{stage.variant}.variants: {unknown[0]} is none of patches.variants"
+        )
+    chosen = [
+        model
+        for model in planned(settings)
+        if (model.variant.ablation is None if variants is None else model.label in variants)
+        and (parameters.seeds is None or model.seed in parameters.seeds)
+    ]
+    if not chosen:
+        raise ParameterError(f"{stage.params_file}: patches.zero_shot.{stage.variant} names no model; change its seeds")
+    return chosen
+
+
+if __name__ == "__main__":
+    run(evaluate_models)

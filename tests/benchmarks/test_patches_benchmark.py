@@ -1,0 +1,70 @@
+"""The benchmark of training on tiny models: the same text, the same number of operations, and a table."""
+
+import pytest
+import torch
+
+from benchmarks import patches as benchmark
+from benchmarks import patches_generation
+from benchmarks.measure import Bench, Measurement
+from tokenlab.metrics.flops import TRAINING, token_flops
+from tokenlab.models.networks.options import SIZES
+
+TEXT = ["In the beginning was the word, and the word was good. "] * 20
+
+
+@pytest.fixture(autouse=True)
+def short_text(monkeypatch):
+    monkeypatch.setattr(benchmark, "verses", lambda *_: TEXT)
+    monkeypatch.setattr(patches_generation, "_verses", lambda: TEXT)
+
+
+@pytest.mark.parametrize("kind", benchmark._KINDS)
+def test_a_step_changes_the_weights(kind, monkeypatch):
+    made = []
+    monkeypatch.setattr(benchmark, "build_network", lambda *given: made.append(build(*given)) or made[0])
+    task = benchmark.TASKS["ours"](kind, "tiny", "64")
+    before = {name: weight.detach().clone() for name, weight in made[0].named_parameters()}
+    task.run(task.sample)
+    facts = task.facts(task.run(task.whole))
+    assert facts["bytes"] == 2 * 64 and facts["flops"] > 2 * 64 * 1e5
+    changed = [not torch.equal(before[name], weight) for name, weight in made[0].named_parameters()]
+    assert all(changed)
+
+
+build = benchmark.build_network
+
+
+def test_both_gpts_have_the_same_operations():
+    """Up to the tokens that rows of equal length cut off."""
+    ours, theirs = benchmark.TASKS["ours"]("tokens", "tiny", "64"), benchmark.TASKS["hugging"]("tiny", "64")
+    theirs.run(theirs.sample)
+    one, other = ours.facts(None), theirs.facts(theirs.run(theirs.whole))
+    rows, length = theirs.whole.shape
+    assert other["tokens"] == rows * length
+    latent = SIZES["tiny"][0]
+    assert other["flops"] == pytest.approx(rows * TRAINING * token_flops(latent, 50_257, length).total)
+    assert 0.9 < other["flops"] / one["flops"] <= 1
+
+
+def test_product():
+    task = benchmark.TASKS["product"]("16")
+    assert task.run(task.whole).shape == (16, 16)
+    assert task.facts(None) == {"flops": 2 * 16**3}
+
+
+def test_table(tmp_path, monkeypatch):
+    seconds = {"product": 0.1, "hugging": 3.0, "tokens": 2.0, "bpe": 1.0}
+
+    def measure(_bench, task, *given, threads):
+        name = given[0] if task == "patches:ours" else task.partition(":")[2]
+        assert given[-2:] == ("small", "2048") or given == ("4096",)
+        flops = 10e9 if name == "product" else 100e9
+        facts = {"flops": flops, "bytes": 4000, "tokens": 1000}
+        return Measurement([seconds.get(name, 4.0)], [1.0], 0.0, 5_000_000, facts)
+
+    monkeypatch.setattr(Bench, "measure", measure)
+    lines = benchmark.table(Bench(tmp_path, {}, 3, None))
+    assert "| our GPT over tokens | 1 | 0.5 (0.5 to 0.5) | 2 | 50 | 50% | 5 |" in lines
+    assert "| patches: bpe, S = 10 | 1 | 1 (1 to 1) | 4 | 100 | 100% | 5 |" in lines
+    assert "- 2 threads: our GPT is 1.50 times as fast as `GPT2LMHeadModel`." in lines
+    assert "- GFLOP/s of our GPT over tokens: bpe 200%, space 50%, space-hash 50%, learned 50%, bytes 50%." in lines

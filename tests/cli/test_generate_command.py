@@ -1,0 +1,95 @@
+"""`tokenlab generate`, as a user runs it."""
+
+import json
+import signal
+
+import pytest
+import torch
+from command import tokenlab as in_a_process
+from tiny_language_models import language_model
+
+from tokenlab.cli import main
+from tokenlab.models.language.generation.generate import generate
+from tokenlab.models.language.generation.options import GenerationOptions
+from tokenlab.models.language.stored import read_language_model, save_language_model
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bpe")
+    save_language_model(language_model("bpe", tmp_path_factory.mktemp("tokenizer")), path)
+    return path
+
+
+@pytest.fixture
+def tokenlab(capfdbinary):
+    """Runs the command in this process; returns what it printed, or its one line of complaint."""
+    threads, on_pipe = torch.get_num_threads(), signal.getsignal(signal.SIGPIPE)
+    torch.set_num_threads(1)
+
+    def run(*arguments, status=0):
+        capfdbinary.readouterr()
+        try:
+            ended = main(["generate", "--threads=1", *map(str, arguments)])
+        except SystemExit as error:
+            ended = error.code
+        out, err = (stream.decode() for stream in capfdbinary.readouterr())
+        assert ended == status, err
+        assert (err.count("\n") == 1 and not out) if status else not err
+        return err if status else out
+
+    yield run
+    torch.set_num_threads(threads)
+    signal.signal(signal.SIGPIPE, on_pipe)
+
+
+def test_the_library_s_text(tokenlab, folder):
+    model = read_language_model(folder)
+    (text,) = generate(model, [b"the thing"], GenerationOptions(40, 0.8, 30, seed=4))
+    arguments = ("the thing", "--model", folder, "--length=40", "--temperature=0.8", "--top-k=30", "--seed=4")
+    shown = text.decode(errors="backslashreplace")
+    assert "\\x" in shown  # Random weights write what is no UTF-8.
+    assert tokenlab(*arguments) == shown + "\n"
+    record = json.loads(tokenlab(*arguments, "--format=json"))
+    assert record == {"prompt": "the thing", "text": shown, "bytes": text.hex()}
+
+
+def test_spellings(tokenlab, folder):
+    model = read_language_model(folder)
+    (text,) = generate(model, [b""], GenerationOptions(30, spellings=True))
+    record = json.loads(tokenlab("", "--model", folder, "--length=30", "--spellings", "--format=json"))
+    assert record["bytes"] == text.hex()
+
+
+def test_a_prompt_from_a_file(tokenlab, folder, tmp_path):
+    (tmp_path / "prompt.txt").write_text("你好\n", encoding="utf-8")
+    given = tokenlab("--file", tmp_path / "prompt.txt", "--model", folder, "--length=20")
+    assert given == tokenlab("你好\n", "--model", folder, "--length=20")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--length=-1",), "--length is -1"),
+        (("--top-k=0",), "--top-k is 0"),
+        (("--device=tpu",), "--device is 'tpu'"),
+        (("--device=cuda:7",), "PyTorch sees 0 GPUs"),
+    ],
+)
+def test_options(tokenlab, folder, arguments, said):
+    if said.endswith("GPUs") and torch.cuda.is_available():
+        pytest.skip("there are GPUs here")
+    assert said in tokenlab("the", "--model", folder, *arguments, status=2)
+
+
+def test_spellings_of_a_model_without_tokens(tokenlab, tmp_path):
+    save_language_model(language_model("space", tmp_path), tmp_path)
+    assert "--spellings is for models with bpe patches" in tokenlab("the", "--model", tmp_path, "--spellings", status=2)
+
+
+def test_no_model(tokenlab, tmp_path):
+    assert "no folder of a language model" in tokenlab("the", "--model", tmp_path / "none", status=2)
+
+
+def test_help_does_not_load_pytorch():
+    assert "--temperature X" in in_a_process("generate", "--help")

@@ -1,0 +1,171 @@
+"""Tokens as patches: those of the engine, over all of Unicode, from every kind of tokenizer, incrementally."""
+
+import json
+from functools import cache
+from itertools import accumulate
+
+import plain_patches
+import pytest
+import small_bases
+import unicode_text
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from real_tokenizers import tokenizer_folder
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
+
+from tokenlab.codes.bits.over.bases import base_of
+from tokenlab.core.errors import InputError
+from tokenlab.patches.bpe import BpePatcher, read_bpe_patcher
+from tokenlab.patches.bpe_stream import CoverStream, WholeStream
+
+TEXTS = [*small_bases.AWKWARD, *small_bases.TEXTS[:8], *list(unicode_text.SENTENCES.values())[::3]]
+
+
+@cache
+def patcher(kind):
+    return BpePatcher(small_bases.KINDS[kind](), kind)
+
+
+def characters():
+    """BPE of a few characters, without byte fallback."""
+    vocabulary = {"a": 0, "b": 1, "é": 2, " ": 3, "ab": 4, "abé": 5, "[UNK]": 6}
+    tokenizer = Tokenizer(models.BPE(vocabulary, [("a", "b"), ("ab", "é")], unk_token="[UNK]"))
+    tokenizer.decoder = decoders.Fuse()
+    tokenizer.add_special_tokens([AddedToken("[UNK]", normalized=False)])
+    return BpePatcher(tokenizer, "characters")
+
+
+@pytest.mark.parametrize("kind", small_bases.KINDS)
+def test_patches_are_the_tokens(kind):
+    found, tokenizer, base = patcher(kind), small_bases.KINDS[kind](), base_of(small_bases.KINDS[kind]())
+    prefix = len(found.prefix)
+    for text in [*small_bases.TEXTS[:40], *unicode_text.SENTENCES.values()]:
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        widths = [len(base.spelled(id)) for id in ids]
+        starts = [max(0, end - width - prefix) for width, end in zip(widths, accumulate(widths), strict=True)]
+        data = text.encode()
+        (cut,) = found.starts([data])
+        assert cut.tolist() == sorted(set(starts))
+        assert found.encode([data])[0].tolist() == ids
+
+
+@pytest.mark.parametrize("kind", small_bases.KINDS)
+@settings(max_examples=10)
+@given(text=unicode_text.text, seed=st.integers(0, 9))
+def test_all_of_unicode(kind, text, seed):
+    data = text.encode()
+    (starts,) = patcher(kind).starts([data])
+    assert starts.tolist() == sorted(set(starts.tolist()))
+    assert starts.tolist()[:1] == [0][: len(data)]
+    assert len(starts) <= len(data)
+    assert not len(starts) or starts[-1] < len(data)
+    assert plain_patches.streamed(patcher(kind).stream(), data, seed) == starts.tolist()
+
+
+@pytest.mark.parametrize("kind", small_bases.KINDS)
+def test_streams_give_the_patches_of_whole_texts(kind):
+    data = [text.encode() for text in TEXTS]
+    for text, starts in zip(data, patcher(kind).starts(data), strict=True):
+        for seed, most in ((0, 1), (1, 6))[: 1 + (len(text) < 40)]:
+            assert plain_patches.streamed(patcher(kind).stream(), text, seed, most) == starts.tolist()
+
+
+def test_starts_are_known_soon():
+    stream = patcher("byte level").stream()
+    assert isinstance(stream, CoverStream)
+    text = " ".join(small_bases.TEXTS[1:40:2]).encode()
+    late = 0
+    for at in range(0, len(text), 4):
+        late += sum(at + 4 - start for start in stream.feed(text[at : at + 4]))
+    (starts,) = patcher("byte level").starts([text])
+    assert late / len(starts) < 15
+    assert len(stream.finish()) <= 2
+
+
+def test_where_encodings_are_not_modelled_all_starts_come_at_the_end():
+    stream = patcher("unigram").stream()
+    assert isinstance(stream, WholeStream)
+    assert stream.feed(b"a b") == []
+    assert stream.finish() == patcher("unigram").starts([b"a b"])[0].tolist()
+
+
+def test_the_space_before_a_text_is_in_no_patch():
+    found = patcher("pieces")
+    assert found.prefix == b" "
+    text = small_bases.TEXTS[1].encode()
+    (starts,) = found.starts([text])
+    ids = found.encode([text])[0].tolist()
+    assert found.tokens[ids[0]].startswith(b" ")
+    assert starts.tolist()[:2] == [0, len(found.tokens[ids[0]]) - 1]
+    # The character has no piece, so the space stands alone, and the character's bytes are the patches.
+    assert found.tokens[found.encode(["\u1a20".encode()])[0][0]] == b" "
+    assert found.starts(["\u1a20".encode()])[0].tolist() == [0, 1, 2]
+
+
+def test_gpt2():
+    found = read_bpe_patcher(tokenizer_folder("gpt2"))
+    assert found.starts([b"This is a test!"])[0].tolist() == [0, 4, 7, 9, 14]
+
+
+@pytest.mark.slow
+def test_a_stream_of_gpt2():
+    found = read_bpe_patcher(tokenizer_folder("gpt2"))
+    text = "Hello\n\nworld  中文 <|endoftext|> it's 123".encode()
+    (starts,) = found.starts([text])
+    assert plain_patches.streamed(found.stream(), text) == starts.tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gpt2", "llama3", "mistral-v1", "qwen", "tekken"])
+def test_published_tokenizers(name):
+    found = read_bpe_patcher(tokenizer_folder(name))
+    data = [text.encode() for text in [*TEXTS, *small_bases.TEXTS[:60]]]
+    for text, starts in zip(data, found.starts(data), strict=True):
+        assert plain_patches.streamed(found.stream(), text) == starts.tolist()
+
+
+def test_without_byte_fallback_known_characters_are_cut():
+    found = characters()
+    assert found.starts(["ab abéa".encode()])[0].tolist() == [0, 2, 3, 7]
+    assert plain_patches.streamed(found.stream(), "ab abéa".encode()) == [0, 2, 3, 7]
+    with pytest.raises(InputError, match="'c' at byte 1"):
+        found.starts([b"ac"])
+    stream = found.stream()
+    stream.feed(b"ac")
+    with pytest.raises(InputError, match="'c' at byte 1"):
+        stream.finish()
+
+
+def test_a_text_that_is_not_utf8():
+    found = patcher("byte level")
+    with pytest.raises(InputError, match="not UTF-8 at byte 1"):
+        found.starts([b"a\xff"])
+    with pytest.raises(InputError, match="not UTF-8"):
+        found.stream().feed(b"a\xff")
+    stream = found.stream()
+    stream.feed("a中".encode()[:-1])
+    with pytest.raises(InputError, match="ends inside a character"):
+        stream.finish()
+
+
+def test_a_text_that_the_tokenizer_changes():
+    content = json.loads(small_bases.byte_level().to_str())
+    content["normalizer"] = {"type": "Lowercase"}
+    found = BpePatcher(Tokenizer.from_str(json.dumps(content)), "small letters")
+    assert found.starts([b"abc abc"])[0].tolist()[0] == 0
+    with pytest.raises(InputError, match="small letters does not spell the text 'Abc' with its tokens: its normaliser"):
+        found.starts([b"abc", b"Abc"])
+
+
+def test_a_tokenizer_without_spellings():
+    tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1, "##b": 2}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.NFC()
+    with pytest.raises(InputError, match="pieces of words"):
+        BpePatcher(tokenizer, "pieces of words")
+
+
+def test_many_texts_go_in_batches(monkeypatch):
+    data = [text.encode() for text in TEXTS]
+    whole = [starts.tolist() for starts in patcher("byte level").starts(data)]
+    monkeypatch.setattr("tokenlab.patches.bpe._BATCH", 20)
+    assert [starts.tolist() for starts in patcher("byte level").starts(data)] == whole

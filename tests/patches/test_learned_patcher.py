@@ -1,0 +1,80 @@
+"""Learned patches: the model's boundaries, piece by piece; streams equal whole texts."""
+
+from functools import cache
+
+import numpy as np
+import plain_patches
+import pytest
+import torch
+import unicode_text
+from hypothesis import given, settings
+
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.models.networks.chunks.chunk_network import ChunkNetwork
+from tokenlab.models.networks.options import SIZES, ChunkShape, TokenShape
+from tokenlab.models.networks.pieces import Piece
+from tokenlab.models.networks.stored import build_network
+from tokenlab.patches.learned import LearnedPatcher
+
+CONTEXT = 16
+LONG = "It is a truth universally acknowledged 我们在北京大学学习汉语 👩‍👩‍👧‍👦👍🏽!".encode()
+
+
+@cache
+def patcher():
+    network = build_network(ChunkShape(*SIZES["tiny"]), 1)
+    assert isinstance(network, ChunkNetwork)
+    with torch.no_grad():  # Keys that differ from queries, so that some bytes begin chunks and others do not.
+        network.keys.add_(torch.randn(network.keys.shape, generator=torch.Generator().manual_seed(0)) / 6)
+    return LearnedPatcher(network, CONTEXT)
+
+
+def boundaries(piece):
+    """Of a piece, by the model."""
+    ids = np.frombuffer(piece, np.uint8).astype(np.int32)
+    with torch.no_grad():
+        batch = patcher().network.collate([[Piece(ids, np.zeros(0, np.int32), len(piece))]])
+        return patcher().network.boundaries(batch).nonzero()[:, 0].tolist()
+
+
+def pieces(text):
+    """At most CONTEXT bytes each, as long as whole characters allow."""
+    found = [b""]
+    for character in text.decode():
+        if len(found[-1]) + len(character.encode()) > CONTEXT:
+            found.append(b"")
+        found[-1] += character.encode()
+    return found if text else []
+
+
+def test_patches_are_the_models_chunks_of_each_piece():
+    expected, at = [], 0
+    for piece in pieces(LONG):
+        expected += [at + start for start in boundaries(piece)]
+        at += len(piece)
+    (starts,) = patcher().starts([LONG])
+    assert starts.dtype == np.int64
+    assert starts.tolist() == expected
+    assert len(pieces(LONG)) + 3 < len(starts) < len(LONG)
+
+
+@settings(max_examples=15)
+@given(text=unicode_text.text)
+def test_streams_give_the_patches_of_whole_texts(text):
+    for data in (text.encode(), LONG + text.encode()):
+        (starts,) = patcher().starts([data])
+        assert starts.tolist()[:1] == [0][: len(data)]
+        assert plain_patches.streamed(patcher().stream(), data) == starts.tolist()
+
+
+def test_bytes_that_are_no_text_are_cut_too():
+    data = b"\x80" * 40
+    (starts,) = patcher().starts([data])
+    assert plain_patches.streamed(patcher().stream(), data) == starts.tolist()
+
+
+def test_other_models_are_refused():
+    with pytest.raises(InputError, match="no chunks of its own"):
+        LearnedPatcher(build_network(TokenShape(256, SIZES["tiny"][0]), 0), CONTEXT)
+    with pytest.raises(ParameterError, match="context is 3"):
+        LearnedPatcher(patcher().network, 3)

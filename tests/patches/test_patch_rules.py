@@ -1,0 +1,115 @@
+"""Rules of patchers: known examples, and every text as a loop over its bytes cuts it."""
+
+from itertools import pairwise
+
+import numpy as np
+import plain_patches
+import pytest
+import unicode_text
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokenlab.core.errors import ParameterError
+from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
+from tokenlab.patches.rules import (
+    SPACELIKE,
+    capped,
+    character_starts,
+    entropy_starts,
+    fixed_starts,
+    space_starts,
+)
+
+texts = st.one_of(
+    unicode_text.text.map(str.encode),
+    st.text("ab1 .,\n中é", max_size=30).map(str.encode),
+    st.binary(max_size=30),
+)
+caps = st.one_of(st.none(), st.integers(1, 7))
+entropies = st.lists(st.floats(0, 6, width=32), max_size=30).map(lambda values: np.array(values, np.float32))
+
+
+def parts(text, starts):
+    return [text[start:end] for start, end in pairwise([*starts, len(text)])]
+
+
+def test_patches_end_with_a_spacelike_byte():
+    cut = parts(b"the cat, it -- is. x", space_starts(b"the cat, it -- is. x").tolist())
+    assert cut == [b"the ", b"cat,", b" it ", b"-- is.", b" x"]
+    assert parts(b" (a b", space_starts(b" (a b").tolist()) == [b" (a ", b"b"]
+
+
+def test_chinese_patches_are_one_byte_out_of_phase():
+    text = "中文字".encode()
+    assert parts(text, space_starts(text).tolist()) == [text[:4], text[4:7], text[7:]]
+
+
+def test_spacelike_bytes():
+    assert SPACELIKE.tolist() == [plain_patches.is_spacelike(byte) for byte in range(256)]
+
+
+@given(text=texts, cap=caps)
+def test_space(text, cap):
+    assert space_starts(text, cap).tolist() == plain_patches.space(text, cap)
+
+
+@given(text=unicode_text.text)
+def test_characters(text):
+    data = text.encode()
+    assert parts(data, character_starts(data).tolist()) == [character.encode() for character in text]
+
+
+@given(data=st.binary(max_size=20))
+def test_bytes_that_are_no_text_are_cut_by_their_first_bytes(data):
+    cut = parts(data, character_starts(data).tolist())
+    assert b"".join(cut) == data
+    for part in cut[:-1]:
+        announced = next((n for n, low in ((4, 0xF0), (3, 0xE0), (2, 0xC0)) if low <= part[0] < 0xF8), 1)
+        assert len(part) == announced
+
+
+def test_fixed():
+    assert fixed_starts(10, 4).tolist() == [0, 4, 8]
+    assert fixed_starts(8, 4).tolist() == [0, 4]
+    assert fixed_starts(0, 4).tolist() == []
+
+
+def test_a_cap_cuts_from_the_beginning_and_leaves_the_remainder_last():
+    assert capped(np.array([0, 2, 9]), 12, 3).tolist() == [0, 2, 5, 8, 9]
+    assert capped(np.array([0]), 7, 3).tolist() == [0, 3, 6]
+
+
+def test_the_threshold_is_exceeded_strictly_and_the_first_byte_begins():
+    values = np.array([0.5, 2, 1.5, 1.5, 3], np.float32)
+    assert entropy_starts(values, EntropyOptions(threshold=1.5)).tolist() == [0, 1, 4]
+    assert entropy_starts(values, EntropyOptions("monotone", rise=1.5)).tolist() == [0]
+    assert entropy_starts(values, EntropyOptions("monotone", rise=1.25)).tolist() == [0, 1, 4]
+    assert entropy_starts(values, EntropyOptions("both", threshold=2, rise=0)).tolist() == [0, 4]
+
+
+@given(values=entropies, threshold=st.floats(0, 6, width=32), rise=st.floats(-3, 3, width=32), cap=caps)
+def test_entropy(values, threshold, rise, cap):
+    threshold, rise = np.float32(threshold), np.float32(rise)
+    rules = {
+        "threshold": lambda before, now: now > threshold,
+        "monotone": lambda before, now: now - before > rise,
+        "both": lambda before, now: now > threshold and now - before > rise,
+    }
+    for rule, begins in rules.items():
+        options = EntropyOptions(rule, float(threshold), float(rise), cap)
+        assert entropy_starts(values, options).tolist() == plain_patches.by_entropy(values, begins, cap)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "message"),
+    [
+        (SpaceOptions, {"cap": 0}, "cap is 0"),
+        (FixedOptions, {"length": 0}, "length is 0"),
+        (EntropyOptions, {"cap": -1}, "cap is -1"),
+        (EntropyOptions, {"rule": "highest"}, "rule is 'highest'; use one of threshold, monotone, both"),
+        (EntropyOptions, {"threshold": float("nan")}, "threshold is no number"),
+    ],
+)
+def test_options_out_of_range(kind, values, message):
+    with pytest.raises(ParameterError, match=message):
+        kind(**values)

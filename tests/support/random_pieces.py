@@ -1,0 +1,46 @@
+"""Pieces of random symbols, and small networks whose weights are large enough for every part to matter."""
+
+import numpy as np
+import torch
+
+from tokenlab.models.networks.options import HashShape, PatchShape, StackShape, TokenShape
+from tokenlab.models.networks.pieces import Piece
+from tokenlab.models.networks.stored import build_network
+
+LATENT = StackShape(layers=2, width=32, heads=2, feed_forward=40)
+LOCAL = StackShape(layers=2, width=16, heads=2, feed_forward=24)
+TOKENS = TokenShape(50, LATENT)
+MARKED = PatchShape(300, True, LATENT, LOCAL)
+BYTES = PatchShape(256, False, LATENT, LOCAL)
+HASHED = PatchShape(256, False, LATENT, LOCAL, HashShape(97, 2, 4))
+
+
+def random_pieces(symbols, sizes, seed=0, longest=7):
+    """Pieces of so many symbols (below `symbols`) each, in patches of 1 to `longest` symbols."""
+    draws = np.random.default_rng(seed)
+    found = []
+    for size in sizes:
+        starts = [0]
+        while (begin := starts[-1] + int(draws.integers(1, longest + 1))) < size:
+            starts.append(begin)
+        ids = draws.integers(0, symbols, size).astype(np.int32)
+        found.append(Piece(ids, np.array(starts, np.int32), 3 * size))
+    return found
+
+
+def random_network(shape, seed=0, **arguments):
+    """A network with gains around 1 and weights five times larger than new ones."""
+    network = build_network(shape, seed, **arguments)
+    draws = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, weight in network.named_parameters():
+            if name.endswith("gain"):
+                weight += torch.empty_like(weight).uniform_(-0.3, 0.3, generator=draws)
+            else:
+                weight *= 5
+    return network
+
+
+def symbols_of(shape):
+    """How many symbols a network predicts."""
+    return shape.vocabulary if isinstance(shape, TokenShape) else shape.symbols

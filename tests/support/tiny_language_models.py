@@ -1,0 +1,85 @@
+"""Language models of every kind with a few thousand random weights, whose predictions are far from uniform."""
+
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from tokenlab.models.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
+from tokenlab.models.language.stored import LanguageModel
+from tokenlab.models.networks.options import ChunkShape, HashShape, PatchShape, Shape, StackShape, TokenShape
+from tokenlab.models.networks.stored import build_network
+from tokenlab.patches.bpe import read_bpe_patcher
+from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher
+from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
+from tokenlab.tokenizers.hierarchical import learn_hierarchical
+
+TEXT = "the thing that they think, then: 你好吗, and the ending of things; "
+LATENT, LOCAL = StackShape(2, 32, 2, 48), StackShape(2, 16, 2, 24)
+S = 4
+
+KINDS = ("bytes", "tokens", "bpe", "space", "space-hash", "character", "fixed", "entropy", "chunks")
+
+
+def language_model(kind: str, folder: Path, seed: int = 0, context: int = 64) -> LanguageModel:
+    """A model of one of `KINDS`; its tokenizer, if it has one, is written into the folder."""
+    coder = _coder(kind, folder)
+    network = sharp_network(_shape(kind, coder), seed)
+    return LanguageModel(network, coder, context)
+
+
+def sharp_network(shape: Shape, seed: int = 0) -> torch.nn.Module:
+    """A network in evaluation mode whose weights are much larger than new ones, so that everything it reads matters."""
+    network = build_network(shape, seed)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in network.parameters():
+            # Gains around 1.5: predictions of about 2 bits a byte.
+            spread = torch.randn(weight.shape, generator=generator)
+            weight.copy_(spread * 0.25 if weight.dim() > 1 else 1.5 + 0.3 * spread)
+    return network.eval()
+
+
+def tokenizer_file(folder: Path, size: int = 300) -> Path:
+    """A byte-level BPE tokenizer.json that knows TEXT."""
+    path = folder / "tokenizer.json"
+    if not path.exists():
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
+        tokenizer.train_from_iterator([TEXT] * 3, trainer)
+        folder.mkdir(parents=True, exist_ok=True)
+        tokenizer.save(str(path))
+    return path
+
+
+def _coder(kind: str, folder: Path) -> Coder:
+    match kind:
+        case "bytes" | "chunks":
+            return ByteCoder()
+        case "tokens":
+            return TokenCoder(tokenizer_file(folder))
+        case "bpe":
+            patcher = read_bpe_patcher(tokenizer_file(folder))
+            return PatchCoder(patcher, learn_hierarchical([token for token in patcher.tokens if token], S))
+        case "space" | "space-hash":
+            return PatchCoder(SpacePatcher(SpaceOptions(cap=6)))
+        case "character":
+            return PatchCoder(CharacterPatcher())
+        case "fixed":
+            return PatchCoder(FixedPatcher(FixedOptions(length=3)))
+    from tokenlab.patches.entropy import EntropyPatcher
+
+    network = sharp_network(TokenShape(256, LOCAL), 7)
+    return PatchCoder(EntropyPatcher(network, 64, EntropyOptions(threshold=1.0, cap=7)))
+
+
+def _shape(kind: str, coder: Coder) -> Shape:
+    if kind in ("bytes", "tokens"):
+        return TokenShape(len(coder.spellings), LATENT)
+    if kind == "chunks":
+        return ChunkShape(LATENT, LOCAL)
+    table = HashShape(rows=100, smallest=2, largest=8) if kind == "space-hash" else None
+    return PatchShape(len(coder.spellings), kind == "bpe", LATENT, LOCAL, table)

@@ -1,0 +1,205 @@
+"""The patch models as stages: tokenizers, patches, training, evaluation, tasks; and the same bytes again."""
+
+import contextlib
+import json
+import shutil
+
+import numpy as np
+import polars as pl
+import pytest
+from workspace import SMALL_PATCHES
+
+from tasks.patches.evaluate_patch_lm import evaluate_models
+from tasks.patches.patch_tokenizer import learn
+from tasks.patches.patches import make_patches
+from tasks.patches.texts import read_texts
+from tasks.patches.train_patch_lm import train_models
+from tasks.runtime.stage import Stage
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.generated import generate
+from tokenlab.generated.questions import write_questions
+from tokenlab.models.language.pieces import open_pieces
+from tokenlab.models.language.stored import read_language_model
+from tokenlab.patches.registry import read_patcher
+from tokenlab.text.store import write_corpus
+
+VARIANTS = ["bpe-tokens", "bytes", "bpe", "space", "entropy", "learned", "bpe-v280"]
+
+
+def stage(variant="en", **changes):
+    return Stage("params.yaml", "sample", variant, {"patches": SMALL_PATCHES | changes})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The working directory of the tests, with all stages run but the tasks."""
+    folder = tmp_path_factory.mktemp("patches")
+    with contextlib.chdir(folder):
+        for language in ("en", "zh"):
+            write_corpus(generate(language, sentences=220, seed=0), f"data/sample/corpora/{language}")
+        learn(stage())
+        shutil.copytree("models/sample/patch_tokenizers/en/280/tokenizer", "plain")
+        learn(stage("plain"))
+        make_patches(stage())
+        train_models(stage())
+        evaluate_models(stage())
+        yield folder
+
+
+def table(folder, *parts):
+    return pl.read_parquet(folder.joinpath("reports/sample", *parts))
+
+
+def test_merges_for_every_tokenizer_and_longest(folder):
+    merges = table(folder, "patch_tokenizers/en/merges.parquet")
+    assert merges["tokenizer", "longest"].rows() == [("en-300", 3), ("en-300", 5), ("en-280", 3), ("en-280", 5)]
+    assert merges["vocabulary"].to_list() == [300, 300, 280, 280]
+    assert (merges["hierarchical_vocabulary"] == merges["merges"] + 257).all()
+    assert (merges["largest_length"] <= merges["longest"]).all()
+    assert table(folder, "patch_tokenizers/plain/merges.parquet")["tokenizer"].unique().to_list() == ["plain"]
+    lengths = pl.read_csv(folder / "reports/sample/patch_tokenizers/en/lengths.csv")
+    assert (lengths.group_by("tokenizer", "longest").agg(pl.col("tokens").sum())["tokens"] >= 280).all()
+    assert lengths.filter(tokenizer="en-300", longest=0, length=1)["tokens"].item() == 256
+
+
+def test_pieces_hold_every_byte_once_and_the_patches_of_the_patchers(folder):
+    whole = b"".join(
+        text
+        for part in ("training", "validation", "test")
+        for block in open_pieces(folder / "data/sample/patches/en" / part).blocks()
+        for text in block.data
+    )
+    assert 6000 <= len(whole) < 11000
+    for name in ("bpe", "bpe-280", "space", "entropy", "character", "fixed"):
+        patcher = read_patcher(folder / "models/sample/patchers/en" / name / "patcher")
+        for block in open_pieces(folder / "data/sample/patches/en/test", name).blocks():
+            assert max(map(len, block.data)) <= 96
+            again = patcher.starts(block.data)
+            assert all(map(np.array_equal, block.starts[name], again)), name
+
+
+def test_a_row_for_each_patcher_and_longest(folder):
+    rows = table(folder, "patches/en/patchers.parquet")
+    assert rows["patcher", "longest"].rows() == [
+        *[("bpe", 3), ("bpe", 5), ("bpe-280", 3), ("bpe-280", 5)],
+        *[(name, None) for name in ("space", "entropy", "entropy-published", "character", "fixed")],
+        *[("plain", 3), ("plain", 5)],
+    ]
+    assert rows.filter(pl.col("longest").is_null())["symbols"].unique().to_list() == [256]
+    assert rows.filter(~pl.col("modelled"))["patcher"].unique(maintain_order=True).to_list() == [
+        "entropy-published",
+        "plain",
+    ]
+    facts = {row["patcher"]: row for row in rows.iter_rows(named=True)}
+    # The published tokenizer here is a copy of the smaller one.
+    same = [name for name in rows.columns if name not in ("patcher", "tokenizer", "modelled")]
+    assert [facts["plain"][name] for name in same] == [facts["bpe-280"][name] for name in same]
+    assert facts["character"]["gold_recall"] == 1 and facts["fixed"]["largest_patch"] == 4
+    assert facts["space"]["largest_patch"] <= 6 and facts["entropy"]["cap"] == 6
+    assert facts["entropy"]["threshold"] != facts["entropy-published"]["threshold"] == pytest.approx(1.335442066192627)
+    for row in facts.values():
+        assert row["bytes_per_patch"] == row["bytes"] / row["patches"]
+        assert row["symbols_per_patch"] == row["symbols_made"] / row["patches"]
+    lengths = pl.read_csv(folder / "reports/sample/patches/en/lengths.csv").filter(unit="bytes")
+    sums = lengths.group_by("patcher").agg((pl.col("length") * pl.col("patches")).sum())
+    assert set(sums["length"]) == {facts["space"]["bytes"]}
+    gold = read_texts(folder / "data/sample/patches/en/gold.parquet")
+    words = sum(len(text.words) for text in gold)
+    patches = sum(
+        map(len, read_patcher(folder / "models/sample/patchers/en/fixed/patcher").starts([t.data for t in gold]))
+    )
+    assert facts["fixed"]["fertility"] == pytest.approx(patches / words)
+
+
+def test_every_model_spends_the_same_compute_and_has_a_curve(folder):
+    metrics = json.loads((folder / "reports/sample/patch_models/en/metrics.json").read_text())["models"]
+    assert [*metrics] == sorted(f"{name}-seed0" for name in VARIANTS)
+    for name, facts in metrics.items():
+        of_a_batch = facts["training_flops"] / facts["steps"]
+        # Half an update more or less, and batches that are more or less full.
+        assert abs(facts["training_flops"] - 1e8) < of_a_batch + 1e7, name
+    loss = pl.read_csv(folder / "reports/sample/patch_models/en/loss.csv")
+    assert loss["variant"].unique(maintain_order=True).to_list() == VARIANTS
+    last = loss.group_by("variant", maintain_order=True).last()
+    assert last["flops"].to_list() == [metrics[f"{name}-seed0"]["training_flops"] for name in VARIANTS]
+    assert loss["held_out"].is_finite().all()
+    assert not list(folder.glob(".work/**/*.safetensors"))
+    model = read_language_model(folder / "models/sample/patch_models/en/bpe-v280-seed0")
+    assert model.context == 96 and model.coder.hierarchical.longest == 3
+
+
+def test_a_row_for_each_model(folder):
+    scores = table(folder, "patch_scores/en/scores.parquet")
+    assert scores["variant"].to_list() == VARIANTS and set(scores["size"]) == {"tiny"}
+    rows = {row["variant"]: row for row in scores.iter_rows(named=True)}
+    assert [rows[name]["vocabulary"] for name in VARIANTS] == [300, None, 300, None, None, None, 280]
+    assert [rows[name]["longest"] for name in VARIANTS] == [None, None, 5, None, None, None, 3]
+    assert rows["bpe-v280"]["ablation"] == "vocabulary" and rows["bpe"]["ablation"] is None
+    assert rows["space"]["hash"] and not rows["entropy"]["hash"]
+    assert len(set(scores["test_bytes"])) == 1
+    for name, row in rows.items():
+        bits = row["nats_per_symbol"] / np.log(2) * (row["symbols_per_patch"] or 1) / (row["bytes_per_patch"] or 1)
+        assert row["bits_per_byte"] == pytest.approx(bits), name
+        assert row["flops_built"] > 0 and (row["flops_paper"] is None) == (name == "learned")
+    measured = table(folder, "patches/en/patchers.parquet").filter(patcher="bpe", longest=5).row(0, named=True)
+    for column in ("bytes_per_patch", "symbols_per_patch", "gold_f1", "fertility", "symbols"):
+        assert rows["bpe"][column] == measured[column]
+    assert rows["bpe-tokens"]["bytes_per_patch"] == measured["bytes_per_patch"] and rows["bpe-tokens"]["symbols"] == 300
+    assert rows["bytes"]["gold_f1"] is None and rows["bytes"]["fertility"] > rows["space"]["fertility"]
+    assert rows["bpe"]["flops_padded"] > rows["bpe"]["flops_built"]
+    examples = json.loads((folder / "reports/sample/patch_scores/en/examples.json").read_text())["examples"]
+    assert len(examples) == 2 and set(examples[0]["texts"]) == {name for name in VARIANTS if name != "bpe-v280"}
+    assert all(len(example["prompt"].encode()) <= 20 for example in examples)
+
+
+@pytest.mark.slow
+def test_tasks_for_the_chosen_models(folder):
+    from tasks.patches import zero_shot
+
+    write_questions(folder / "bench", questions=3, seed=0)
+    zero_shot.evaluate_models(stage())
+    scores = table(folder, "zero_shot/en/zero_shot.parquet")
+    assert set(scores["variant"]) == {"bpe-tokens", "space"} and set(scores["task"]) == {"hellaswag", "lambada"}
+    assert set(scores["items"]) == {2}
+    accuracies = scores.filter(pl.col("metric") != "perplexity")["value"]
+    assert accuracies.is_between(0, 1).all()
+    with pytest.raises(ParameterError, match="other is none of"):
+        zero_shot.evaluate_models(stage(zero_shot={"en": SMALL_PATCHES["zero_shot"]["en"] | {"variants": ["other"]}}))
+    with pytest.raises(InputError, match="plain: no file of a task"):
+        zero_shot.evaluate_models(stage(zero_shot={"en": SMALL_PATCHES["zero_shot"]["en"] | {"files": "plain"}}))
+
+
+@pytest.mark.slow
+def test_in_processes_of_their_own_they_give_the_same_bytes(folder):
+    paths = [path for path in folder.glob("[dmr]*/sample/*/en/**/*") if path.is_file()]
+    before = {path: path.read_bytes() for path in paths}
+    for work in (learn, make_patches):
+        work(stage())
+    for work in (train_models, evaluate_models):
+        work(stage(workers=2))
+    assert {path: path.read_bytes() for path in paths} == before
+
+
+@pytest.mark.parametrize(
+    ("work", "changes", "message"),
+    [
+        (learn, {"longest": [1]}, "patches.longest is"),
+        (learn, {"tokenizers": {"en": {"source": "data/sample/corpora/en", "vocabularies": [50000]}}}, "lower"),
+        (make_patches, {"corpora": {"en": SMALL_PATCHES["corpora"]["en"] | {"vocabulary": 290}}}, "have 280, 300"),
+        (make_patches, {"corpora": {"en": SMALL_PATCHES["corpora"]["en"] | {"tokenizer": "xx"}}}, "xx is no entry"),
+        (make_patches, {"patchers": {"bytes": {"kind": "bpe"}}}, "patches.patchers.bytes"),
+        (make_patches, {"patchers": {"space": {"kind": "space", "length": 3}}}, "length"),
+        (make_patches, {"patchers": {"fixed": {"kind": "fixed", "target": 3}}}, "option of the kind entropy"),
+        (train_models, {"variants": {"x": {"model": "patches", "patcher": "bpe"}}}, "longest length"),
+        (train_models, {"variants": {"x": {"model": "patches", "patcher": "entropy-published"}}}, "no patcher"),
+        (train_models, {"variants": {"x": {"model": "patches", "patcher": "bpe", "longest": 9}}}, "no merges"),
+        (train_models, {"variants": {"x": {"model": "bytes", "vocabulary": 280}}}, "have a vocabulary"),
+        (train_models, {"models": {"en": SMALL_PATCHES["models"]["en"] | {"budget": {}}}}, "either flops or steps"),
+        (train_models, {"models": {"en": SMALL_PATCHES["models"]["en"] | {"size": "big"}}}, "patches.sizes.big"),
+        (train_models, {"training": SMALL_PATCHES["training"] | {"batch": 0}}, "batch is 0"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(folder, work, changes, message):
+    with pytest.raises((ParameterError, InputError), match=message) as caught:
+        work(stage(**changes))
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,169 @@
+"""Hierarchical BPE: algorithm 1 as an independent implementation has it, encoding, decoding, files."""
+
+import json
+from functools import cache
+from itertools import chain, pairwise
+
+import numpy as np
+import plain_patches
+import pytest
+import unicode_text
+from hypothesis import given
+from hypothesis import strategies as st
+from real_tokenizers import tokenizer_folder
+
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.tokenizers.hierarchical import MARKER, WITHOUT_MERGES, HierarchicalBPE, learn_hierarchical
+from tokenlab.tokenizers.hierarchical_vocabulary import vocabulary_of
+
+MERGES = {4: 5095, 6: 1149, 8: 466, 10: 240}
+"""Of GPT-2's vocabulary."""
+few_letters = st.lists(st.text("ab c", max_size=14).map(str.encode), min_size=1, max_size=12)
+tokens = st.one_of(few_letters, st.lists(st.binary(max_size=12), min_size=1, max_size=12))
+
+
+@cache
+def gpt2() -> list[bytes]:
+    return vocabulary_of(tokenizer_folder("gpt2"))
+
+
+@pytest.mark.parametrize("longest", [*(pytest.param(S, marks=pytest.mark.slow) for S in (4, 6, 8)), 10])
+def test_merges_of_gpt2_are_those_of_an_independent_implementation(longest):
+    learned = learn_hierarchical(gpt2(), longest)
+    assert list(map(tuple, learned.merges.tolist())) == plain_patches.learn_indexed(gpt2(), longest)
+
+
+@pytest.mark.parametrize("longest", MERGES)
+def test_every_token_of_gpt2_fits(longest):
+    learned = learn_hierarchical(gpt2(), longest)
+    assert len(learned.merges) == MERGES[longest]
+    assert learned.size == 257 + MERGES[longest]
+    assert learned.lengths(gpt2()).max() == longest
+
+
+def test_the_papers_size():
+    assert learn_hierarchical(gpt2(), 10).size == 497
+
+
+def test_llama3():
+    learned = learn_hierarchical(vocabulary_of(tokenizer_folder("llama3")), 10)
+    assert len(learned.merges) == 918
+
+
+@given(tokens=tokens, longest=st.integers(2, 7))
+def test_merges_of_any_vocabulary(tokens, longest):
+    if not any(tokens):
+        with pytest.raises(InputError, match="no token"):
+            learn_hierarchical(tokens, longest)
+        return
+    learned = learn_hierarchical(tokens, longest)
+    merges = plain_patches.learn(tokens, longest)
+    assert list(map(tuple, learned.merges.tolist())) == merges == plain_patches.learn_indexed(tokens, longest)
+    used = [token for token in tokens if token]
+    lengths = learned.lengths(used)
+    assert lengths.max() <= max(longest, 2)
+    for token, length in zip(used, lengths.tolist(), strict=True):
+        ids = learned.encode(token)
+        assert ids == plain_patches.encode(token, learned.merges.tolist())
+        assert len(ids) == length
+        assert ids[-1] == MARKER and MARKER not in ids[:-1]
+        assert learned.decode(ids) == token
+
+
+def test_each_spelling_counts_once_and_the_smallest_pair_wins():
+    # "ab" is most frequent only if the first token counts three times.
+    assert learn_hierarchical([b"abab", b"abab", b"cdcd"], 3).merges.tolist() == [[97, 98], [99, 100]]
+    assert learn_hierarchical([b"zy", b"ba"], 2).merges.tolist() == [[98, 97], [122, 121]]
+
+
+def test_overlapping_pairs_count_and_the_leftmost_is_replaced():
+    learned = learn_hierarchical([b"aaa", b"bc", b"bd"], 2)
+    assert learned.merges[0].tolist() == [97, 97]  # Twice in "aaa", though only one is replaced.
+    assert learned.encode(b"aaa") == [len(learned.spellings) - 1, MARKER]
+    assert learned.merges.tolist()[1:] == [[98, 99], [98, 100], [257, 97]]
+
+
+def test_a_token_takes_no_part_once_it_fits():
+    # After "ab", all but the last token fit, so what they have in common counts no more.
+    learned = learn_hierarchical([b"abxy", b"abxyz", b"abxyw", b"abpqrstu"], 5)
+    assert learned.merges.tolist()[0] == [97, 98]
+    assert [120, 121] not in learned.merges.tolist()
+
+
+@given(text=unicode_text.text, longest=st.integers(3, 8), seed=st.integers(0, 99))
+def test_patches_of_a_text(text, longest, seed):
+    data = text.encode()
+    learned = learn_hierarchical([b"the cat", "中文字".encode(), data * 2 or b"a"], longest)
+    cuts = np.random.default_rng(seed).random(len(data)) < 0.4
+    starts = np.flatnonzero(cuts | (np.arange(len(data)) == 0))
+    ids, begins = learned.encode_patches(data, starts)
+    assert ids.dtype == begins.dtype == np.int32
+    expected = [learned.encode(data[start:end]) for start, end in pairwise([*starts, len(data)])]
+    assert ids.tolist() == list(chain(*expected))
+    assert [ids[start:end].tolist() for start, end in pairwise([*begins, len(ids)])] == expected
+    assert learned.decode(ids) == data
+
+
+def test_without_merges_symbols_are_bytes_and_the_marker():
+    assert WITHOUT_MERGES.size == 257
+    assert WITHOUT_MERGES.encode(b"\x00\xff") == [0, 255, MARKER]
+    assert WITHOUT_MERGES.spellings[MARKER] == b""
+
+
+@pytest.mark.parametrize("starts", [[1], [0, 0], [0, 2, 1], [0, 3], []])
+def test_starts_that_are_no_patches(starts):
+    with pytest.raises(ParameterError, match="starts"):
+        WITHOUT_MERGES.encode_patches(b"abc", starts)
+
+
+def test_ids_that_are_no_symbols():
+    for id in (-1, 257):
+        with pytest.raises(InputError, match=f"id {id} "):
+            WITHOUT_MERGES.decode([id])
+
+
+@pytest.mark.parametrize("longest", [1, 0, -3])
+def test_a_longest_patch_without_room(longest):
+    with pytest.raises(ParameterError, match=f"longest is {longest}; it must be at least 2"):
+        learn_hierarchical([b"ab"], longest)
+
+
+def test_a_file(tmp_path):
+    learned = learn_hierarchical(gpt2(), 10)
+    learned.save(tmp_path / "patches.json")
+    read = HierarchicalBPE.read(tmp_path / "patches.json")
+    assert read.merges.tolist() == learned.merges.tolist()
+    assert (read.longest, read.size) == (10, 497)
+    read.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "patches.json").read_bytes()
+    WITHOUT_MERGES.save(tmp_path / "none.json")
+    assert HierarchicalBPE.read(tmp_path / "none.json").size == 257
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "another"}, "no hierarchical BPE"),
+        ({"merges": [[97, 98], [257]]}, "damaged"),
+        ({"merges": [[97, 98], [300, 97]]}, "not bytes or earlier merges"),
+        ({"merges": [[97, 98], [256, 97]]}, "not bytes or earlier merges"),
+        ({"merges": [[97, 98]]}, "damaged"),
+        ({"merges": "ab"}, "damaged"),
+        ({"longest": 1}, "at least 2"),
+        ({"longest": "10"}, "damaged"),
+    ],
+)
+def test_a_damaged_file(change, message, tmp_path):
+    path = tmp_path / "patches.json"
+    HierarchicalBPE(np.array([[97, 98], [257, 97]]), 4).save(path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(InputError, match=message):
+        HierarchicalBPE.read(path)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        HierarchicalBPE.read(tmp_path / "none.json")
+    (tmp_path / "text").write_text("merges")
+    with pytest.raises(InputError, match="not JSON"):
+        HierarchicalBPE.read(tmp_path / "text")

@@ -1,0 +1,104 @@
+"""The vocabulary of a tokenizer as bytes: that of its engine, from every kind of file."""
+
+import base64
+import json
+
+import pytest
+import small_bases
+from real_tokenizers import tokenizer_folder
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+
+from tokenlab.codes.bits.over.reading import read_base
+from tokenlab.core.errors import InputError
+from tokenlab.tokenizers.hierarchical_vocabulary import vocabulary_of
+
+
+def spelled(path):
+    return {token for token in read_base(path).tokens if token}
+
+
+_SLOW = ("llama3", "mistral-v1", "tekken", "qwen")
+
+
+@pytest.mark.parametrize("name", ["gpt2", *(pytest.param(name, marks=pytest.mark.slow) for name in _SLOW)])
+def test_published_tokenizers(name):
+    folder = tokenizer_folder(name)
+    found = vocabulary_of(folder)
+    assert len(set(found)) == len(found)
+    assert set(found) == spelled(folder)
+
+
+def test_gpt2_has_no_special_token():
+    found = vocabulary_of(tokenizer_folder("gpt2"))
+    assert len(found) == 50_256
+    assert b"<|endoftext|>" not in found
+    assert max(map(len, found)) == 128
+
+
+@pytest.mark.parametrize("kind", ["pieces", "byte level", "added tokens"])
+def test_a_tokenizer_json(kind, tmp_path):
+    tokenizer = small_bases.KINDS[kind]()
+    if tokenizer.get_vocab_size() and json.loads(tokenizer.to_str())["model"]["type"] != "BPE":
+        pytest.skip("not BPE")
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    assert set(vocabulary_of(tmp_path)) == spelled(tmp_path)
+
+
+def test_a_sentencepiece_model(tmp_path):
+    (tmp_path / "tokenizer.model").write_bytes(small_bases.sentencepiece_model("bpe"))
+    assert set(vocabulary_of(tmp_path / "tokenizer.model")) == spelled(tmp_path)
+
+
+def test_a_rank_file_needs_no_expression(tmp_path):
+    ranks = [*(bytes([byte]) for byte in range(256)), b"ab", b" ab"]
+    path = tmp_path / "a.tiktoken"
+    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(ranks)))
+    assert vocabulary_of(path) == ranks
+
+
+def test_a_bpe_of_characters_without_byte_fallback(tmp_path):
+    tokenizer = Tokenizer(models.BPE({"[UNK]": 0, "a": 1, "é": 2, "aé": 3}, [("a", "é")], unk_token="[UNK]"))
+    tokenizer.add_tokens([AddedToken("\n", normalized=False)])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    assert vocabulary_of(tmp_path) == [b"a", "é".encode(), "aé".encode(), b"\n"]
+
+
+def with_suffix():
+    return Tokenizer(models.BPE({"a</w>": 0}, [], end_of_word_suffix="</w>"))
+
+
+def word_piece():
+    return Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
+
+
+def unigram():
+    tokenizer = Tokenizer(models.Unigram([("a", -1.0), ("b", -2.0)], None, False))
+    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    return tokenizer
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (with_suffix, "end_of_word_suffix"),
+        (word_piece, "its model is WordPiece; hierarchical BPE needs a tokenizer of BPE"),
+        (unigram, "its model is Unigram; hierarchical BPE needs"),
+    ],
+)
+def test_a_tokenizer_that_is_not_bpe(make, message, tmp_path):
+    make().save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(InputError, match=message):
+        vocabulary_of(tmp_path)
+
+
+def test_a_sentencepiece_model_that_is_not_bpe(tmp_path):
+    (tmp_path / "a.model").write_bytes(small_bases.sentencepiece_model("unigram"))
+    with pytest.raises(InputError, match="UNIGRAM; hierarchical BPE needs"):
+        vocabulary_of(tmp_path / "a.model")
+
+
+@pytest.mark.parametrize("content", ["[1]", '{"a": 1}', '{"model": {"vocab": 3}, "added_tokens": []}', "{", ""])
+def test_a_file_that_is_no_tokenizer(content, tmp_path):
+    (tmp_path / "tokenizer.json").write_text(content)
+    with pytest.raises(InputError, match=r"tokenizer\.json"):
+        vocabulary_of(tmp_path)

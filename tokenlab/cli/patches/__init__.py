@@ -1,0 +1,1 @@
+"""`tokenlab patches` and `tokenlab generate`."""

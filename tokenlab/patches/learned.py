@@ -1,0 +1,95 @@
+"""Patches that are the chunks of a model that learns its own (H-Net, Hwang et al. 2025)."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.models.networks.pieces import Piece
+from tokenlab.patches.interface import PatchStream, Starts
+
+if TYPE_CHECKING:
+    from tokenlab.models.networks.chunks.chunk_network import ChunkNetwork
+
+_NO_STARTS = np.zeros(0, np.int32)
+_LONGEST_CHARACTER = 4
+
+
+class LearnedPatcher:
+    """The patcher of a model of learned chunks.
+
+    A text is read in pieces of at most `context` bytes, cut between characters, as in training; each begins a patch. A
+    piece goes through the network alone, so that its patches depend on nothing else, not even by rounding. Whether a
+    byte begins a patch depends on that byte, so the patcher is not causal.
+
+    Attributes:
+        network: the model.
+        context: bytes of the pieces on which it was trained, at least 4.
+    """
+
+    causal = False
+
+    def __init__(self, network: "ChunkNetwork", context: int) -> None:
+        """Raises InputError for a network of another kind, ParameterError for a context below 4."""
+        if not hasattr(network, "boundaries"):
+            raise InputError("the model has no chunks of its own; name one that learned them")
+        if context < _LONGEST_CHARACTER:
+            raise ParameterError(f"context is {context}; a piece has at least 4 bytes, so that every character fits")
+        self.network, self.context = network.eval(), context
+
+    def starts(self, texts: Sequence[bytes]) -> list[Starts]:
+        """The patches of each text."""
+        return [np.array(self._whole(text), np.int64) for text in texts]
+
+    def stream(self) -> PatchStream:
+        """A new stream: the starts of a piece are known when it is complete."""
+        return _LearnedStream(self)
+
+    def piece_starts(self, piece: bytes) -> list[int]:
+        """The patches of a piece of at most `context` bytes."""
+        ids = np.frombuffer(piece, np.uint8).astype(np.int32)
+        device = next(self.network.parameters()).device
+        with torch.no_grad():
+            batch = self.network.collate([[Piece(ids, _NO_STARTS, len(piece))]]).to(device)
+            return self.network.boundaries(batch).nonzero()[:, 0].tolist()
+
+    def _whole(self, text: bytes) -> list[int]:
+        stream = self.stream()
+        return stream.feed(text) + stream.finish()
+
+
+class _LearnedStream:
+    def __init__(self, patcher: LearnedPatcher) -> None:
+        self._patcher = patcher
+        self._rest = b""  # Of the text, from the start of the current piece on.
+        self._start = 0
+
+    def feed(self, data: bytes) -> list[int]:
+        """The starts of pieces that these bytes complete."""
+        rest, at = self._rest + data, 0
+        starts: list[int] = []
+        while len(rest) - at > self._patcher.context:
+            end = _boundary(rest, at, at + self._patcher.context)
+            starts += self._found(rest[at:end])
+            at = end
+        self._rest = rest[at:]
+        return starts
+
+    def finish(self) -> list[int]:
+        """The starts of the last piece."""
+        return self._found(self._rest) if self._rest else []
+
+    def _found(self, piece: bytes) -> list[int]:
+        starts = [self._start + start for start in self._patcher.piece_starts(piece)]
+        self._start += len(piece)
+        return starts
+
+
+def _boundary(data: bytes, start: int, most: int) -> int:
+    """The last boundary between characters at `most` or up to three bytes before, as of the pieces of trainings."""
+    end = most
+    while data[end] & 0xC0 == 0x80 and end > max(start + 1, most - _LONGEST_CHARACTER + 1):
+        end -= 1
+    return end
