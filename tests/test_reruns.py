@@ -14,6 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:dvc.repo.*")
 
 DRAWING = {"draw_segmentation", "draw_codes", "draw_exact", "draw_bits", "draw_patches", "report"}
 COMPARISON = {"measure_segmentation", "measure_codes", "measure_parallel"}
+PATCHES = {"patch_tokenizer", "patches", "train_patch_lm", "evaluate_patch_lm", "zero_shot", "draw_patches"}
 EVALUATION = {"evaluate_segmentation", "own_text", "evaluate_codes", *COMPARISON}
 
 
@@ -40,12 +41,18 @@ def project(committed: Path, tmp_path: Path) -> Path:
     return shutil.copytree(committed, tmp_path / "project", symlinks=True)
 
 
+def changed(folder: Path) -> set[str]:
+    """The stages of `sample` and of the raw data whose own dependencies, parameters or outputs differ."""
+    with contextlib.chdir(folder), Repo() as repo:
+        return {name.rpartition(":")[2] for name in repo.status(["dvc.yaml", "data/raw/dvc.yaml"])}
+
+
 def stale(folder: Path) -> set[str]:
     """The stages of `sample` that DVC would run, and all that rest on them."""
+    own = changed(folder)
     with contextlib.chdir(folder), Repo() as repo:
-        changed = {name.rpartition(":")[2] for name in repo.status(["dvc.yaml", "data/raw/dvc.yaml"])}
         graph = repo.index.graph
-        found = {stage.addressing for stage in graph if stage.addressing in changed}
+        found = {stage.addressing for stage in graph if stage.addressing in own}
         while (
             more := {
                 stage.addressing for stage in graph for need in graph.successors(stage) if need.addressing in found
@@ -116,7 +123,11 @@ def test_a_new_estimator_or_encoder_trains_no_model(project: Path) -> None:
     lengths = {"bits_length@zh", "bits_length@ja", "draw_bits"}
     exact = {"markov_experiment@third-order", "evaluate_exact@en", "draw_exact", "report"}
     found = stale(project)
-    assert {address for address in found if address.partition("@")[0] not in COMPARISON} == exact | lengths
+    others = {address for address in found if address.partition("@")[0] not in (*COMPARISON, *PATCHES)}
+    assert others == exact | lengths
+    # So does the stage that prepares tokenizers for patch models, which are trained again only if these come out
+    # otherwise: no other stage before them depends on the edited files.
+    assert names(changed(project)) & PATCHES == {"patch_tokenizer"}
 
 
 def test_more_prompts_train_no_model(project: Path) -> None:
@@ -128,6 +139,27 @@ def test_another_split_of_the_bits_trains_no_model(project: Path) -> None:
     set_parameter(project, "bits.search.largest_prefix", 9)
     append(project / "tokenlab" / "codes" / "bits" / "search.py", "\n# another policy\n")
     assert names(stale(project)) - DRAWING == {"bits_length"}
+
+
+def test_other_prompts_or_tasks_train_no_patch_model(project: Path) -> None:
+    set_parameter(project, "patches.evaluation.prompts", 3)
+    set_parameter(project, "patches.zero_shot.en.limit", 11)
+    append(project / "tokenlab" / "models" / "language" / "generation" / "sampling.py", "\n# another way to draw\n")
+    evaluated = {"evaluate_patch_lm@en", "evaluate_patch_lm@zh", "zero_shot@en"}
+    assert stale(project) == evaluated | {"draw_patches", "report"}
+
+
+def test_another_budget_or_variant_cuts_no_patches(project: Path) -> None:
+    set_parameter(project, "patches.models.en.budget.flops", 3e9)
+    of_models = {"train_patch_lm@en", "evaluate_patch_lm@en", "zero_shot@en", "draw_patches", "report"}
+    assert stale(project) == of_models
+    set_parameter(project, "patches.variants.bpe-s5", {"model": "tokens"})
+    assert stale(project) == of_models | {"train_patch_lm@zh", "evaluate_patch_lm@zh"}
+
+
+def test_another_number_of_workers_reruns_nothing_but_drawing(project: Path) -> None:
+    set_parameter(project, "patches.workers", 2)
+    assert stale(project) == {"draw_patches", "report"}
 
 
 def test_a_new_kind_of_code_reruns_no_codebook(project: Path) -> None:

@@ -20,12 +20,12 @@ Ablation = Literal["vocabulary", "longest"]
 
 
 class PatchCorpus(Parameters):
-    """A corpus and its patches. gold: a corpus with gold words (its test documents are used), or null: then boundaries
-    are compared with whitespace alone. tokenizer, vocabulary: an entry of `tokenizers` and the main size. published:
-    entries of tokenizers that are measured on the same text, but not modelled."""
+    """A corpus and its patches. gold: the corpus with whose words boundaries are compared, on its test documents; one
+    without gold words leaves whitespace alone. tokenizer, vocabulary: an entry of `tokenizers` and the main size.
+    published: entries of tokenizers that are measured on the same text, but not modelled."""
 
     corpus: str
-    gold: str | None
+    gold: str
     tokenizer: str
     vocabulary: int = Field(ge=257)
     published: list[str] = Field(default=[])

@@ -5,7 +5,6 @@ their tokens for every longest length S (Dolga et al. 2025, algorithm 1).
 each S.
 """
 
-import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +18,11 @@ from tasks.patches.texts import Texts, part_documents
 from tasks.runtime.stage import Stage, run, write_json
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.sources.record import RECORD
+from tokenlab.patches.tokenizer_files import read_tokenizer_patcher
 from tokenlab.tokenizers.hierarchical import HierarchicalBPE, learn_hierarchical
 from tokenlab.tokenizers.hierarchical_vocabulary import vocabulary_of
+
+TOKENIZER = "tokenizer.json"
 
 
 class Learned(NamedTuple):
@@ -58,18 +59,19 @@ def learn(stage: Stage) -> None:
 
 
 def _places(name: str, entry: Tokenizers, texts: Texts, folder: Path) -> Iterator[StoredTokenizer]:
-    """The tokenizers of an entry, written one by one: a copy of a published one, or those trained here."""
+    """The tokenizers of an entry, written one by one as tokenizer.json: a published one, or those trained here."""
     source = Path(entry.source)
     if entry.vocabularies is None:
         place = place_of(folder, name, len(vocabulary_of(source)), published=True)
-        shutil.copytree(source, place.tokenizer, ignore=shutil.ignore_patterns(RECORD))
+        place.tokenizer.mkdir(parents=True)
+        read_tokenizer_patcher(source).tokenizer.save(str(place.tokenizer / TOKENIZER))
         yield place
         return
     for size in entry.vocabularies:
         place = place_of(folder, name, size, published=False)
         place.tokenizer.mkdir(parents=True)
         documents = (document.text for document in part_documents(source, texts, "training"))
-        train_tokenizer(documents, size, source.name).save(str(place.tokenizer / "tokenizer.json"))
+        train_tokenizer(documents, size, source.name).save(str(place.tokenizer / TOKENIZER))
         yield place
 
 

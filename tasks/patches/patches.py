@@ -20,7 +20,6 @@ from tasks.patches.parameters import PatchSettings, read_patch_settings
 from tasks.patches.texts import Part, Text, block_of, part_documents, pieces_of, write_texts
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Stage, run, write_json
-from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import atomic_file, atomic_folder
 from tokenlab.models.language.coding import ByteCoder
 from tokenlab.models.language.computing import deterministic
@@ -42,9 +41,7 @@ def make_patches(stage: Stage) -> None:
     """Write pieces with their patches, the patchers, and tables."""
     settings = read_patch_settings(stage)
     corpus = stage.data("corpora", settings.corpus.corpus)
-    gold = None if settings.corpus.gold is None else stage.data("corpora", settings.corpus.gold)
-    if gold is not None and next(read_corpus(gold)).boundaries is None:
-        raise ParameterError(f"patches.corpora.{stage.variant}.gold: {gold} has no gold words; name another, or null")
+    gold = stage.data("corpora", settings.corpus.gold)
     tokenizers, published = read_tokenizers(stage.models("patch_tokenizers"), settings.corpus)
     used = {name: stage.sections["patches"][name] for name in ("texts", "context", "entropy_model")}
     work = checkpoint_folder(f"patches.{stage.variant}", used, [corpus])
@@ -60,7 +57,8 @@ def make_patches(stage: Stage) -> None:
             for part in PARTS:
                 blocks = _cut_blocks(open_pieces(work / part).blocks(), modelled, network, settings.context)
                 write_pieces(blocks, folder / part, [cutter.name for cutter in modelled])
-            gold_texts = [] if gold is None else [*_pieces(gold, settings, "test")]
+            has_words = next(read_corpus(gold)).boundaries is not None
+            gold_texts = [*_pieces(gold, settings, "test")] if has_words else []
             write_texts(gold_texts, folder / "gold.parquet")
         rows, lengths = _measure(stage.variant, settings, cutters, network, work, gold_texts)
     with atomic_folder(stage.models("patchers", stage.variant)) as folder:

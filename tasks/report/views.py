@@ -299,6 +299,61 @@ TRANSLATION = View(
 )
 
 
+_HIERARCHICAL = "From Characters to Tokens: Dynamic Grouping with Hierarchical BPE"
+
+PATCHERS = View(
+    stage="patches",
+    question=Question("patchers", "How should text be cut into patches?"),
+    table="reports/{preset}/patches/{key}/patchers.parquet",
+    key=["corpus", "patcher", "longest"],
+    facts=["kind", "tokenizer", "rule", "modelled"],
+    label={"corpus": "{}", "patcher": "{}", "longest": "S={}"},
+    metrics=["gold_f1", "whitespace_f1", "bytes_per_patch", "symbols_per_patch", "fertility", "word_f1", "symbols"],
+    artefacts=[
+        File("reports/{preset}/patches/{key}/patchers.parquet"),
+        File("reports/{preset}/patches/{key}/lengths.csv"),
+    ],
+    figures=[File("reports/{preset}/figures/patches/lengths.png"), File("reports/{preset}/figures/patches/tokens.png")],
+    tags={"paper": _HIERARCHICAL},
+)
+
+PATCH_MODELS = View(
+    stage="evaluate_patch_lm",
+    question=Question("patch-models", "Which patches make the best language model for its compute?"),
+    table="reports/{preset}/patch_scores/{key}/scores.parquet",
+    key=["name", "size", "corpus", "variant", "seed"],
+    facts=["model", "patcher", "ablation", "tokenizer", "hash"],
+    repeats=["seed"],
+    label={"name": "{}", "size": "{}", "variant": "{}", "seed": "seed {}"},
+    metrics=["bits_per_byte", "bytes_per_patch", "fertility", "gold_f1", "parameters", "training_bytes", "flops_built"],
+    lower_is_better=True,
+    artefacts=[
+        File("models/{preset}/patch_models/{key}/{variant}-seed{seed}/config.json"),
+        File("reports/{preset}/patch_models/{key}/loss.csv"),
+        File("reports/{preset}/patch_scores/{key}/examples.json"),
+        File("reports/{preset}/patch_scores/{key}/scores.parquet"),
+    ],
+    figures=[
+        File("reports/{preset}/figures/patches/training.png"),
+        File("reports/{preset}/figures/patches/vocabulary.png", {"ablation": ["vocabulary"]}),
+        File("reports/{preset}/figures/patches/longest.png", {"ablation": ["longest"]}),
+    ],
+    tags={"paper": _HIERARCHICAL},
+)
+
+ZERO_SHOT = View(
+    stage="zero_shot",
+    question=Question("zero-shot", "What can the language models do untaught?"),
+    table="reports/{preset}/zero_shot/{key}/zero_shot.parquet",
+    key=["name", "size", "corpus", "variant", "task", "metric", "seed"],
+    repeats=["seed"],
+    label={"name": "{}", "size": "{}", "variant": "{}", "task": "{}", "metric": "{}", "seed": "seed {}"},
+    metrics=["value", "stderr", "chance", "items"],
+    artefacts=[File("reports/{preset}/zero_shot/{key}/zero_shot.parquet")],
+    tags={"paper": _HIERARCHICAL},
+)
+
+
 def _measures(stage: str) -> View:
     """The measures of tokenizers and codes, which the stages of `tasks.compare` write."""
     return View(
@@ -325,6 +380,9 @@ VIEWS: Sequence[View] = (
     EXACT,
     BITS,
     TRANSLATION,
+    PATCHERS,
+    PATCH_MODELS,
+    ZERO_SHOT,
     *MEASURES,
 )
 """The views of all evaluation stages."""

@@ -10,6 +10,7 @@ import unicode_text
 from command import tokenlab
 from real_tokenizers import tokenizer_folder
 
+from tokenlab.cli import main
 from tokenlab.models.networks.options import SIZES, TokenShape
 from tokenlab.models.networks.stored import build_network
 from tokenlab.patches.entropy import EntropyPatcher
@@ -41,6 +42,18 @@ def model(tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def cut(capfdbinary):
+    """The command in this process, since importing PyTorch takes seconds: what it prints, or its complaint."""
+
+    def run(*arguments, status=0):
+        assert main(["patches", *map(str, arguments)]) == status
+        printed = capfdbinary.readouterr()
+        return (printed.err if status else printed.out).decode()
+
+    return run
+
+
 def unescaped(line):
     """The patches that a line of text shows, by another reader than the writer."""
     patches = [b""]
@@ -52,9 +65,9 @@ def unescaped(line):
     return patches
 
 
-def test_learn_gpt2(tmp_path):
+def test_learn_gpt2(tmp_path, cut):
     output = tmp_path / "patches.json"
-    printed = tokenlab("patches", "learn", "--tokenizer", tokenizer_folder("gpt2"), "-S", 10, "-o", output)
+    printed = cut("learn", "--tokenizer", tokenizer_folder("gpt2"), "-S", 10, "-o", output)
     assert printed.splitlines()[:3] == ["tokens 50256", "merges 240", "vocabulary 497"]
     assert printed.splitlines()[3:] == ["mean patch 5.1524", "largest patch 10"]
     assert HierarchicalBPE.read(output).size == 497
@@ -71,10 +84,10 @@ def test_learn_gpt2(tmp_path):
         ["--patcher", "entropy", "--model", "MODEL"],
     ],
 )
-def test_text_and_json_have_the_same_patches(options, text, tokenizer, model):
+def test_text_and_json_have_the_same_patches(options, text, tokenizer, model, cut):
     options = [{"TOKENIZER": tokenizer, "MODEL": model}.get(option, option) for option in options]
-    shown = tokenlab("patches", "cut", text, *options).split("\n")[:-1]
-    found = [json.loads(line) for line in tokenlab("patches", "cut", text, *options, "--format", "json").splitlines()]
+    shown = cut("cut", text, *options).split("\n")[:-1]
+    found = [json.loads(line) for line in cut("cut", text, *options, "--format", "json").splitlines()]
     lines = TEXT.encode().split(b"\n")[:-1]
     assert len(shown) == len(found) == len(lines)
     for line, seen, one in zip(lines, shown, found, strict=True):
@@ -85,30 +98,34 @@ def test_text_and_json_have_the_same_patches(options, text, tokenizer, model):
         assert unescaped(seen) == (patches or [b""])
 
 
-def test_what_is_printed():
-    cut = ["patches", "cut", "-", "--patcher"]
-    assert tokenlab(*cut, "space", stdin="a | b\\c 中文") == "a |\\| b\\\\|c |中\\xE6|\\x96\\x87\n"
-    assert tokenlab(*cut, "character", stdin="a|\\\n") == "a|\\||\\\\\n"
-    assert tokenlab(*cut, "fixed", "--format", "json", stdin="中文\n\n") == (
+def test_what_is_printed(tmp_path, cut):
+    assert tokenlab("patches", "cut", "-", "--patcher", "space", stdin="a | b\\c 中文") == (
+        "a |\\| b\\\\|c |中\\xE6|\\x96\\x87\n"
+    )
+    path = tmp_path / "text"
+    path.write_text("a|\\\n")
+    assert cut("cut", path, "--patcher", "character") == "a|\\||\\\\\n"
+    path.write_text("中文\n\n")
+    assert cut("cut", path, "--patcher", "fixed", "--format", "json") == (
         '{"bytes": 6, "starts": [0, 4]}\n{"bytes": 0, "starts": []}\n'
     )
 
 
-def test_a_summary_with_symbols(text, tokenizer, tmp_path):
+def test_a_summary_with_symbols(text, tokenizer, tmp_path, cut):
     merges = tmp_path / "patches.json"
-    tokenlab("patches", "learn", "--tokenizer", tokenizer, "-S", 6, "-o", merges)
+    cut("learn", "--tokenizer", tokenizer, "-S", 6, "-o", merges)
     options = ["--patcher", "bpe", "--tokenizer", tokenizer]
-    printed = tokenlab("patches", "cut", text, *options, "--merges", merges, "--format", "summary")
+    printed = cut("cut", text, *options, "--merges", merges, "--format", "summary")
     found = dict(line.rsplit(" ", 1) for line in printed.splitlines())
-    cut = [json.loads(line) for line in tokenlab("patches", "cut", text, *options, "--format", "json").splitlines()]
-    patches = sum(len(one["starts"]) for one in cut)
-    size = sum(one["bytes"] for one in cut)
-    assert (int(found["texts"]), int(found["bytes"]), int(found["patches"])) == (len(cut), size, patches)
+    every = [json.loads(line) for line in cut("cut", text, *options, "--format", "json").splitlines()]
+    patches = sum(len(one["starts"]) for one in every)
+    size = sum(one["bytes"] for one in every)
+    assert (int(found["texts"]), int(found["bytes"]), int(found["patches"])) == (len(every), size, patches)
     assert float(found["bytes per patch"]) == pytest.approx(size / patches, abs=1e-4)
     hierarchical = HierarchicalBPE.read(merges)
     symbols = [
         len(hierarchical.encode(line[start:end]))
-        for line, one in zip(TEXT.encode().split(b"\n"), cut, strict=False)
+        for line, one in zip(TEXT.encode().split(b"\n"), every, strict=False)
         for start, end in zip(one["starts"], [*one["starts"][1:], len(line)], strict=False)
         if one["starts"]
     ]
@@ -116,15 +133,15 @@ def test_a_summary_with_symbols(text, tokenizer, tmp_path):
     assert int(found["most symbols"]) == max(symbols) <= 6
 
 
-def test_documents(tmp_path):
+def test_documents(tmp_path, cut):
     with gzip.open(tmp_path / "a.jsonl.gz", "wt") as file:
         file.write(json.dumps({"text": "a b\nc d"}) + "\n")
-    assert tokenlab("patches", "cut", tmp_path / "a.jsonl.gz", "--patcher", "space") == "a |b\\x0A|c |d\n"
+    assert cut("cut", tmp_path / "a.jsonl.gz", "--patcher", "space") == "a |b\\x0A|c |d\n"
 
 
-def test_a_calibrated_threshold(text, model):
+def test_a_calibrated_threshold(text, model, cut):
     options = ["--patcher", "entropy", "--model", model, "--cap", 12, "--mean-length", 4, "--format", "summary"]
-    found = dict(line.rsplit(" ", 1) for line in tokenlab("patches", "cut", text, *options).splitlines())
+    found = dict(line.rsplit(" ", 1) for line in cut("cut", text, *options).splitlines())
     assert float(found["bytes per patch"]) == pytest.approx(4, abs=0.1)
     assert int(found["largest patch"]) <= 12
 
@@ -153,7 +170,7 @@ def test_a_calibrated_threshold(text, model):
         ),
     ],
 )
-def test_errors(arguments, message, text, tokenizer, model, tmp_path):
+def test_errors(arguments, message, text, tokenizer, model, tmp_path, cut):
     small_bases.unigram().save(str(tmp_path / "unigram.json"))
     places = {
         "TEXT": text,
@@ -164,15 +181,17 @@ def test_errors(arguments, message, text, tokenizer, model, tmp_path):
         "OUT": tmp_path / "out.json",
     }
     before = tokenizer.read_bytes()
-    assert message in tokenlab("patches", *(places.get(part, part) for part in arguments), status=2)
+    complaint = cut(*(places.get(part, part) for part in arguments), status=2)
+    assert message in complaint
+    assert complaint.count("\n") == 1
     assert tokenizer.read_bytes() == before
     assert not places["OUT"].exists()
 
 
-def test_a_text_that_cannot_be_cut_is_named(tmp_path, tokenizer):
+def test_a_text_that_cannot_be_cut_is_named(tmp_path, tokenizer, cut):
     content = json.loads(tokenizer.read_text())
     content["normalizer"] = {"type": "Lowercase"}
     (tmp_path / "small.json").write_text(json.dumps(content))
     (tmp_path / "a.txt").write_text("abc\nAbc\n")
     options = ["--patcher", "bpe", "--tokenizer", tmp_path / "small.json"]
-    assert "a.txt, text 2: " in tokenlab("patches", "cut", tmp_path / "a.txt", *options, status=2)
+    assert "a.txt, text 2: " in cut("cut", tmp_path / "a.txt", *options, status=2)

@@ -3,7 +3,7 @@
 import plain_patches
 import pytest
 import unicode_text
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher
@@ -20,6 +20,7 @@ texts = st.one_of(unicode_text.text.map(str.encode), st.text("ab .é中", max_si
 
 
 @pytest.mark.parametrize("name", PATCHERS)
+@settings(max_examples=40)
 @given(text=texts, seed=st.integers(0, 9))
 def test_streams_give_the_patches_of_whole_texts(name, text, seed):
     patcher = PATCHERS[name]

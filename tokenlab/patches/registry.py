@@ -64,7 +64,7 @@ def _saved(patcher: Patcher, folder: Path) -> dict[str, Any]:
 
     if isinstance(patcher, BpePatcher):
         write_text(folder / _TOKENIZER, patcher.tokenizer.to_str(pretty=True))
-        return {"kind": "bpe", "name": patcher.name}
+        return {"kind": "bpe", "name": Path(patcher.name).name}  # Without folders of this machine.
     from tokenlab.models.networks.stored import save_network
     from tokenlab.patches.entropy import EntropyPatcher
     from tokenlab.patches.learned import LearnedPatcher

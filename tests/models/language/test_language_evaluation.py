@@ -76,7 +76,7 @@ def test_nats_are_the_brute_force_sums(models, name):
 
 def test_bits_per_byte_are_those_of_all_symbols_over_the_bytes_of_the_text(models, tmp_path):
     """The marker has nats and no byte; the stored patches are used where a patcher is named."""
-    texts = documents(3, 3, 12)
+    texts = documents(2, 3, 10)
     for name, patcher in (("bytes", None), ("patches", None), ("patches", "words"), ("patches", "fixed")):
         model = models[name]
         pieces = store(tmp_path / f"{name}-{patcher}", texts, CONTEXT, patcher)

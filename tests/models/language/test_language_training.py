@@ -102,7 +102,7 @@ def test_uniform_bytes_are_eight_bits(stores):
 
 def test_it_learns_the_frequencies_of_bytes(stores):
     """The simplest network reaches the entropy of the training text's bytes."""
-    options = dataclasses.replace(OPTIONS, steps=300, batch=30, learning_rate=0.3, evaluate_every=150, warmup=0)
+    options = dataclasses.replace(OPTIONS, steps=200, batch=20, learning_rate=0.3, evaluate_every=100, warmup=0)
     _, curve = run(stores, options, CountShape())
     assert curve[1].training == pytest.approx(entropy_of_bytes(stores[None][0]), rel=0.02)
 
@@ -125,7 +125,7 @@ def test_losses_that_a_network_adds_are_minimised(stores):
 
 
 def test_text_with_an_order_is_learned(stores):
-    options = dataclasses.replace(OPTIONS, steps=80, batch=16, learning_rate=2e-2, evaluate_every=80)
+    options = dataclasses.replace(OPTIONS, steps=60, batch=12, learning_rate=3e-2, evaluate_every=60)
     for shape in (BYTES, PATCHES):
         _, curve = run(stores, options, shape)
         assert curve[-1].held_out < 0.8 * entropy_of_bytes(stores[None][1])
@@ -181,6 +181,12 @@ def test_a_resumed_training_reads_on_where_it_was(tmp_path, monkeypatch, stores)
     run(stores, shape=CountShape(), checkpoint=checkpoint)
     batches = islice(shuffled_batches(stores[None][0], CONTEXT, OPTIONS.batch, OPTIONS.seed), 8)
     assert seen == [b"".join(piece.data for row in batch for piece in row) for batch in batches]
+
+
+def test_batches_prepared_ahead_are_the_same():
+    assert list(training._ahead(iter(range(5)))) == [0, 1, 2, 3, 4] and list(training._ahead(iter([]))) == []
+    with pytest.raises(ZeroDivisionError):
+        list(training._ahead(1 // number for number in (1, 0)))
 
 
 def test_a_checkpoint_of_another_configuration_is_an_error(tmp_path, stores):

@@ -158,7 +158,7 @@ def test_pieces_do_not_see_each_other(network):
     for order in (TEXTS, TEXTS[::-1]):
         together = network.symbol_nats(network.collate([pieces(*order)]))
         parts = dict(zip(order, together.split([len(text) for text in order]), strict=True))
-        torch.testing.assert_close(torch.cat([parts[text] for text in TEXTS]), alone, rtol=0, atol=2e-6)
+        torch.testing.assert_close(torch.cat([parts[text] for text in TEXTS]), alone, rtol=1e-5, atol=1e-5)
 
 
 def test_gradients_stay_in_their_piece(network):

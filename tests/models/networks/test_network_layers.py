@@ -141,6 +141,8 @@ def test_output_layer_equals_cross_entropy(monkeypatch, rows):
     found = output_nats(states, matrix, targets, 37)
     gradients = torch.autograd.grad(found * 2.5, (states, matrix))
     assert found.item() == pytest.approx(expected.item(), rel=1e-6)
+    with torch.no_grad():
+        assert output_nats(states, matrix, targets, 37) == found
     for one, other in zip(gradients, wanted, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
     assert (gradients[1][37:] == 0).all()

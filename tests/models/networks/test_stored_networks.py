@@ -117,11 +117,11 @@ def test_bfloat16_is_close(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", SHAPES)
+@pytest.mark.parametrize("kind", ["tokens", "hashed"])
 def test_compiled_networks_are_the_same(kind):
     network = random_network(SHAPES[kind])
     compiled = torch.compile(network, backend="aot_eager", dynamic=True)
-    for sizes in ((30, 20), (25, 25), (40, 9, 3)):
+    for sizes in ((30, 20), (40, 9, 3)):
         batch = network.collate([random_pieces(symbols_of(network.shape), sizes)])
         found = []
         for run in (network, compiled):

@@ -92,9 +92,13 @@ class ByteCoder:
 
 
 class TokenCoder:
-    """Tokens of a real tokenizer (tokenizer.json, SentencePiece, GPT-2's files, ranks of tiktoken), no BOS, no EOS.
+    """Tokens of a real tokenizer, without BOS and EOS. Text that looks like a special token is ordinary text.
 
-    Text that looks like a special token is ordinary text. Raises InputError for a tokenizer that changes text.
+    Args:
+        tokenizer: a tokenizer.json, or a folder with one; other formats by
+            `tokenlab.patches.tokenizer_files.read_tokenizer_patcher`.
+
+    Raises InputError for a tokenizer whose tokens do not say which bytes they are.
     """
 
     patcher: Patcher | None = None

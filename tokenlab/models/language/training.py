@@ -118,8 +118,8 @@ class _Run:
         self.configuration = configuration
         self.optimizer = _adamw(model.network, options)
         self.trained = processes.averaging(model.network, device)
-        if options.compile:
-            self.trained = torch.compile(self.trained)  # type: ignore[assignment]
+        if options.compile:  # With dynamic sizes at once: no two batches have equal ones.
+            self.trained = torch.compile(self.trained, dynamic=True)  # type: ignore[assignment]
 
     def train(self, training: Pieces, held_out: Pieces, checkpoint: Path | None, name: str) -> list[Evaluation]:
         """Train from the checkpoint to the last step; returns all evaluations, earlier ones included."""
@@ -165,8 +165,8 @@ class _Run:
         options, coder = self.options, self.model.coder
         batches = shuffled_batches(training, options.context, options.batch, options.seed, skip)
         at_once = max(1, _CODED_BYTES * processes.size() // (options.batch * options.context))
-        while True:
-            some = [*islice(batches, at_once)]
+        for first in range(skip, options.steps, at_once):
+            some = [*islice(batches, min(at_once, options.steps - first))]
             own = [rows[processes.rank() :: processes.size()] for rows in some]
             pieces = [piece for rows in own for row in rows for piece in row]
             starts = None if training.patcher is None else [_starts(piece) for piece in pieces]
@@ -219,10 +219,9 @@ def _starts(piece: TextPiece) -> np.ndarray:
 def _ahead(items: Iterator[Item]) -> Iterator[Item]:
     """The same items, each prepared by another thread while the one before is in use."""
     with ThreadPoolExecutor(1) as thread:
-        following = thread.submit(next, items)
-        while True:
-            item = following.result()
-            following = thread.submit(next, items)
+        following = thread.submit(next, items, None)
+        while (item := following.result()) is not None:
+            following = thread.submit(next, items, None)
             yield item
 
 

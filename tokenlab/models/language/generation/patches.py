@@ -18,7 +18,7 @@ from tokenlab.models.language.generation.spellings import ROOT, Spellings
 from tokenlab.models.language.stored import LanguageModel
 from tokenlab.models.networks.patch_network import PatchNetwork
 from tokenlab.models.networks.pieces import Piece
-from tokenlab.patches.interface import CausalStream
+from tokenlab.patches.interface import CausalPatcher, CausalStream
 from tokenlab.tokenizers.hierarchical import MARKER
 
 
@@ -131,7 +131,7 @@ class PatchRows:
         opened = self._network.step_latent(vectors, self._latent, self._some(rows))
         self._set(rows, self._network.begin_patch(opened, self._decoder, self._some(rows)))
         for row in rows:
-            self._before[row] = self._open[row][-self._seen :]
+            self._before[row] = (self._before[row] + self._open[row])[-self._seen :] if self._seen else []
             self._open[row] = []
 
     def _some(self, rows: list[int]) -> Tensor | None:
@@ -162,7 +162,7 @@ def patch_spellings(coder: Coder) -> Spellings:
 
 def _fed(coder: Coder, prompt: bytes) -> CausalStream:
     """A stream that has read a prompt."""
-    stream = cast(CausalStream, coder.patcher.stream())  # type: ignore[union-attr]
+    stream = cast(CausalPatcher, coder.patcher).stream()
     stream.feed(prompt)
     return stream
 

@@ -36,7 +36,8 @@ def output_nats(states: Tensor, matrix: Tensor, targets: Tensor, symbols: int) -
 
 
 def _nats(states: Tensor, matrix: Tensor, targets: Tensor, symbols: int) -> Tensor:
-    return _OutputNats.apply(states, matrix, targets, symbols)
+    # Inside the function gradients are off, and it cannot tell whether they are outside.
+    return _OutputNats.apply(states, matrix, targets, symbols, torch.is_grad_enabled())
 
 
 @torch.no_grad()
@@ -54,8 +55,8 @@ def output_scores(states: Tensor, matrix: Tensor, targets: Tensor, symbols: int)
 
 class _OutputNats(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, states: Tensor, matrix: Tensor, targets: Tensor, symbols: int) -> Tensor:
-        training = any(ctx.needs_input_grad)
+    def forward(ctx: Any, states: Tensor, matrix: Tensor, targets: Tensor, symbols: int, learns: bool) -> Tensor:
+        training = learns and any(ctx.needs_input_grad)
         used, rows = _number_formats(states.detach(), matrix.detach()[:symbols])
         to_states = torch.empty_like(states, dtype=torch.float32) if training else None
         to_matrix = torch.empty_like(matrix, dtype=torch.float32) if training else None
@@ -80,12 +81,12 @@ class _OutputNats(torch.autograd.Function):
         return nats.float()
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         if ctx.gradients is None:
             raise RuntimeError("a second backward pass through the output layer, whose gradients are scaled in place")
         to_states, to_matrix = ctx.gradients
         ctx.gradients = None
-        return to_states.mul_(gradients[0]), to_matrix.mul_(gradients[0]), None, None
+        return to_states.mul_(gradients[0]), to_matrix.mul_(gradients[0]), None, None, None
 
 
 def _add_product(total: Tensor, gradient: Tensor, states: Tensor, first: bool) -> None:
