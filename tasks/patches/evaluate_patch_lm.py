@@ -29,7 +29,7 @@ from tokenlab.models.language.pieces import open_pieces
 from tokenlab.models.language.stored import LanguageModel, read_language_model
 from tokenlab.models.networks.chunks.chunk_network import ChunkNetwork
 from tokenlab.models.networks.cost import forward_flops, published_flops
-from tokenlab.models.networks.options import ChunkShape, Computation, PatchShape, Shape
+from tokenlab.models.networks.options import ChunkShape, Computation, PatchShape, Shape, TokenShape
 from tokenlab.patches.interface import Starts
 from tokenlab.patches.learned import LearnedPatcher
 
@@ -226,8 +226,12 @@ def _costs(
     given = {"symbols": found.symbols / size, "patches": (found.patches or found.symbols) / size}
     row = _row_of(model, patched, measured) or {}
     full = (row.get("longest") or row.get("cap")) if isinstance(shape, PatchShape) else None
-    length = size / found.symbols if not isinstance(shape, PatchShape) else found.symbols / (found.patches or 1)
-    paper = None if isinstance(shape, ChunkShape) else published_flops(shape, context, length).total
+    paper = None
+    if isinstance(shape, PatchShape):  # Equation 10 divides a length in symbols: T is the number of patches.
+        length = found.symbols / (found.patches or 1)
+        paper = published_flops(shape, context * found.symbols / size, length).total
+    elif isinstance(shape, TokenShape):
+        paper = published_flops(shape, context, size / found.symbols).total
     padded = None if full is None else forward_flops(shape, context, **given, padded=full).total
     built = forward_flops(shape, context, **given).total
     flops = {"flops_paper": paper, "flops_built": built, "flops_padded": padded}

@@ -75,7 +75,7 @@ def generate(
     found: list[bytes] = []
     for first in range(0, len(prompts), options.batch):
         some = prompts[first : first + options.batch]
-        with torch.inference_mode():
+        with torch.no_grad():  # Inference mode would leave tables in the network that no training can use.
             found.extend(_continued(model, some, first, options, tuple(ends), spellings))
     return found
 

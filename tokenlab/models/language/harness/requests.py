@@ -113,6 +113,6 @@ def _batches(sizes: NDArray[np.int64], row_bytes: int) -> Iterator[list[int]]:
 def _scores(model: LanguageModel, pieces: Sequence[Piece]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Nats and whether it is the most probable one, of each symbol of the pieces end to end."""
     device = next(model.network.parameters()).device
-    with torch.inference_mode():
+    with torch.no_grad():
         scores = model.network.symbol_scores(model.network.collate([[piece] for piece in pieces]).to(device))
     return scores.nats.double().cpu().numpy(), scores.best.cpu().numpy()
