@@ -48,8 +48,10 @@ def make_patches(stage: Stage) -> None:
     sizes = {part: _write_plain(corpus, settings, part, work) for part in PARTS}
     network, curve = _entropy_model(settings, work)
 
-    device = torch.device("cpu")
-    with deterministic(device, settings.entropy.training.options(settings.entropy.steps, settings.context, 0).threads):
+    options = settings.entropy.training.options(settings.entropy.steps, settings.context, settings.entropy.seed)
+    device = torch.device(options.device)
+    with deterministic(device, options.threads):
+        network.to(device)
         calibration = [text for block in open_pieces(work / "validation").blocks() for text in block.data]
         cutters = make_cutters(settings.patchers, tokenizers, published, network, settings.context, calibration)
         modelled = [cutter for cutter in cutters if cutter.modelled]
@@ -61,6 +63,7 @@ def make_patches(stage: Stage) -> None:
             gold_texts = [*_pieces(gold, settings, "test")] if has_words else []
             write_texts(gold_texts, folder / "gold.parquet")
         rows, lengths = _measure(stage.variant, settings, cutters, network, work, gold_texts)
+    network.to("cpu")
     with atomic_folder(stage.models("patchers", stage.variant)) as folder:
         write_cutters(modelled, settings.corpus.vocabulary, folder)
     _write_reports(stage, rows, lengths, curve, sizes)

@@ -23,6 +23,7 @@ from tasks.report.tables.patch_tables import (
     variant_name,
     vocabulary_points,
 )
+from tasks.report.tables.patcher_tables import printed_length
 
 _LINES = {
     "bpe-tokens": (INK, "-"),
@@ -88,8 +89,8 @@ def draw_tokens(lengths: pl.DataFrame, path: Path) -> None:
 def draw_lengths(patchers: pl.DataFrame, lengths: pl.DataFrame, sources: Mapping[str, str | None], path: Path) -> None:
     """Figure 3: mean bytes of a patch beside the paper's, and how they are distributed; a row for each corpus.
 
-    patchers: columns corpus, patcher, kind, bytes_per_patch. lengths: corpus, patcher, longest, unit, length, patches.
-    sources: corpus -> its entry in the catalogue.
+    patchers: columns corpus, patcher, kind, tokenizer, bytes_per_patch. lengths: corpus, patcher, longest, unit,
+    length, patches. sources: corpus -> its entry in the catalogue.
     """
     corpora = patchers["corpus"].unique(maintain_order=True).to_list()
     paper = published(sources)
@@ -99,12 +100,8 @@ def draw_lengths(patchers: pl.DataFrame, lengths: pl.DataFrame, sources: Mapping
         means = patchers.filter(corpus=corpus).unique("patcher", keep="first", maintain_order=True)
         places = np.arange(len(means))
         row[0].barh(places, means["bytes_per_patch"], color=[_line(name)[0] for name in means["patcher"]], height=0.7)
-        figures = paper.get(corpus, {})
-        of_tokenizer = {figures.get("bpe", {}).get("tokenizer"): figures.get("bpe", {}).get("length")}
-        printed = {name: figures.get(name, {}).get("length") for name in means["patcher"] if not name.startswith("bpe")}
-        printed = {name: of_tokenizer.get(name, length) for name, length in printed.items()}
-        known = [(length, place) for place, length in zip(places, map(printed.get, means["patcher"]), strict=True)]
-        known = [(length, place) for length, place in known if length is not None]
+        printed = (printed_length(paper, one) for one in means.iter_rows(named=True))
+        known = [(length, place) for place, length in zip(places, printed, strict=True) if length is not None]
         if known:
             row[0].plot(*zip(*known, strict=True), "D", color="white", markeredgecolor=INK, label="paper, other text")
         row[0].set_yticks(places, means["patcher"].to_list(), fontsize=9)

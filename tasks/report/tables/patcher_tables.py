@@ -47,7 +47,7 @@ def patchers_table(patchers: pl.DataFrame, sources: Mapping[str, str | None], no
             _text(row["threshold"], "{:.4f}"),
             _text(row["cap"], "{}"),
             _text(row["bytes_per_patch"], "{:.2f}"),
-            *([_text(_printed_length(paper, row), "{:.2f}")] if paper else []),
+            *([_text(printed_length(paper, row), "{:.2f}")] if paper else []),
             _text(row["symbols_per_patch"], "{:.2f}"),
             _text(row["largest_patch"], "{:,}"),
             _text(row["fertility"], "{:.2f}"),
@@ -59,12 +59,12 @@ def patchers_table(patchers: pl.DataFrame, sources: Mapping[str, str | None], no
     return Table("patchers", "Patches of the test texts", header, rows, [*notes, *([_OTHER_TEXT] if paper else [])])
 
 
-def _printed_length(paper: Mapping[str, Mapping[str, Mapping[str, Any]]], row: Mapping[str, Any]) -> float | None:
+def printed_length(paper: Mapping[str, Mapping[str, Mapping[str, Any]]], row: Mapping[str, Any]) -> float | None:
     """The paper's bytes per patch: of real tokenizers on its own rows, of other patchers by their name."""
     figures = paper.get(row["corpus"], {})
     of_bpe = figures.get("bpe", {})
     if row["kind"] == "bpe":
-        return of_bpe.get("length") if row["patcher"] == of_bpe.get("tokenizer") else None
+        return of_bpe.get("length") if row["tokenizer"] == of_bpe.get("tokenizer") else None
     return figures.get(row["patcher"], {}).get("length")
 
 

@@ -18,8 +18,10 @@ from tasks.runtime.stage import Stage
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
 from tokenlab.generated.questions import write_questions
+from tokenlab.metrics.flops import paper_flops
 from tokenlab.models.language.pieces import open_pieces
 from tokenlab.models.language.stored import read_language_model
+from tokenlab.models.networks.options import StackShape
 from tokenlab.patches.registry import read_patcher
 from tokenlab.text.store import write_corpus
 
@@ -147,6 +149,12 @@ def test_a_row_for_each_model(folder):
     assert rows["bpe-tokens"]["bytes_per_patch"] == measured["bytes_per_patch"] and rows["bpe-tokens"]["symbols"] == 300
     assert rows["bytes"]["gold_f1"] is None and rows["bytes"]["fertility"] > rows["space"]["fertility"]
     assert rows["bpe"]["flops_padded"] > rows["bpe"]["flops_built"]
+    for name in ("bpe", "bpe-v280"):  # The latent Transformer reads as many patches as there are.
+        row = rows[name]
+        length = row["context"] * row["symbols_per_patch"] / row["bytes_per_patch"]
+        latent, local = (StackShape(**SMALL_PATCHES["sizes"]["tiny"][stack]) for stack in ("latent", "local"))
+        expected = paper_flops(latent, local, row["symbols"], length, row["symbols_per_patch"]).total
+        assert row["flops_paper"] * 1e9 == pytest.approx(expected)
     examples = json.loads((folder / "reports/sample/patch_scores/en/examples.json").read_text())["examples"]
     assert len(examples) == 2 and set(examples[0]["texts"]) == {name for name in VARIANTS if name != "bpe-v280"}
     assert all(len(example["prompt"].encode()) <= 20 for example in examples)

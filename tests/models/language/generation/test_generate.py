@@ -225,3 +225,11 @@ def _patches_drawn(model, options):
             patches.add(open_)
             open_ = b""
     return patches
+
+
+def test_generation_leaves_a_network_trainable(model):
+    """What generation keeps for later must not be tensors of inference mode."""
+    generate(model, [b"the"], GenerationOptions(length=4))
+    model.network(model.network.collate([model.coder.code([DATA])])).nats.backward()
+    assert all(one.grad is not None for one in model.network.parameters() if one.requires_grad and one.ndim == 2)
+    model.network.zero_grad()

@@ -2,8 +2,9 @@
 
 A context and its continuation are coded together, as one text: that is how the model reads text. Their bytes are told
 apart afterwards. A symbol with a byte of the continuation counts for the continuation, so a token that straddles the
-border does as a whole; a marker counts where the last byte of its patch does. lm-evaluation-harness does the same with
-tokens: it codes the whole and leaves out as many tokens as the context alone would have.
+border does as a whole; a marker counts where the last byte of its patch does. Without a context all symbols count. lm-
+evaluation-harness does the same with tokens: it codes the whole and leaves out as many tokens as the context alone
+would have.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,7 +58,9 @@ def score_continuations(
         first = 0
         for number, text, piece in zip(numbers, texts, pieces, strict=True):
             last = first + len(piece.ids)
-            counts = symbol_ends(model.coder, piece, text) > len(cut[number][0])
+            context = cut[number][0]
+            # Without a context all symbols count: a space that the tokenizer puts first ends at 0, before the text.
+            counts = symbol_ends(model.coder, piece, text) > (len(context) if context else -1)
             found[number] = Continuation(float(nats[first:last][counts].sum()), bool(best[first:last][counts].all()))
             first = last
     return found
