@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -71,6 +73,7 @@ def test_a_prompt_from_a_file(tokenlab, folder, tmp_path):
     ("arguments", "said"),
     [
         (("--length=-1",), "--length is -1"),
+        ((f"--length={10**30}",), "--length is 1000"),
         (("--top-k=0",), "--top-k is 0"),
         (("--device=tpu",), "--device is 'tpu'"),
         (("--device=cuda:7",), "PyTorch sees 0 GPUs"),
@@ -87,9 +90,25 @@ def test_spellings_of_a_model_without_tokens(tokenlab, tmp_path):
     assert "--spellings is for models with bpe patches" in tokenlab("the", "--model", tmp_path, "--spellings", status=2)
 
 
+def test_a_prompt_that_ends_inside_a_character(tokenlab, folder):
+    assert tokenlab("E4BD", "--bytes", "--model", folder, status=2).startswith(
+        "tokenlab: PROMPT: the text is not UTF-8"
+    )
+
+
+def test_too_little_memory(tokenlab, folder, monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr("tokenlab.models.language.generation.generate.generate", refuse)
+    assert "--length is 256, which needs too much memory" in tokenlab("the", "--model", folder, status=2)
+
+
 def test_no_model(tokenlab, tmp_path):
     assert "no folder of a language model" in tokenlab("the", "--model", tmp_path / "none", status=2)
 
 
-def test_help_does_not_load_pytorch():
+def test_help_loads_neither_pytorch_nor_numpy():
     assert "--temperature X" in in_a_process("generate", "--help")
+    code = "import sys, tokenlab.cli; sys.exit(bool({'numpy', 'torch', 'transformers'} & sys.modules.keys()))"
+    subprocess.run([sys.executable, "-c", code], check=True)

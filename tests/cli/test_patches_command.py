@@ -9,6 +9,7 @@ import small_bases
 import unicode_text
 from command import tokenlab
 from real_tokenizers import tokenizer_folder
+from tokenizers import Tokenizer, models
 
 from tokenlab.cli import main
 from tokenlab.models.networks.options import SIZES, TokenShape
@@ -153,6 +154,20 @@ def test_a_calibrated_threshold(text, model, cut):
         (["learn", "--tokenizer", "UNIGRAM", "-o", "OUT"], "its model is Unigram; hierarchical BPE needs"),
         (["learn", "--tokenizer", "NONE", "-o", "OUT"], "no such file"),
         (["learn", "--tokenizer", "TOKENIZER", "-o", "TOKENIZER"], "--output is"),
+        (["learn", "--tokenizer", "FOLDER", "-o", "TOKENIZER"], "which is an input"),
+        (["learn", "--tokenizer", "EMPTY", "-o", "OUT"], "empty.json: the vocabulary has no token"),
+        (["learn", "--tokenizer", "TOKENIZER", "-S", 10**30, "-o", "OUT"], "-S is 1000"),
+        (["cut", "TEXT", "--patcher", "space", "--cap", 10**30], "--cap is 1000"),
+        (["cut", "TEXT", "--patcher", "bpe", "--tokenizer", "TOKENIZER", "--merges", "NONE"], "use --format summary"),
+        (["cut", "TEXT", "--patcher", "entropy", "--model", "TEXT"], "a file, and no folder of a language model"),
+        (
+            ["cut", "TEXT", "--patcher", "entropy", "--model", "MODEL", "--rise", 1],
+            "--rise has no meaning with --rule threshold",
+        ),
+        (
+            ["cut", "TEXT", "--patcher", "entropy", "--model", "MODEL", "--rule", "monotone", "--threshold", 1],
+            "--threshold has no meaning with --rule monotone",
+        ),
         (["cut", "TEXT", "--patcher", "bpe"], "--patcher bpe needs --tokenizer"),
         (["cut", "TEXT", "--patcher", "entropy"], "--patcher entropy needs --model"),
         (["cut", "TEXT", "--patcher", "entropy", "--model", "NONE"], "no folder of a language model"),
@@ -172,9 +187,12 @@ def test_a_calibrated_threshold(text, model, cut):
 )
 def test_errors(arguments, message, text, tokenizer, model, tmp_path, cut):
     small_bases.unigram().save(str(tmp_path / "unigram.json"))
+    Tokenizer(models.BPE()).save(str(tmp_path / "empty.json"))
     places = {
         "TEXT": text,
         "TOKENIZER": tokenizer,
+        "FOLDER": tokenizer.parent,
+        "EMPTY": tmp_path / "empty.json",
         "UNIGRAM": tmp_path / "unigram.json",
         "MODEL": model,
         "NONE": tmp_path / "none",

@@ -1,4 +1,5 @@
-"""Tokenizers: training, spans of tokens in the text, and export in the format of Hugging Face."""
+"""Tokenizers: training, spans of tokens in the text, export in the format of Hugging Face, and a second BPE inside the
+tokens of another one (`learn_hierarchical`)."""
 
 from tokenlab.core.lazy import offer
 
@@ -7,6 +8,8 @@ __getattr__, __all__ = offer(
     {
         "bpe": ["BpeOptions", "PreTokenizer", "save_tokenizer", "token_spans", "train_bpe"],
         "merges": ["BpeSweep", "SizeRows", "apply_merges", "bpe_sweep", "token_widths", "tokenize"],
+        "hierarchical": ["HierarchicalBPE", "learn_hierarchical"],
+        "hierarchical_vocabulary": ["vocabulary_of"],
         "export": ["bpe_tokenizer", "unigram_tokenizer"],
         "unigram": ["UnigramModel", "UnigramSweep", "unigram_counts", "unigram_sweep", "unigram_tokenize"],
     },

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenlab.cli.options import add_options, check_meaning, field_names, named_as_flags, options_from
 from tokenlab.cli.output import named_errors, whole_output, with_progress
+from tokenlab.cli.patches.checks import check_model_folder, check_most
 from tokenlab.cli.patches.learn import TOKENIZER
 from tokenlab.cli.patches.printed import as_json, as_text
 from tokenlab.core.errors import InputError, ParameterError
@@ -62,11 +63,13 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     hidden: dict[str, Any] = {"argument_default": argparse.SUPPRESS}
     bpe = parser.add_argument_group("bpe", **hidden)
     bpe.add_argument("--tokenizer", metavar="FILE", help=TOKENIZER)
-    bpe.add_argument("--merges", metavar="PATCHES.json", help="of `patches learn`: adds symbols to the summary")
+    bpe.add_argument("--merges", metavar="PATCHES.json", help="of `patches learn`: adds symbols to --format summary")
     add_options(parser.add_argument_group("space and entropy", **hidden), EntropyOptions, only=["cap"])
     entropy = parser.add_argument_group("entropy", **hidden)
     entropy.add_argument(
-        "--model", metavar="FOLDER", help="entropy, learned: of a language model over bytes, or of a saved patcher"
+        "--model",
+        metavar="FOLDER",
+        help="entropy: folder of a language model over bytes, or of a saved patcher; learned: of a model with chunks",
     )
     add_options(entropy, EntropyOptions, without=["cap"])
     entropy.add_argument(
@@ -83,6 +86,9 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 def _run(options: argparse.Namespace) -> None:
     kinds = (SpaceOptions, EntropyOptions, FixedOptions)
     check_meaning(options, f"with --patcher {options.patcher}", _MEANT[options.patcher], *kinds, **_OTHERS)
+    if hasattr(options, "merges") and options.format != "summary":
+        raise ParameterError(f"--merges has no meaning with --format {options.format}; use --format summary")
+    check_most("--cap", getattr(options, "cap", None))
     patcher = _patcher(options)
     with _opened(options.input) as texts:
         if hasattr(options, "mean_length"):
@@ -132,12 +138,17 @@ def _of_model(options: argparse.Namespace) -> "Patcher":
         network, context = patcher.network, patcher.context
         saved = asdict(patcher.options) if isinstance(patcher, EntropyPatcher) else {}
     else:
+        check_model_folder(options.model)
         model = read_language_model(options.model)
         network, context = model.network, model.context
     with named_errors(options.model):
         if kind is LearnedPatcher:
             return LearnedPatcher(network, context)
-        return EntropyPatcher(network, context, options_from(options, EntropyOptions, defaults=saved))
+        chosen = options_from(options, EntropyOptions, defaults=saved)
+        unused = {"threshold": "rise", "monotone": "threshold"}.get(chosen.rule)
+        if unused and hasattr(options, unused):
+            raise ParameterError(f"--{unused} has no meaning with --rule {chosen.rule}; leave it out")
+        return EntropyPatcher(network, context, chosen)
 
 
 class _Texts:

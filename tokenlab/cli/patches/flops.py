@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokenlab.cli.options import named_as_flags
+from tokenlab.cli.patches.checks import check_most
 
 if TYPE_CHECKING:
     from tokenlab.models.networks.options import Shape
@@ -123,7 +124,7 @@ def _run(options: argparse.Namespace) -> None:
 
     if options.size not in SIZES:
         raise ParameterError(f"--size is {options.size!r}; use one of {', '.join(SIZES)}")
-    flags = {"context": "--bytes", "length": "--length", "padded": "--longest", "patch_symbols": "--patch-symbols"}
+    flags = {"context": "--bytes", "length": "--length", "padded": "-S", "patch_symbols": "--patch-symbols"}
     with named_as_flags(**flags, vocabulary="--vocabulary", symbols="--symbols", feed_forward="--local-feed-forward"):
         _check(options)
         rows = [_row(name, options) for name in options.patcher or _MODELS]
@@ -135,11 +136,16 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
+    from tokenlab.core.errors import ParameterError
     from tokenlab.core.options import check_least
 
     check_least("context", options.bytes, 1)
     for name in ("length", "patch_symbols"):
         check_least(name, getattr(options, name), 1)
+    if options.longest is not None and options.longest < 1:
+        raise ParameterError(f"-S is {options.longest}; it must be at least 1")
+    for name in ("bytes", "vocabulary", "symbols", "length", "patch_symbols", "longest", "local_feed_forward"):
+        check_most("-S" if name == "longest" else "--" + name.replace("_", "-"), getattr(options, name))
 
 
 def _row(name: str, options: argparse.Namespace) -> Row:

@@ -3,9 +3,13 @@
 import argparse
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tokenlab.cli.exact.text_argument import add_text, given_text, readable
 from tokenlab.cli.options import add_options, named_as_flags, options_from
+from tokenlab.cli.output import named_errors
+from tokenlab.cli.patches.checks import check_model_folder, check_most
 from tokenlab.core.errors import ParameterError
 from tokenlab.exact.uses.options import PlaceOptions
 from tokenlab.models.language.generation.options import GenerationOptions
@@ -33,6 +37,17 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.set_defaults(run=_run)
 
 
+@contextmanager
+def _enough_memory(length: int) -> Iterator[None]:
+    """Caches for all bytes of the text are made at once."""
+    try:
+        yield
+    except RuntimeError as error:  # PyTorch has a class of its own for this only on GPUs.
+        if "allocate" not in str(error):
+            raise
+        raise ParameterError(f"--length is {length}, which needs too much memory; use a smaller one") from None
+
+
 _NO_FLAG = ("batch",)
 """The command continues one prompt."""
 
@@ -40,7 +55,9 @@ _NO_FLAG = ("batch",)
 def _run(options: argparse.Namespace) -> None:
     chosen = options_from(options, GenerationOptions, without=_NO_FLAG)
     place = options_from(options, PlaceOptions)
+    check_most("--length", chosen.length)
     prompt = given_text(options, "PROMPT")
+    check_model_folder(options.model)
     try:
         import torch
 
@@ -58,7 +75,8 @@ def _run(options: argparse.Namespace) -> None:
         check_device(device, "float32")
         model = read_language_model(options.model)
         model.network.to(device)
-        with deterministic(device, place.threads or torch.get_num_threads()):
+        threads = place.threads or torch.get_num_threads()
+        with deterministic(device, threads), named_errors(options.file or "PROMPT"), _enough_memory(chosen.length):
             (text,) = generate(model, [prompt], chosen)
     if options.format == "json":
         record = {"prompt": readable(prompt), "text": readable(text), "bytes": text.hex()}

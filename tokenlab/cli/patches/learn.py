@@ -4,7 +4,8 @@ import argparse
 import sys
 
 from tokenlab.cli.options import named_as_flags
-from tokenlab.cli.output import check_output
+from tokenlab.cli.output import check_output, named_errors
+from tokenlab.cli.patches.checks import check_most
 
 TOKENIZER = (
     "tokenizer.json, a SentencePiece .model, a tiktoken rank file, tekken.json, GPT-2's vocabulary beside its merges, "
@@ -45,12 +46,16 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 
 def _run(options: argparse.Namespace) -> None:
+    from tokenlab.codes.bits.over.engines import PAIRS, tokenizer_file
     from tokenlab.tokenizers.hierarchical import learn_hierarchical
     from tokenlab.tokenizers.hierarchical_vocabulary import vocabulary_of
 
-    check_output("--output", options.output, [options.tokenizer])
+    check_most("-S", options.longest)
+    file = tokenizer_file(options.tokenizer)
+    pair = [str(file.with_name(PAIRS[file.name]))] if file.name in PAIRS else []
+    check_output("--output", options.output, [str(file), *pair])
     tokens = vocabulary_of(options.tokenizer)
-    with named_as_flags(longest="-S"):
+    with named_errors(options.tokenizer), named_as_flags(longest="-S"):
         learned = learn_hierarchical(tokens, options.longest)
     lengths = learned.lengths(tokens)
     learned.save(options.output)

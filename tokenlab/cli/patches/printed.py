@@ -3,8 +3,10 @@
 import json
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def as_json(text: bytes, starts: "NDArray | Sequence[int]") -> str:

@@ -1,1 +1,19 @@
-"""Networks of language models over tokens, bytes, patches and learned chunks, from shared blocks (PyTorch)."""
+"""Networks of language models over tokens, bytes, patches and learned chunks, from shared blocks (PyTorch).
+
+small, local = SIZES["small"]
+network = build_network(PatchShape(symbols=497, marker=True, latent=small, local=local), seed=0)
+training_flops_per_byte(network.shape, context=8192, symbols=4.13 / 4.12, patches=1 / 4.12)
+"""
+
+from tokenlab.core.lazy import offer
+
+__getattr__, __all__ = offer(
+    __name__,
+    {
+        "cost": ["forward_flops", "parameter_count", "published_flops", "training_flops_per_byte"],
+        "interface": ["Batch", "Loss", "Network"],
+        "options": ["SIZES", "ChunkShape", "Computation", "HashShape", "PatchShape", "StackShape", "TokenShape"],
+        "pieces": ["Piece"],
+        "stored": ["build_network", "read_network", "save_network"],
+    },
+)
