@@ -22,6 +22,9 @@ NEED_EXTRAS = (
     "tokenlab.exact.models.attention",
     "tokenlab.exact.models.transformers_model",
     "tokenlab.exact.models.tree_cache",
+    "tokenlab.patches.entropies",
+    "tokenlab.patches.entropy",
+    "tokenlab.patches.learned",
 )
 
 USE = """
@@ -53,7 +56,7 @@ def test_imported_packages_are_declared() -> None:
         foreign = {name.split(".")[0] for name in names} - sys.stdlib_module_names - declared - {"tokenlab"}
         assert foreign <= EXTRAS, (module, foreign)
         # They import torch and sentencepiece inside a function, and say what is missing.
-        lazily = module in ("tokenlab.cli.entropy", "tokenlab.export.agreement")
+        lazily = module in ("tokenlab.cli.entropy", "tokenlab.cli.patches.generate", "tokenlab.export.agreement")
         assert not foreign or lazily or module.startswith(NEED_EXTRAS), (module, foreign)
 
 
@@ -66,3 +69,19 @@ def test_help_loads_no_numerics() -> None:
     code = "import sys\nfrom tokenlab.cli import main\ntry: main(['--help'])\nfinally: print(*sys.modules)"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {"numpy", "numba", "scipy", "torch", "pyarrow"} & set(printed.split())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["entropy", "text.txt", "--model", "."],
+        ["exact", "next", "text", "--model", "."],
+        ["patches", "cut", "text.txt", "--patcher", "entropy", "--model", "."],
+    ],
+)
+def test_a_model_without_torch_says_what_is_missing(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "text.txt").write_text("text")
+    code = f"import sys; sys.modules['torch'] = None; from tokenlab.cli import main; sys.exit(main({command!r}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr == "tokenlab: --model needs torch, which is not installed; pip install tokenlab[models]\n"

@@ -5,9 +5,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.options import add_options, named_as_flags, options_from
+from tokenlab.cli.options import add_options, imports_for_models, named_as_flags, options_from
 from tokenlab.cli.output import check_parquet, named_errors, with_progress
-from tokenlab.core.errors import ParameterError
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 
 if TYPE_CHECKING:
@@ -60,14 +59,10 @@ def scored_lines(text: "TextInput", options: argparse.Namespace) -> Iterator["Li
     The model is loaded, and its errors are raised, before the first line is read.
     """
     place, chosen = options_from(options, DeviceOptions), options_from(options, ScoringOptions, without=_NO_FLAG)
-    try:
+    with imports_for_models():
         import torch
 
         from tokenlab.entropy.scorer import load_scorer
-    except ImportError as error:
-        raise ParameterError(
-            f"--model needs {error.name}, which is not installed; pip install tokenlab[models]"
-        ) from None
     if place.threads is not None:
         torch.set_num_threads(place.threads)
     with named_as_flags(DeviceOptions, ScoringOptions, model="--model"):

@@ -103,6 +103,17 @@ def named_as_flags(*kinds: type, **others: str) -> Iterator[None]:
         raise ParameterError(named) from None
 
 
+@contextmanager
+def imports_for_models() -> Iterator[None]:
+    """Around the imports of what reads `--model`: a missing package becomes a ParameterError that names it."""
+    try:
+        yield
+    except ImportError as error:
+        raise ParameterError(
+            f"--model needs {error.name}, which is not installed; pip install tokenlab[models]"
+        ) from None
+
+
 def _flags(kinds: Iterable[type], others: Mapping[str, str]) -> dict[str, str]:
     """The flags of all options by their names."""
     return {field.name: flag_of(field) for kind in kinds for field in fields(kind)} | dict(others)

@@ -3,8 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.options import add_options, named_as_flags, options_from
-from tokenlab.core.errors import ParameterError
+from tokenlab.cli.options import add_options, imports_for_models, named_as_flags, options_from
 from tokenlab.exact.options import ExactOptions
 from tokenlab.exact.uses.options import PlaceOptions
 
@@ -53,13 +52,9 @@ def load_character_model(options: argparse.Namespace) -> "CharacterModel":
     Raises InputError and SourceError for a model that cannot be loaded or used, ParameterError for options.
     """
     place, chosen = options_from(options, PlaceOptions), options_from(options, ExactOptions)
-    try:
+    with imports_for_models():
         from tokenlab.exact.estimators.character_model import CharacterModel
         from tokenlab.exact.models.transformers_model import load
-    except ImportError as error:
-        raise ParameterError(
-            f"--model needs {error.name}, which is not installed; pip install tokenlab[models]"
-        ) from None
     with named_as_flags(PlaceOptions, ExactOptions, model="--model"):
         model, real = load(
             options.model,

@@ -8,7 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenlab.cli.options import add_options, check_meaning, field_names, named_as_flags, options_from
+from tokenlab.cli.options import (
+    add_options,
+    check_meaning,
+    field_names,
+    imports_for_models,
+    named_as_flags,
+    options_from,
+)
 from tokenlab.cli.output import named_errors, whole_output, with_progress
 from tokenlab.cli.patches.checks import check_model_folder, check_most
 from tokenlab.cli.patches.learn import TOKENIZER
@@ -123,10 +130,11 @@ def _patcher(options: argparse.Namespace) -> "Patcher":
 
 def _of_model(options: argparse.Namespace) -> "Patcher":
     """The patcher of a language model, or a saved one; given options replace the saved ones."""
-    from tokenlab.models.language.stored import read_language_model
-    from tokenlab.patches.entropy import EntropyPatcher
-    from tokenlab.patches.learned import LearnedPatcher
-    from tokenlab.patches.registry import is_patcher, read_patcher
+    with imports_for_models():
+        from tokenlab.models.language.stored import read_language_model
+        from tokenlab.patches.entropy import EntropyPatcher
+        from tokenlab.patches.learned import LearnedPatcher
+        from tokenlab.patches.registry import is_patcher, read_patcher
 
     kind = EntropyPatcher if options.patcher == "entropy" else LearnedPatcher
     network: Any

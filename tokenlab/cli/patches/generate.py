@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tokenlab.cli.exact.text_argument import add_text, given_text, readable
-from tokenlab.cli.options import add_options, named_as_flags, options_from
+from tokenlab.cli.options import add_options, imports_for_models, named_as_flags, options_from
 from tokenlab.cli.output import named_errors
 from tokenlab.cli.patches.checks import check_model_folder, check_most
 from tokenlab.core.errors import ParameterError
@@ -58,16 +58,12 @@ def _run(options: argparse.Namespace) -> None:
     check_most("--length", chosen.length)
     prompt = given_text(options, "PROMPT")
     check_model_folder(options.model)
-    try:
+    with imports_for_models():
         import torch
 
         from tokenlab.models.language.computing import check_device, deterministic
         from tokenlab.models.language.generation.generate import generate
         from tokenlab.models.language.stored import read_language_model
-    except ImportError as error:
-        raise ParameterError(
-            f"--model needs {error.name}, which is not installed; pip install tokenlab[models]"
-        ) from None
     with named_as_flags(PlaceOptions, GenerationOptions):
         name = ("cuda" if torch.cuda.is_available() else "cpu") if place.device == "auto" else place.device
         check_device_name(name)
