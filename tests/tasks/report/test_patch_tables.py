@@ -164,7 +164,8 @@ def test_patchers_stand_beside_the_papers_lengths():
 
 
 def test_llama3_stands_beside_table_3():
-    patchers = inputs.patchers("zh").with_columns(patcher=pl.col("patcher").replace("gpt2", "llama3"))
+    named = [pl.col(name).replace("gpt2", "llama3") for name in ("patcher", "tokenizer")]
+    patchers = inputs.patchers("zh").with_columns(named)
     rows = {row["patcher"]: row["paper bytes"] for row in cells(patchers_table(patchers, SKYPILE, []))}
     assert (rows["llama3"], rows["space"], rows["entropy"], rows["bpe"]) == ("3.62", "3.06", "1.66", "")
 
