@@ -100,7 +100,11 @@ def patchers(corpus: str = "en", gold: bool = False) -> pl.DataFrame:
     for name, length in lengths.items():
         kind = name.partition("-")[0] if name != "gpt2" else "bpe"
         for longest in (4, 10) if kind == "bpe" else (None,):
-            row: dict[str, Any] = {"patcher": name, "kind": kind, "tokenizer": {"bpe": "en-4096", "gpt2": "gpt2"}.get(name)}
+            row: dict[str, Any] = {
+                "patcher": name,
+                "kind": kind,
+                "tokenizer": {"bpe": "en-4096", "gpt2": "gpt2"}.get(name),
+            }
             row |= {"vocabulary": 4096 if kind == "bpe" else None, "longest": longest, "modelled": name in MAIN}
             row |= {"symbols": 257 + 800 // longest if longest else 256, "cap": 6 if kind == "space" else None}
             row |= {"rule": "threshold" if kind == "entropy" else None}
