@@ -13,6 +13,10 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
+# As in the Makefile: tests share the cores between processes, and threads that fight for cores take many times longer.
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
+
 
 @pytest.fixture(scope="session")
 def mirror() -> Path:

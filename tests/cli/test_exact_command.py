@@ -38,15 +38,6 @@ def save(folder, **config):
     save_model(folder, tokenizer.get_vocab_size() + 1, **config)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Two threads take longer than one for models of this size, by far where other processes compute."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("model")

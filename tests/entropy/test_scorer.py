@@ -25,14 +25,6 @@ from tokenlab.entropy.scorer import load_scorer
 TEXTS = [TEXT, "", "的", "  ", "美好的", TEXT * 4, "新世纪，" * 9, "共同", "世纪" * 30]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def characters(tmp_path_factory):
     folder = tmp_path_factory.mktemp("characters")

@@ -7,11 +7,6 @@ from random_pieces import BYTES, HASHED, MARKED, TOKENS, random_network, random_
 CLOSE = {"rtol": 1e-5, "atol": 1e-4}
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
-
-
 def nats(logits, ids):
     return -logits.log_softmax(-1)[range(len(ids)), list(ids)]
 

@@ -16,11 +16,6 @@ from tokenlab.models.networks.layers.batches import sequence_layout
 from tokenlab.models.networks.layers.output import output_nats, output_scores
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
-
-
 def values(*shape, scale=1.0, seed=0):
     draws = torch.Generator().manual_seed(seed + sum(shape))
     return (torch.randn(*shape, generator=draws) * scale).requires_grad_()

@@ -21,11 +21,6 @@ SIZES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
-
-
 def nats_by_reference(network, pieces, weights):
     plain = plain_token_nats if isinstance(network.shape, TokenShape) else plain_patch_nats
     return plain(network, pieces, weights)

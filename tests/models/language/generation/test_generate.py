@@ -16,14 +16,6 @@ MARKER = 256
 DATA = TEXT.encode()[:47]  # Behind 吗 comes another word.
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("tokenizer")

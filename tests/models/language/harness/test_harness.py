@@ -10,7 +10,6 @@ import math
 import datasets
 import numpy as np
 import pytest
-import torch
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from tiny_language_models import TEXT, language_model
@@ -297,11 +296,3 @@ def _own(model, context, continuation):
     ) and first + 1 < len(piece.ids):
         first += 1
     return float(scores.nats[first:].sum()), bool(scores.best[first:].all())
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
