@@ -24,7 +24,7 @@ ifdef TOKENLAB_MIRROR
 export TOKENLAB_MIRROR := $(abspath $(TOKENLAB_MIRROR))
 endif
 
-.PHONY: help repro reproduced track compare ui test test-slow bench lint readme
+.PHONY: help repro reproduced track compare ui test test-slow bench lint presets readme
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -50,11 +50,11 @@ ui: track ## serve Prefect, MLflow and the reports on this machine
 
 test: export HF_HUB_OFFLINE := 1
 test: $(STAMP) ## run the quick tests
-	@exec $(RUN) -m pytest -m "not slow" -n 2 --dist loadfile
+	@exec $(RUN) -m pytest -m "not slow" -n 2 --dist loadfile --max-worker-restart 0
 
 test-slow: export HF_HUB_OFFLINE := 1
 test-slow: $(STAMP) ## run the slow tests
-	@exec $(RUN) -m pytest -m slow -n 2 --dist loadfile
+	@exec $(RUN) -m pytest -m slow -n 2 --dist loadfile --max-worker-restart 0
 
 lint: $(STAMP) ## check style and types
 	$(RUN) -m ruff check
@@ -63,6 +63,9 @@ lint: $(STAMP) ## check style and types
 
 bench: $(STAMP) ## time the library beside its peers
 	@exec $(RUN) -m benchmarks
+
+presets: ## copy dvc.yaml to every preset, after an edit
+	@for folder in presets/*/; do cp --remove-destination dvc.yaml "$$folder"; done
 
 readme: $(STAMP) ## write the tables of README.md from the reports
 	@exec $(RUN) -m tasks.report.readme
