@@ -1,5 +1,6 @@
 """Stage `report`: the result tables as text, Markdown and CSV, and one HTML page with all tables and pictures."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,22 @@ from tasks.report.inputs import read_table
 from tasks.report.sections.bits_section import bits_results
 from tasks.report.sections.exact_section import exact_results
 from tasks.report.sections.patches_section import patch_results
+from tasks.report.sections.summary import (
+    bits_findings,
+    code_findings,
+    exact_findings,
+    parity_findings,
+    patch_findings,
+    word_findings,
+)
 from tasks.report.tables.code_tables import code_summaries, code_tables
 from tasks.report.tables.export_tables import export_table
 from tasks.report.tables.measure_tables import measure_tables
 from tasks.report.tables.metric_tables import code_metrics, segmentation_metrics
 from tasks.report.tables.own_text_tables import own_text_table
 from tasks.report.tables.segmentation_tables import segmentation_tables, summary_table
-from tasks.report.tables.table import Table
+from tasks.report.tables.table import Table, cell_class
+from tasks.report.verdict import NOTE
 from tasks.runtime.stage import Stage, read_json, run
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.metrics.registry import SEGMENTATION, TOKENIZATION
@@ -34,12 +44,25 @@ def report(stage: Stage) -> None:
     models = stage.parameters("entropy.models", dict[str, Any])
     summaries = _summaries(encoded, stage.parameters("codes.vocabulary_sizes.reported", list[int]))
     exact, bits, patches, measures = exact_results(stage), bits_results(stage), patch_results(stage), _measures(stage)
-    main = exact.main + bits.main + patches.main
-    main += [table for table in measures if table.name.startswith("parity-")]
+    main = {"exact": exact.main, "bits": bits.main, "patches": patches.main}
+    main["compare"] = [table for table in measures if table.name.startswith("parity-")]
     others = exact.all + bits.all + patches.all + measures
     _write_tables(stage.reports("tables"), segmented, own_texts, encoded, summaries, main, others)
     page = render_page(
         preset=stage.preset,
+        findings={
+            "Where do words end?": [
+                finding
+                for corpus in segmented
+                for finding in word_findings(corpus["tables"][-1], corpus["facts"]["corpus"])
+            ],
+            "Which code should a character have?": [*code_findings(summaries)],
+            "Which character comes next?": [*exact_findings(exact.tables)],
+            "What lies below the byte?": [*bits_findings(bits.lengths, bits.translation)],
+            "Where should patches end?": [*patch_findings(patches.models)],
+            "How do tokenizers compare?": [*parity_findings(measures)],
+        },
+        texts=list(dict.fromkeys(note for corpus in (*segmented, *encoded) for note in corpus["facts"]["notes"])),
         segmented=segmented,
         own_texts=own_texts,
         models=[_model(stage, name, parameters) for name, parameters in models.items()],
@@ -64,8 +87,8 @@ def render_page(**values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["svg"] = _svg
-    return environment.get_template("page.html.j2").render(colours=style, own_methods=style.OWN_METHODS, **values)
+    environment.filters |= {"svg": _svg, "mark": cell_class}
+    return environment.get_template("page.html.j2").render(colours=style, rule=NOTE, **values)
 
 
 def _segmented(stage: Stage, name: str) -> dict[str, Any]:
@@ -160,22 +183,26 @@ def _write_tables(
     own_texts: list[Table],
     encoded: list[dict[str, Any]],
     summaries: list[Table],
-    main: list[Table],
+    main: Mapping[str, list[Table]],
     others: list[Table],
 ) -> None:
-    """Every table as Markdown and CSV; results.txt, which `make repro` prints, has the main ones.
+    """Every table as Markdown and CSV; results.txt, which `make repro` prints, has the main ones, results-FAMILY.txt
+    those of a family.
 
-    main, others: the main tables of the other families, and all of theirs.
+    main, others: the main tables of each of the other families, and all of theirs.
     """
     tables = [table for corpus in segmented for table in corpus["tables"]] + own_texts
-    printed = tables + [table for table in summaries if table.name.endswith("-C")] + main
+    printed = {"segmentation": tables, "codes": [table for table in summaries if table.name.endswith("-C")], **main}
     more = [corpus[name] for corpus in segmented for name in ("summary", "exported") if corpus[name]]
     more += [table for corpus in encoded for table in corpus["tables"]]
     with atomic_folder(folder) as target:
         for table in tables + summaries + more + others:
             write_text(target / f"{table.name}.md", table.markdown())
             write_text(target / f"{table.name}.csv", table.csv())
-        write_text(target / "results.txt", "\n".join(table.text() for table in printed))
+        texts = {name: [table.text() for table in of_family] for name, of_family in printed.items()}
+        for name, of_family in texts.items():
+            write_text(target / f"results-{name}.txt", "\n".join(of_family))
+        write_text(target / "results.txt", "\n".join(text for of_family in texts.values() for text in of_family))
 
 
 def _pictures(folder: Path) -> dict[str, str]:

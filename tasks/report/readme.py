@@ -1,4 +1,8 @@
-"""`make readme`: write tables and the diagram of the pipeline into the pages that show them, and draw README's picture.
+"""`make readme`: keep the tables of the presets in git, write them and the diagram of the pipeline into the pages that
+show them, and draw README's picture.
+
+Tables in reports/ are outputs, which git ignores: a run on one's own text leaves no change in git. docs/tables/ has
+those of the presets as they are shipped.
 
 A page marks a section by two lines, such as
 
@@ -6,23 +10,26 @@ A page marks a section by two lines, such as
     <!-- end of tables -->
 """
 
-import csv
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from tasks.report.pipeline_diagram import pipeline_diagram
-from tasks.report.tables.table import Table
+from tasks.report.sections.families import FAMILIES
+from tasks.report.tables.table import Table, read_markdown
 from tasks.runtime.stage import read_json
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
-from tokenlab.core.files import write_text
+from tokenlab.core.files import atomic_folder, write_text
 
 _TABLES_SECTION = re.compile(
     "(<!-- tables (?P<names>[^\n]*?) of `make readme` -->\n).*?(<!-- end of tables -->)", re.DOTALL
 )
 PIPELINE_SECTION = re.compile("(<!-- pipeline of `make readme` -->\n)(.*?)(<!-- end of pipeline -->)", re.DOTALL)
-_TABLES = Path("reports/cpu/tables")
+KEPT_TABLES = {preset: Path("docs", "tables", preset) for preset in ("sample", "cpu")}
+"""Preset -> the folder of its tables in git."""
+
+_TABLES = KEPT_TABLES["cpu"]
 _TABLE_PAGES = tuple(
     map(
         Path,
@@ -42,7 +49,6 @@ _PIPELINE_PAGE = Path("README.md")
 _SENTENCES = Path("reports/sample/segmentation/zh/sentences.json")
 _PICTURE = Path("docs/sentence")
 _OVERVIEW, _SUMMARY = "overview", "segmentation-pku-summary"
-_NOTE = re.compile(r"\*[^*]")
 _OTHER_TEXTS = {"Thai": "own-text-thai", "Japanese": "own-text-japanese"}
 """Columns of the overview, and the tables with their figures."""
 
@@ -60,6 +66,8 @@ _SHOWN = {
 def main() -> None:
     """Rewrite the sections and the picture; the rest of the pages stays."""
     try:
+        for preset, folder in KEPT_TABLES.items():
+            keep_tables(Path("reports", preset, "tables"), folder)
         for page in _TABLE_PAGES:
             _rewrite(page, _TABLES_SECTION, _tables)
         _rewrite(_PIPELINE_PAGE, PIPELINE_SECTION, lambda found: f"{found[1]}{diagram_section(Path())}{found[3]}")
@@ -67,6 +75,29 @@ def main() -> None:
     except (TokenlabError, OSError) as error:
         print(f"readme: {one_line(error)}", file=sys.stderr)
         sys.exit(EXIT_STATUS)
+
+
+def tables_to_keep(folder: Path) -> dict[str, bytes]:
+    """Name -> content of the tables among the files of a report."""
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if _is_kept(path.name)}
+
+
+def _is_kept(name: str) -> bool:
+    return name.endswith((".md", ".csv")) or name == "results.txt"
+
+
+def keep_tables(made: Path, kept: Path) -> None:
+    """Replace the tables in git by those of the last run, where there was one.
+
+    Raises InputError where these are of some families only.
+    """
+    if (made / FAMILIES).exists():
+        raise InputError(f"{made} has some families only; run `make repro PRESET={kept.name}` without ONLY first")
+    if made.exists():
+        tables = tables_to_keep(made)
+        with atomic_folder(kept) as folder:
+            for name, content in tables.items():
+                (folder / name).write_bytes(content)
 
 
 def diagram_section(root: Path) -> str:
@@ -92,21 +123,20 @@ def _tables(found: re.Match[str]) -> str:
 
 def overview_table() -> Table:
     """README's table: word F1 on PKU, and on other languages from their text alone."""
-    summary = list(csv.reader(_read(_TABLES / f"{_SUMMARY}.csv").splitlines()))
-    others = [
-        {row["method"]: row["F1"] for row in csv.DictReader(_read(_TABLES / f"{name}.csv").splitlines())}
-        for name in _OTHER_TEXTS.values()
-    ]
-    pages = [_read(_TABLES / f"{name}.md") for name in (_SUMMARY, *_OTHER_TEXTS.values())]
-    notes = dict.fromkeys(line.strip("* ") for page in pages for line in page.splitlines() if _NOTE.match(line))
-    sizes = [heading.partition(", ")[2] for heading in summary[0][2::2]]
-    header = ["method", "paper", *(f"Chinese, {size} sentences" for size in sizes), *_OTHER_TEXTS]
+    (header, *summary), notes = read_markdown(_read(_TABLES / f"{_SUMMARY}.md"))
+    others = []
+    for name in _OTHER_TEXTS.values():
+        (columns, *rows), more = read_markdown(_read(_TABLES / f"{name}.md"))
+        notes += more
+        others.append({row[0]: row[columns.index("F1")] for row in rows})
+    sizes = [heading.partition(", ")[2] for heading in header[2::2]]
+    columns = ["method", "paper", *(f"Chinese, {size} sentences" for size in sizes), *_OTHER_TEXTS]
     rows = []
-    for label, paper, *figures in summary[1:]:
+    for label, paper, *figures in summary:
         of_sizes = [segments or tokens for segments, tokens in zip(figures[::2], figures[1::2], strict=True)]
         method = label.partition(":")[0]
         rows.append([label, paper, *of_sizes, *(other.get(method, "") for other in others)])
-    return Table(_OVERVIEW, "Word F1 in per cent", header, rows, list(notes))
+    return Table(_OVERVIEW, "Word F1 in per cent", columns, rows, list(dict.fromkeys(notes)))
 
 
 def _read(path: Path) -> str:

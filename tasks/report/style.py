@@ -19,8 +19,8 @@ LENGTH_COLOURS = (ACCENT, SECOND, GREEN, OCHRE, PURPLE)
 
 _OTHER_CODES = ("#00798c", "#c26d00", "#5a8f29", "#a14a76")
 
-OWN_METHODS = ("viterbi", "variation", "combined")
-"""Methods of this project; the page sets their rows in bold."""
+OWN_METHODS = ("viterbi", "variation", "combined", "combined-variation")
+"""Methods of this project; tables mark their rows with †."""
 
 
 class Line(NamedTuple):

@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+from matplotlib.ticker import LogLocator
 
 from tasks.report.figures.canvas import save
+from tasks.report.figures.scales import THOUSANDS, legend_above, whole_numbers
 from tasks.report.style import ACCENT, GREY, INK, OCHRE, RULE, SECOND
 from tasks.report.tables.bits_tables import CHARACTERS
 from tasks.report.tables.translation_tables import CODES, STARTS
@@ -27,7 +28,6 @@ _VARIANTS = {
 _CODE_COLOURS = {"bytes": SECOND, "bits": ACCENT}
 _START_LINES = {"scratch": "-", "mean": "--", "copy": ":"}
 _START_MARKERS = {"scratch": "o", "mean": "s", "copy": "^"}
-_THOUSANDS = FuncFormatter(lambda value, _: f"{value:,.0f}")
 _COLUMNS = 3
 
 
@@ -53,9 +53,9 @@ def draw_savings(lengths: pl.DataFrame, path: Path) -> None:
             )
         axes.axhline(0, color=GREY, linewidth=0.8)
         axes.set_xticks(rows["known"].unique().sort())
-        axes.xaxis.set_major_formatter(_THOUSANDS)
+        axes.xaxis.set_major_formatter(THOUSANDS)
     _label(panels, "characters in the vocabulary", "tokens saved, %")
-    _legend_above(figure)
+    legend_above(figure, columns=3)
     save(figure, path)
 
 
@@ -84,7 +84,7 @@ def draw_search(search: pl.DataFrame, path: Path) -> None:
         axes.margins(y=0.12)
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_locator(LogLocator(16))
-        axes.xaxis.set_major_formatter(_THOUSANDS)
+        axes.xaxis.set_major_formatter(THOUSANDS)
         axes.grid(color=RULE, linewidth=0.5)
         axes.set_axisbelow(True)
     _label(panels, "added tokens, logarithmic scale", "tokens saved, %")
@@ -124,28 +124,32 @@ def draw_translation(scores: pl.DataFrame, path: Path) -> None:
 
 
 def draw_losses(losses: Mapping[str, pl.DataFrame], path: Path) -> None:
-    """Held-out loss of every model during training, a panel for each pair, a line for each seed.
+    """Held-out loss of every model during training, a panel for each pair: means over the seeds, and a band from the
+    lowest to the highest seed.
 
     losses: pair -> columns code, init, seed, step, held_out_per_character (nats per character of the target).
     """
     figure, panels = _panels(list(losses), height=3)
     for pair, axes in panels.items():
-        for (code, init, _), curve in losses[pair].group_by("code", "init", "seed", maintain_order=True):
+        value = pl.col("held_out_per_character")
+        for (code, init), curves in losses[pair].group_by("code", "init", maintain_order=True):
             code, init = str(code), str(init)
+            curve = curves.group_by("step", maintain_order=True).agg(value.mean(), low=value.min(), high=value.max())
+            colour = _CODE_COLOURS[code]
+            axes.fill_between(curve["step"], curve["low"], curve["high"], color=colour, alpha=0.15, linewidth=0)
             axes.plot(
                 curve["step"],
                 curve["held_out_per_character"],
                 _START_LINES[init],
-                color=_CODE_COLOURS[code],
+                color=colour,
                 label=f"{CODES[code]}, {STARTS[init]}",
                 linewidth=1.3,
                 marker=_START_MARKERS[init] if len(curve) == 1 else None,  # A line of one point would not be seen.
                 markersize=4,
             )
-        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-        axes.xaxis.set_major_formatter(_THOUSANDS)
+        whole_numbers(axes, 4)
     _label(panels, "step", "held-out nats per character")
-    _legend_above(figure)
+    legend_above(figure, columns=3)
     save(figure, path)
 
 
@@ -170,11 +174,3 @@ def _label(panels: Mapping[str, Axes], x: str, y: str) -> None:
         axes.set_xlabel(x, fontsize=9)
         if number % _COLUMNS == 0:
             axes.set_ylabel(y, fontsize=9)
-
-
-def _legend_above(figure: Figure) -> None:
-    """One legend of all panels, above them; lines of the same label are one entry."""
-    handles = {
-        label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(handles.values(), handles, loc="outside upper center", ncols=3, frameon=False, fontsize=9)

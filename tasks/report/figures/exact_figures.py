@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tasks.report.figures.canvas import save
+from tasks.report.figures.scales import legend_above, legend_over
 from tasks.report.style import ACCENT, GREY, INK, RULE, SECOND
 from tasks.report.tables.exact_tables import CORRECTED, vocabulary_name
 
@@ -33,8 +35,9 @@ def draw_markov(scores: pl.DataFrame, path: Path) -> None:
             _bars(axes, scores.filter(vocabulary=vocabulary, model=model, next=first))
             axes.set_title(f"{vocabulary_name(vocabulary)}, {label}", fontsize=10)
         row[0].set_ylabel(f"P({first} | context)")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    for axes in panels[-1]:
+        axes.set_xlabel("context")
+    legend_above(figure)
     save(figure, path)
 
 
@@ -69,7 +72,8 @@ def draw_bias(prompts: Mapping[str, pl.DataFrame], path: Path) -> None:
     panels = figure.subplots(len(prompts), 2, squeeze=False)
     for (left, right), (name, rows) in zip(panels, prompts.items(), strict=True):
         _distribution(left, rows)
-        left.set(title=name, ylabel="share of prompts", xlabel="KL(exact || naive) of the next byte, bits")
+        left.set_title(name, fontsize=10, loc="left")
+        left.set(ylabel="share of prompts", xlabel="KL(exact || naive) of the next byte, bits")
         _by_depth(right, rows)
         right.set(ylabel="total variation", xlabel="bytes of the prompt since the last end of a token")
     save(figure, path)
@@ -80,12 +84,10 @@ def _distribution(axes: Axes, rows: pl.DataFrame) -> None:
         kl = np.sort(rows.filter(pl.col("place") == place)["kl"].drop_nulls().to_numpy())
         if len(kl):
             axes.step(kl, np.arange(1, len(kl) + 1) / len(kl), where="post", color=colour, label=place, linewidth=1.4)
-    axes.set_xscale("symlog", linthresh=0.01)
     axes.set_xlim(left=0)
     axes.set_ylim(0, 1.02)
     axes.grid(color=RULE, linewidth=0.6)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, fontsize=8, loc="upper left")
+    legend_over(axes)
 
 
 def _by_depth(axes: Axes, rows: pl.DataFrame) -> None:
@@ -93,12 +95,18 @@ def _by_depth(axes: Axes, rows: pl.DataFrame) -> None:
     means = (
         rows.filter(pl.col("total_variation").is_not_null())
         .group_by(depth=depth)
-        .agg(pl.col("total_variation").mean(), pl.len().alias("prompts"))
+        .agg(
+            pl.col("total_variation").mean(),
+            error=(pl.col("total_variation").std() / pl.len().sqrt()).fill_null(0),
+            prompts=pl.len(),
+        )
         .sort("depth")
     )
     colours = [ACCENT if number else SECOND for number in means["depth"]]
-    axes.bar(means["depth"], means["total_variation"], color=colours, width=0.7)
-    for place, height, prompts in means.iter_rows():
-        axes.text(place, height + 0.01, f"{prompts}", ha="center", va="bottom", fontsize=7)
+    thin: dict[str, Any] = {"linewidth": 0.8}
+    heights, errors = means["total_variation"], means["error"]
+    axes.bar(means["depth"], heights, color=colours, width=0.7, yerr=errors, ecolor=INK, error_kw=thin)
+    for place, height, error, prompts in means.iter_rows():
+        axes.text(place, height + error + 0.01, f"{prompts}", ha="center", va="bottom", fontsize=7)
     axes.set_xticks(range(_DEEPEST + 1), [*map(str, range(_DEEPEST)), f"{_DEEPEST}+"])
-    axes.set(xlim=(-0.6, _DEEPEST + 0.6), ylim=(0, 1.08))
+    axes.set(xlim=(-0.6, _DEEPEST + 0.6), ylim=(0, 1.14))

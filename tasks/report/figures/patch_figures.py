@@ -1,7 +1,7 @@
 """Pictures of patch models, Figures 2 to 7 of the paper: lengths of tokens and patches, bits per byte during training,
 vocabularies, and the longest patch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from tasks.report.figures.canvas import save
+from tasks.report.figures.scales import THOUSANDS, legend_above
 from tasks.report.style import ACCENT, GREEN, GREY, INK, OCHRE, PURPLE, RULE, SECOND, VIOLET
 from tasks.report.tables.patch_tables import (
     MODELS_OF_BPE,
@@ -42,7 +43,6 @@ _LINES = {
 _OTHER = (GREY, ":")
 _MODEL_COLOURS = {"tokens": INK, "patches": ACCENT}
 _LONGEST_COLOURS = (SECOND, GREEN, OCHRE, ACCENT, PURPLE)
-_THOUSANDS = FuncFormatter(lambda value, _: f"{value:,.0f}")
 _LAST_TOKEN = 40
 """Bytes at which the histogram of tokens ends; few are longer."""
 
@@ -75,14 +75,13 @@ def draw_tokens(lengths: pl.DataFrame, path: Path) -> None:
             share = 100 * squeezed["tokens"].to_numpy() / squeezed["tokens"].sum()
             row[1].plot(squeezed["length"], share, "o-", color=colour, label=f"S = {longest}", markersize=4)
         row[1].set_title("after the second BPE, with the marker", fontsize=10)
-        if row[1].lines:
-            row[1].legend(frameon=False, fontsize=9)
         row[1].xaxis.set_major_locator(MaxNLocator(integer=True))
         row[0].set_ylabel("tokens, %", fontsize=9)
         for axes in row:
             axes.set_ylim(bottom=0)
     grid[-1][0].set_xlabel("bytes", fontsize=9)
     grid[-1][1].set_xlabel("symbols", fontsize=9)
+    legend_above(figure, columns=5)
     save(figure, path)
 
 
@@ -113,15 +112,14 @@ def draw_lengths(patchers: pl.DataFrame, lengths: pl.DataFrame, sources: Mapping
             first = of_one.filter(longest=of_one["longest"][0]).sort("length")
             share = 100 * first["patches"].cum_sum() / first["patches"].sum()
             colour, line = _line(str(patcher))
-            row[1].plot(first["length"], share, line, color=colour, marker=".", linewidth=1.3)
+            row[1].plot(first["length"], share, line, color=colour, marker=".", linewidth=1.3, label=patcher)
         row[1].set_xlim(0, _LAST_PATCH)
         row[1].set_ylim(0, 101)
         row[1].grid(color=RULE, linewidth=0.5)
         row[1].set_ylabel("patches of at most so many bytes, %", fontsize=9)
     grid[-1][0].set_xlabel("bytes a patch", fontsize=9)
     grid[-1][1].set_xlabel("bytes", fontsize=9)
-    if any(axes.get_legend_handles_labels()[0] for axes in figure.axes):
-        _legend_above(figure)
+    legend_above(figure, columns=5)
     save(figure, path)
 
 
@@ -154,14 +152,14 @@ def draw_training(losses: pl.DataFrame, path: Path) -> None:
         row[0].set_ylim(lowest - 0.1 * (highest - lowest) - 0.02, highest + 0.8 * (highest - lowest) + 0.2)
         row[0].set_title(name, fontsize=10, loc="left")
         row[0].set_ylabel("held-out bits per byte", fontsize=9)
-        row[0].xaxis.set_major_formatter(_THOUSANDS)
+        row[0].xaxis.set_major_formatter(THOUSANDS)
         for axes in row:
             axes.set_xlim(left=0)
-            axes.xaxis.set_major_locator(MaxNLocator(5))
+            axes.xaxis.set_major_locator(MaxNLocator(5, integer=axes is row[0]))
             axes.grid(color=RULE, linewidth=0.5)
     grid[-1][0].set_xlabel("step", fontsize=9)
     grid[-1][1].set_xlabel("training TFLOPs", fontsize=9)
-    _legend_above(figure)
+    legend_above(figure, columns=5)
     save(figure, path)
 
 
@@ -186,15 +184,15 @@ def draw_vocabulary(scores: pl.DataFrame, path: Path) -> None:
         for axes in row:
             axes.set_xscale("log", base=2)
             axes.set_xticks(of_name["vocabulary"].unique().sort().to_list())
-            axes.xaxis.set_major_formatter(_THOUSANDS)
+            axes.xaxis.set_major_formatter(THOUSANDS)
             axes.minorticks_off()
         row[2].set_ylim(bottom=0)
         row[0].set_title(name, fontsize=10, loc="left")
         for axes, label in zip(row, [*list(measures.values())[:2], "MFLOPs a byte (figure 6)"], strict=True):
             axes.set_ylabel(label, fontsize=9)
     for axes in grid[-1]:
-        axes.set_xlabel("tokens in the vocabulary", fontsize=9)
-    _legend_above(figure, _cost_lines())
+        axes.set_xlabel("tokens in the vocabulary, logarithmic scale", fontsize=9)
+    legend_above(figure, _cost_lines(), columns=5)
     save(figure, path)
 
 
@@ -219,7 +217,7 @@ def draw_longest(scores: pl.DataFrame, path: Path) -> None:
         row[0].set_title(name, fontsize=10, loc="left")
     for axes in grid[-1]:
         axes.set_xlabel("longest patch S, symbols with the marker", fontsize=9)
-    _legend_above(figure, _cost_lines())
+    legend_above(figure, _cost_lines(), columns=5)
     save(figure, path)
 
 
@@ -249,15 +247,6 @@ def _grid(rows: int, columns: int, height: float, together: bool = False) -> tup
     for axes in figure.axes:
         axes.tick_params(labelsize=8)
     return figure, [list(row) for row in grid]
-
-
-def _legend_above(figure: Figure, others: Sequence[Line2D] = ()) -> None:
-    """One legend of all panels and of `others`, above them; lines of the same label are one entry."""
-    found: list[tuple[Any, str]] = [
-        pair for axes in figure.axes for pair in zip(*axes.get_legend_handles_labels(), strict=True)
-    ]
-    handles = {label: handle for handle, label in found} | {str(line.get_label()): line for line in others}
-    figure.legend(handles.values(), handles, loc="outside upper center", ncols=5, frameon=False, fontsize=9)
 
 
 def main_losses(losses: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:

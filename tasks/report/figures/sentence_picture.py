@@ -1,11 +1,13 @@
 """The picture of README.md: one sentence as several methods segment it."""
 
+import math
 from pathlib import Path
 
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from tasks.report.figures.canvas import save
+from tasks.report.figures.writing import in_cells
 from tasks.report.style import ACCENT, INK, SECOND, SOFT
 
 
@@ -17,12 +19,14 @@ def draw_sentence(rows: dict[str, list[str]], gold: list[str], path: Path) -> No
         gold: the gold words, in the first row.
         path: of the SVG file, without its suffix.
     """
-    length, count = sum(map(len, gold)), len(rows) + 1
-    figure = Figure(figsize=(3.1 + 0.31 * length, 0.35 + 0.42 * count), layout="constrained", facecolor="white")
+    line, count = in_cells("".join(gold)), len(rows) + 1
+    figure = Figure(
+        figsize=(3.1 + 0.31 * len(line.cells), 0.35 + 0.42 * count), layout="constrained", facecolor="white"
+    )
     axes = figure.subplots()
-    gold_spans = set(_spans(gold))
+    gold_spans = set(line.spans(gold))
     for y, words in enumerate([gold, *rows.values()]):
-        for word, (start, end) in zip(words, _spans(words), strict=True):
+        for start, end in line.spans(words):
             right = (start, end) in gold_spans
             colour = INK if y == 0 else SECOND if right else ACCENT
             box = FancyBboxPatch(
@@ -36,21 +40,14 @@ def draw_sentence(rows: dict[str, list[str]], gold: list[str], path: Path) -> No
                 linewidth=1.1,
             )
             axes.add_patch(box)
-            for x, character in enumerate(word, start):
-                shade = "white" if right else INK
-                axes.text(x + 0.5, y + 0.02, character, ha="center", va="center", fontsize=11, color=shade)
-    axes.set(xlim=(0, length), ylim=(count - 0.5, -0.5), xticks=[])
+            shade = "white" if right else INK
+            for place in range(math.ceil(start - 0.5), math.ceil(end - 0.5)):
+                cell = line.cells[place]
+                axes.text(place + 0.5, y + 0.02, cell, ha="center", va="center", fontsize=11, color=shade)
+    axes.set(xlim=line.limits, ylim=(count - 0.5, -0.5), xticks=[])
     axes.set_yticks(range(count), ["gold words", *rows])
     axes.tick_params(length=0)
     axes.set_xlabel("filled: a gold word; outlined: another segment", fontsize=9, color=SOFT)
     for side in axes.spines.values():
         side.set_visible(False)
     save(figure, path, formats=("svg",))
-
-
-def _spans(words: list[str]) -> list[tuple[int, int]]:
-    spans, start = [], 0
-    for word in words:
-        spans.append((start, start + len(word)))
-        start += len(word)
-    return spans

@@ -1,10 +1,12 @@
 """Tables of codes: the codes of one corpus at several vocabulary sizes, and all corpora at one size.
 
 They are made from the scores of `evaluate_codes`: one row for each tokenizer, text, code, N, K and seed, and columns
-such as `tokens_saved_C` and `tokens_saved_300` for the sizes.
+such as `tokens_saved_C` and `tokens_saved_300` for the sizes. Plain characters, which save nothing, are a rival of the
+codes: where all lose against them, they are the best.
 """
 
 import re
+from collections.abc import Sequence
 from statistics import fmean, stdev
 
 import polars as pl
@@ -13,9 +15,17 @@ import yaml
 from tasks.report.style import code_name
 from tasks.report.tables.segmentation_tables import PAPERS
 from tasks.report.tables.table import Table
+from tasks.report.verdict import ONE_RUN, Spread, kinds, mark, verdict
+
+_SAVED, _BITS = "tokens_saved_{}", "bits_per_character_{}"
+"""Columns of scores at a vocabulary size."""
 
 _SUMMARISED = ("latom", "latom-refined", "random", "byte")
+_REFINED = {"latom": "latom-refined", "latom-best": "latom-best-refined"}
+"""Code -> what its refinement makes of it."""
+
 _SPREAD = "mean ± sd of the seeds"
+_NO_VERDICT = f"{ONE_RUN}: the code with the best value was learned or drawn once, so that its spread is unknown"
 
 
 def code_tables(scores: pl.DataFrame, corpus: str, notes: list[str], restarts: int) -> list[Table]:
@@ -39,14 +49,40 @@ def _corpus_table(name: str, title: str, rows: pl.DataFrame, notes: list[str], r
     for label in labels:
         header += [f"saved, {size_text(label)}", f"bits/character, {size_text(label)}"]
     body = []
-    for (code, N, K), group in rows.group_by("code", "N", "K", maintain_order=True):
+    groups = dict(rows.group_by("code", "N", "K", maintain_order=True))
+    for (code, N, K), group in groups.items():
         alphabet = float(group["alphabet"].mean())  # type: ignore[arg-type]
         cells = [code_name(str(code), restarts), _text(N), _text(K), f"{alphabet:.0f}", str(len(group))]
         for label in labels:
             cells += [_signed(group[f"tokens_saved_{label}"]), _bits(group[f"bits_per_character_{label}"])]
         body.append(cells)
+    for place, label in enumerate(labels):
+        for offset, (column, largest) in enumerate(((_SAVED, True), (_BITS, False))):
+            spreads = [_spread(group, column.format(label)) for group in groups.values()]
+            mark(body, 5 + 2 * place + offset, spreads, largest=largest)
     notes = [*notes, "saved: tokens fewer than with plain characters at the same |V|; empty below |C|"]
-    return Table(name, title, header, body, notes)
+    return Table(name, title, header, body, [*notes, *_equal_note(_unimproved(rows, restarts))])
+
+
+def _spread(rows: pl.DataFrame, column: str) -> Spread | None:
+    """The values of one code. Codes that are learned or drawn have seeds; bytes and tables of characters have none."""
+    return Spread.of(rows[column], by_chance=rows["seed"].null_count() < len(rows))
+
+
+def _unimproved(rows: pl.DataFrame, restarts: int = 1) -> list[str]:
+    """The codes whose refinement gives the same tokens at every size, whatever the seed."""
+    found = []
+    tokens = [f"tokens_{label}" for label in size_labels(rows)]
+    for (N, K), of_shape in rows.group_by("N", "K", maintain_order=True):
+        for code, refined in _REFINED.items():
+            one, other = (of_shape.filter(code=name).sort("seed").select("seed", *tokens) for name in (code, refined))
+            if len(one) and one.equals(other):
+                found.append(f"{code_name(code, restarts)}, N = {N}, K = {K}")
+    return found
+
+
+def _equal_note(found: Sequence[str]) -> list[str]:
+    return [f"equal with and without refinement (nothing was found to improve): {'; '.join(found)}"] if found else []
 
 
 def code_summaries(scores: pl.DataFrame, sizes: list[int], notes: list[str]) -> list[Table]:
@@ -71,18 +107,25 @@ def _shortest(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 def _summary(corpora: dict[str, dict[str, pl.DataFrame]], label: str, what: str, notes: list[str]) -> Table:
     saved = what == "saved"
-    column = f"tokens_saved_{label}" if saved else f"bits_per_character_{label}"
+    column = (_SAVED if saved else _BITS).format(label)
     codes = _SUMMARISED if saved else ("character", *_SUMMARISED)
     header = ["corpus", "|C|", "K", *map(code_name, codes), "best"]
     body = []
     for corpus, groups in corpora.items():
-        values = {code: groups[code][column] for code in codes}
-        cells = map(_signed if saved else _bits, values.values())
+        spreads = {code: _spread(groups[code], column) for code in ("character", *_SUMMARISED)}
         parity, K = groups["character"]["alphabet"].item(), groups["latom"]["K"].max()
-        body.append([corpus, f"{parity:,}", _text(K), *cells, _best(values, largest=saved)])
+        cells = [(_signed if saved else _bits)(groups[code][column]) for code in codes]
+        marks = dict(zip(spreads, kinds(list(spreads.values()), largest=saved), strict=True))
+        marked = [marks[code](cell) for code, cell in zip(codes, cells, strict=True)]
+        best = verdict({code_name(code): spread for code, spread in spreads.items()}, largest=saved).text()
+        body.append([corpus, f"{parity:,}", _text(K), *marked, best])
     measured = "tokens saved against characters" if saved else "bits per character"
     title = f"All corpora, BPE at {size_text(label)}, N = 2: {measured}; {_SPREAD}"
-    return Table(f"codes-{what}-{label}", title, header, body, notes)
+    verdicts = {row[-1] for row in body}
+    zero = ["characters save 0 tokens, and are a rival"] if saved and any(verdicts) else []
+    alone = [_NO_VERDICT] if ONE_RUN in verdicts else []
+    equal = _equal_note([corpus for corpus, groups in corpora.items() if _unimproved(pl.concat(groups.values()))])
+    return Table(f"codes-{what}-{label}", title, header, body, [*notes, *zero, *alone, *equal])
 
 
 def _sizes_table(scores: pl.DataFrame, lengths: list[int], notes: list[str]) -> Table:
@@ -97,17 +140,6 @@ def _sizes_table(scores: pl.DataFrame, lengths: list[int], notes: list[str]) -> 
             cells += [_text(rows.filter(N=N)["K"].min()), _text(printed.get("K", {}).get(N))]
         body.append(cells)
     return Table("codes-sizes", "Characters, and the smallest K with K^N of at least |C|", header, body, notes)
-
-
-def _best(values: dict[str, pl.Series], largest: bool) -> str:
-    means: dict[str, float] = {
-        code: series.mean()  # type: ignore[misc]
-        for code, series in values.items()
-        if series.null_count() < len(series)
-    }
-    if not means:
-        return ""
-    return code_name((max if largest else min)(means, key=lambda code: means[code]))
 
 
 def size_labels(scores: pl.DataFrame) -> list[str]:

@@ -8,7 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from tasks.report.tables.segmentation_tables import named
 from tasks.report.tables.table import Table
+from tasks.report.verdict import Spread, mark
 
 _HEADER = ["method", "tokenizer", "|V|", "MB", "round trip", "equal segments", "equal tokens"]
 _HEADER_WITH_GOLD = ["method F1", "word F1", "token F1"]
@@ -29,10 +31,14 @@ def export_table(scores: pl.DataFrame, left_out: Mapping[str, str], facts: Mappi
     shares = [*_SHARES, *(_GOLD if gold else [])]
     key = ["configuration", "export", "vocabulary", "bytes"]
     rows = [
-        [row["configuration"], row["export"], f"{row['vocabulary']:,}", f"{row['bytes'] / 1e6:.2f}"]
+        [named(row["configuration"], row["configuration"]), row["export"], f"{row['vocabulary']:,}"]
+        + [f"{row['bytes'] / 1e6:.2f}"]
         + ["" if row[name] is None else f"{100 * row[name]:.2f}" for name in shares]
         for row in scores.group_by(key, maintain_order=True).agg(pl.col(shares).mean()).iter_rows(named=True)
     ]
+    for place, column in enumerate(_GOLD[1:] if gold else ()):
+        spreads = [Spread.of(of_one[column]) for _, of_one in scores.group_by(key, maintain_order=True)]
+        mark(rows, len(_HEADER) + 1 + place, spreads)
     first = scores.row(0, named=True)
     title = (
         f"{first['corpus']}: methods as plain tokenizers, learned from {first['training_sentences']:,} sentences "

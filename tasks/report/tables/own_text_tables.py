@@ -5,10 +5,14 @@ from typing import Any
 import polars as pl
 import yaml
 
-from tasks.report.tables.segmentation_tables import PAPERS, mean_share, percent
+from tasks.report.tables.segmentation_tables import PAPERS, mean_share, named, percent
 from tasks.report.tables.table import Table
+from tasks.report.verdict import Spread, mark
 
 _HEADER = ["method", "λ", "P", "R", "F1", "F1, words of Han alone", "boundary F1"]
+_JUDGED = {"f1": "F1", "han_f1": "F1, words of Han alone", "boundary_f1": "boundary F1"}
+"""Column of scores -> the heading under which the best is marked."""
+
 _RULES = {"none": "", "slm": "; digits, Latin letters and punctuation by the rules of SLM"}
 
 
@@ -18,21 +22,27 @@ def own_text_table(scores: pl.DataFrame, facts: dict[str, Any]) -> Table:
     facts: of the corpus, as `prepare` writes them.
     """
     first = scores.row(0, named=True)
-    rows = []
+    rows, spreads = [], []
     for (configuration,), of_configuration in scores.group_by("configuration", maintain_order=True):
+        by_chance = scores["part"].n_unique() > 1 or of_configuration["seed"].null_count() == 0
+        spreads.append([Spread.of(of_configuration[column], by_chance=by_chance) for column in _JUDGED])
         weight = of_configuration["lambda"][0]
         rows.append(
             [
-                str(configuration),
+                named(str(configuration), str(configuration)),
                 "" if weight is None else f"{weight:g}",
                 percent(of_configuration, "precision"),
                 percent(of_configuration, "recall"),
-                *(mean_share(of_configuration, column) for column in ("f1", "han_f1", "boundary_f1")),
+                *(mean_share(of_configuration, column) for column in _JUDGED),
             ]
         )
     published = yaml.safe_load(PAPERS.read_text(encoding="utf-8"))["slm"]
-    if first["rules"] == "slm" and facts["source"] == published["source"]:
-        rows += [[name, "", "", "", f"{row['f1']:.1f}", "", ""] for name, row in published["rows"].items()]
+    beside = published["rows"] if first["rules"] == "slm" and facts["source"] == published["source"] else {}
+    printed = [Spread(row["f1"] / 100, 0.0) for row in beside.values()]
+    for place, heading in enumerate(_JUDGED.values()):
+        rivals = printed if heading == "F1" else []
+        mark(rows, _HEADER.index(heading), [of_row[place] for of_row in spreads], printed=rivals)
+    rows += [[name, "", "", "", f"{row['f1']:.1f}", "", ""] for name, row in beside.items()]
     return Table(f"own-text-{first['text']}", _title(scores), _HEADER, rows, facts["notes"])
 
 

@@ -6,7 +6,7 @@ another vocabulary of the tokenizer, or another S.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 import yaml
@@ -14,6 +14,7 @@ import yaml
 from tasks.report.tables.segmentation_tables import PAPERS
 from tasks.report.tables.table import Table
 from tasks.report.tables.translation_tables import mean
+from tasks.report.verdict import ONE_RUN, Spread, Verdict, mark, mark_each, verdict
 
 VARIANTS = {
     "bpe-tokens": "BPE",
@@ -35,25 +36,8 @@ PAPER_BYTES = 8192
 """Bytes of the forward pass that Table 2 of the paper counts."""
 
 _OTHER_SIZE = "paper: other text, and models of the sizes of its Table 1 trained for much longer"
-_VERDICT = (
-    "against the best: difference to the lowest mean; not separable: it does not exceed the deviation of "
-    "the difference, the root of the sum of both squared deviations over seeds"
-)
+_VERDICT = "against the best: difference to the lowest mean"
 _ONE_SEED = "one seed: nothing is said about separability"
-
-
-class Spread(NamedTuple):
-    """Values of some seeds."""
-
-    mean: float
-    deviation: float | None
-    """with one degree of freedom less than seeds; None for one seed"""
-
-    @classmethod
-    def of(cls, values: pl.Series) -> "Spread":
-        """Mean and deviation of the values."""
-        found = values.to_numpy()
-        return cls(float(found.mean()), float(found.std(ddof=1)) if len(found) > 1 else None)
 
 
 def variant_name(variant: str) -> str:
@@ -101,14 +85,15 @@ def models_table(scores: pl.DataFrame, sources: Mapping[str, str | None], notes:
             str(variant): Spread.of(of_variant["bits_per_byte"])
             for (variant,), of_variant in of_name.group_by("variant", maintain_order=True)
         }
-        for variant, spread in spreads.items():
+        found = verdict(spreads, largest=False)
+        for variant in spreads:
             of_variant = of_name.filter(variant=variant)
             printed = paper.get(str(name), {}).get(variant, {})
             cells = [
                 str(name),
                 variant_name(variant),
                 mean(of_variant["bits_per_byte"], 3),
-                against_best(spread, min(spreads.values(), key=lambda other: other.mean)),
+                against_best(variant, spreads, found),
                 *([_text(printed.get("bpb"), "{:.2f}")] if paper else []),
                 mean_of(of_variant, "bytes_per_patch", "{:.2f}"),
                 *([_text(printed.get("length"), "{:.2f}")] if paper else []),
@@ -119,15 +104,16 @@ def models_table(scores: pl.DataFrame, sources: Mapping[str, str | None], notes:
                 *_per_byte(of_variant),
             ]
             rows.append(cells)
+        mark(rows[-len(spreads) :], 2, list(spreads.values()), largest=False)
     bits, length, fertility = (_beside(paper, name) for name in ("BPB", "bytes", "fertility"))
     header = ["corpus", "model", "BPB ↓", "against the best", *bits, "bytes/patch", *length, "symbols/patch"]
     header += ["fertility", *fertility, "weights", "MFLOPs/byte, formula", "as built", "padded"]
     hashed = main_rows(scores).filter("hash")["variant"].unique(maintain_order=True)
     hashes = [f"with hash n-gram embeddings: {', '.join(map(variant_name, hashed))}"] if len(hashed) else []
     seeds = main_rows(scores).group_by("name", "variant").len()["len"]
-    verdict = [_VERDICT] if seeds.min() != 1 else [_VERDICT, _ONE_SEED] if seeds.max() != 1 else [_ONE_SEED]
+    verdicts = [_VERDICT, *([_ONE_SEED] if seeds.min() == 1 else [])]
     title = f"Patch models {equal(scores)}: bits per byte of held-out text" + _seeds(scores)
-    return Table("patch-models", title, header, rows, [*notes, *([_OTHER_SIZE] if paper else []), *hashes, *verdict])
+    return Table("patch-models", title, header, rows, [*notes, *([_OTHER_SIZE] if paper else []), *hashes, *verdicts])
 
 
 def equal(scores: pl.DataFrame) -> str:
@@ -136,19 +122,17 @@ def equal(scores: pl.DataFrame) -> str:
     return "after equally many steps" if steps.max() == 1 else "at equal training FLOPs"
 
 
-def against_best(found: Spread, best: Spread) -> str:
+def against_best(variant: str, spreads: Mapping[str, Spread | None], found: Verdict) -> str:
     """The distance of a mean to the lowest, and whether the spread over seeds hides it."""
-    if found == best:
-        return "best"
-    difference = f"+{found.mean - best.mean:.3f}"
-    return difference if separable(found, best) in (True, None) else f"{difference}, not separable"
-
-
-def separable(one: Spread, other: Spread) -> bool | None:
-    """Whether two means differ by more than the deviation of the difference of a seed; None where one has no spread."""
-    if one.deviation is None or other.deviation is None:
-        return None
-    return abs(one.mean - other.mean) > (one.deviation**2 + other.deviation**2) ** 0.5
+    if variant in found.best:
+        return "best" if len(found.best) == 1 else "best, equal"
+    spread = spreads[variant]
+    assert spread is not None
+    behind = spread.mean - min(other.mean for other in spreads.values() if other is not None)
+    distance = f"+{behind:.3f}" if behind else "lowest"
+    if variant in found.tied:
+        return f"{distance}, not separable"
+    return distance if behind or not found.unknown else f"{distance}, {ONE_RUN}"
 
 
 def costs_table(scores: pl.DataFrame, sources: Mapping[str, str | None], notes: Sequence[str]) -> Table:
@@ -199,6 +183,7 @@ def vocabulary_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table | None
         ]
         for (name, vocabulary, model), of_point in rows.group_by("name", "vocabulary", "model", maintain_order=True)
     ]
+    mark_each(cells, rows, ["name", "vocabulary", "model"], "bits_per_byte", 6, largest=False)
     header = ["corpus", "|V|", "model", "symbols", "bytes/token", "nats/token", "BPB ↓", "weights"]
     header += ["MFLOPs/byte, formula", "as built", "padded"]
     title = f"Vocabulary of the tokenizer: plain BPE and BPE-Patch {equal(scores)}"
@@ -232,6 +217,7 @@ def longest_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table | None:
         ]
         for (name, longest), of_point in rows.group_by("name", "longest", maintain_order=True)
     ]
+    mark_each(cells, rows, ["name", "longest"], "bits_per_byte", 5, largest=False)
     header = ["corpus", "S", "V'", "symbols/patch", "nats/patch", "BPB ↓", "weights"]
     header += ["MFLOPs/byte, formula", "as built", "padded"]
     title = f"The longest patch S of the second BPE: BPE-Patch {equal(scores)}"

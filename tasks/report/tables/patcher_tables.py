@@ -11,6 +11,7 @@ import polars as pl
 from tasks.report.tables.patch_tables import main_rows, published, read_paper, variant_name
 from tasks.report.tables.table import Table
 from tasks.report.tables.translation_tables import mean
+from tasks.report.verdict import Spread, mark
 
 TASKS = {
     "mmlu": ("MMLU", "acc"),
@@ -130,6 +131,9 @@ def zero_shot_table(scores: pl.DataFrame, sources: Mapping[str, str | None], not
         for (variant,), of_variant in of_name.group_by("variant", maintain_order=True):
             values = (mean(100 * of_variant.filter(task=task)["value"], 1) for task in known)
             rows.append([str(name), variant_name(str(variant)), *values])
+        models = [of_variant for _, of_variant in of_name.group_by("variant", maintain_order=True)]
+        for place, task in enumerate(known, 2):
+            mark(rows[-len(models) :], place, [_of_task(of_variant.filter(task=task)) for of_variant in models])
         chances = (of_name.filter(task=task)["chance"].mean() for task in known)
         rows.append([str(name), "guessing", *(_text(_percent(chance), "{:.1f}") for chance in chances)])
         if sources.get(str(corpus)) in paper["sources"]:
@@ -147,6 +151,15 @@ def zero_shot_table(scores: pl.DataFrame, sources: Mapping[str, str | None], not
     header = ["corpus", "model", *(f"{TASKS[task][0]}, {_metric(scores, task)}" for task in known)]
     title = "Zero-shot tasks, per cent" + (f"; mean ± sd of {n} seeds" if (n := scores["seed"].n_unique()) > 1 else "")
     return Table("patch-zero-shot", title, header, rows, [*notes, f"items (largest standard error): {counts}"])
+
+
+def _of_task(rows: pl.DataFrame) -> Spread | None:
+    """The values of a task: their spread over the seeds, or the standard error over the items where it is larger."""
+    found = Spread.of(rows["value"])
+    errors = rows["stderr"].drop_nulls()
+    if found is None or not len(errors):
+        return found
+    return Spread(found.mean, max(found.deviation or 0.0, float(errors.max())))  # type: ignore[arg-type]
 
 
 def _metric(scores: pl.DataFrame, task: str) -> str:

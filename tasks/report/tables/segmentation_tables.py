@@ -10,13 +10,18 @@ from typing import Any
 import polars as pl
 import yaml
 
+from tasks.report.style import OWN_METHODS
 from tasks.report.tables.table import Table
+from tasks.report.verdict import Ours, Spread, mark
 
 PAPERS = Path(__file__).with_name("papers.yaml")
 
 _PAPER = "paper P / R / F1"
 _HEADER = ["method", "λ", _PAPER, "P", "R", "F1", "BPE P", "BPE R", "BPE F1", "BPE F1, pre-cut", "|V|"]
 _HEADER_WITHOUT_GOLD = ["method", "λ", "characters per segment", "characters per BPE token", "|V|"]
+_JUDGED = {"F1": "none", "BPE F1": "raw", "BPE F1, pre-cut": "pretokenized"}
+"""Columns in which the best is marked -> the use of BPE."""
+
 _BASELINES = {"bpe": "BPE alone", "bpe-punctuation": "BPE, punctuation split off"}
 _SUMMARISED = _BASELINES | {
     "literal-4": "PMI and branching entropy, as in the paper (λ = 4)",
@@ -51,19 +56,19 @@ def summary_table(scores: pl.DataFrame, facts: dict[str, Any]) -> Table | None:
         return None
     paper = _paper_rows(facts)
     sizes = {name: scores.filter(training=name)["training_sentences"][0] for name in ("subset", "full")}
+    parts = [(training, bpe) for training in sizes for bpe in ("none", "raw")]
     header = ["method", "paper", *(f"{what}, {size:,}" for size in sizes.values() for what in ("segments", "BPE"))]
-    rows = []
+    rows, spreads = [], []
     for configuration, label in _SUMMARISED.items():
         of_configuration = scores.filter(configuration=configuration)
         if of_configuration.is_empty():
             continue
         printed = paper.get(_paper_row(configuration, of_configuration["method"][0]))
-        cells = [
-            mean_share(of_configuration.filter(training=training, bpe=bpe))
-            for training in sizes
-            for bpe in ("none", "raw")
-        ]
-        rows.append([label, f"{printed['f1']:.2f}" if printed else "", *cells])
+        shown = [of_configuration.filter(training=training, bpe=bpe) for training, bpe in parts]
+        spreads.append([Spread.of(scored["f1"]) for scored in shown])
+        rows.append([named(label, configuration), f"{printed['f1']:.2f}" if printed else "", *map(mean_share, shown)])
+    for column in range(len(parts)):
+        mark(rows, 2 + column, [of_row[column] for of_row in spreads])
     title = (
         f"{facts['corpus']}: word F1 of the segments and of BPE tokens, trained on {sizes['subset']:,} sentences and "
         f"on {sizes['full']:,}; mean ± sd of {scores['seed'].n_unique()} draws"
@@ -89,25 +94,32 @@ def _paper_rows(facts: dict[str, Any]) -> dict[str, dict[str, float]]:
 def _table(
     name: str, title: str, scores: pl.DataFrame, paper: dict[str, dict[str, float]], gold: bool, notes: list[str]
 ) -> Table:
-    rows = []
+    rows, spreads = [], []
     for (configuration,), of_configuration in scores.group_by("configuration", maintain_order=True):
         first = of_configuration.row(0, named=True)
         weight = "" if first["lambda"] is None else f"{first['lambda']:g}"
         cells = {bpe: of_configuration.filter(pl.col("bpe") == bpe) for bpe in ("none", "raw", "pretokenized")}
         vocabulary = _mean(cells["raw"], "vocabulary", 0)
-        label = [_label(str(configuration), first), weight]
+        label = [named(_label(str(configuration), first), first["method"]), weight]
         if gold:
             printed = paper.get(_paper_row(str(configuration), first["method"]))
             beside = " / ".join(f"{printed[k]:.2f}" for k in ("precision", "recall", "f1")) if printed else ""
             ours = [*_prf(cells["none"]), *_prf(cells["raw"]), mean_share(cells["pretokenized"]), vocabulary]
             rows.append([*label, *([beside] if paper else []), *ours])
+            spreads.append({name: Spread.of(cells[bpe]["f1"]) for name, bpe in _JUDGED.items()})
         else:
             lengths = [_mean(cells[bpe], "characters_per_segment", 3) for bpe in ("none", "raw")]
             rows.append([*label, *lengths, vocabulary])
+    header = [cell for cell in _HEADER if paper or cell != _PAPER] if gold else _HEADER_WITHOUT_GOLD
+    for heading in _JUDGED if gold else ():
+        mark(rows, header.index(heading), [of_row[heading] for of_row in spreads])
     rows.sort(key=lambda row: not row[0].startswith("BPE"))  # Baselines first, as in the paper.
-    if not gold:
-        return Table(name, title, _HEADER_WITHOUT_GOLD, rows, notes)
-    return Table(name, title, [cell for cell in _HEADER if paper or cell != _PAPER], rows, notes)
+    return Table(name, title, header, rows, notes)
+
+
+def named(label: str, method: str | None) -> str:
+    """The label of a row, marked where the method is one of this project."""
+    return Ours(label) if method in OWN_METHODS else label
 
 
 def _label(configuration: str, row: dict[str, Any]) -> str:

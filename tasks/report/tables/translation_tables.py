@@ -11,6 +11,7 @@ import yaml
 
 from tasks.report.tables.segmentation_tables import PAPERS
 from tasks.report.tables.table import Table
+from tasks.report.verdict import Spread, mark, mark_each
 
 CODES = {"bytes": "byte fallback", "bits": "bit-level"}
 """Code -> how tables and pictures name it."""
@@ -25,6 +26,10 @@ ERRORS = {
     "errors_utf8": "not UTF-8",
 }
 """Column -> the kind of decode errors that it counts."""
+
+
+_JUDGED = {"chrf": True, "bleu": True, "errors": False}
+"""Columns of scores in which the best of a pair is marked, in the order of the table -> whether more is better."""
 
 
 def translation_table(scores: pl.DataFrame, generated: Collection[str], notes: Sequence[str]) -> Table:
@@ -47,6 +52,10 @@ def translation_table(scores: pl.DataFrame, generated: Collection[str], notes: S
                     f"{of_code['relative_gain'][0]:.4f}",
                 ]
             )
+        trained = [of_code for _, of_code in of_pair.group_by("code", "init", maintain_order=True)]
+        for place, (column, largest) in enumerate(_JUDGED.items(), 2):
+            spreads = [Spread.of(of_code[column]) for of_code in trained]
+            mark(rows[-len(trained) :], place, spreads, largest=largest)
         paper = {} if pair in generated else printed.get(pair, {})
         for code, figures in paper.items():
             bleu, errors, gain = (_text(figures.get(name)) for name in ("bleu", "errors", "relative_gain"))
@@ -76,6 +85,7 @@ def error_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
         ]
         for (pair, code, init), of_code in scores.group_by("pair", "code", "init", maintain_order=True)
     ]
+    mark_each(rows, scores, ["pair", "code", "init"], "held_out_nats_per_character", 2 + len(ERRORS) + 4, largest=False)
     header = [
         "pair",
         "code",

@@ -1,5 +1,6 @@
 """The drawing stages and the page, from small results of computing stages."""
 
+import re
 from pathlib import Path
 
 import bits_inputs
@@ -75,6 +76,18 @@ def test_the_page_has_a_section_for_each_corpus(built):
     assert "tuned on validation sentences" in gold and "Without gold words nothing is tuned" in plain
     for section in (gold, plain):
         assert "methods as plain tokenizers" in section and "unigram-9 is left out: no room" in section
+
+
+def test_summary_glossary_and_navigation_lead_to_sections_that_are_there(built):
+    page = (built / "index.html").read_text(encoding="utf-8")
+    names, links = set(re.findall(r' id="([^"]+)"', page)), set(re.findall(r'href="#([^"]+)"', page))
+    assert links <= names and {"summary", "glossary", "words-zh", "codes-en", "bits", "patches", "measures"} <= links
+    assert page.index('id="summary"') < page.index('id="glossary"') < page.index('id="words"')
+    summary = page[page.index('id="summary"') : page.index('id="glossary"')]
+    assert "zh, word F1 of segments" in summary or "BPE tokens at" in summary
+    glossary = page[page.index('id="glossary"') : page.index('id="words"')]
+    assert all(f"<dt>{symbol}" in glossary for symbol in ("λ", "ν", "θ", "|C|", "N, K", "pre-cut, raw", "†", "bold, ≈"))
+    assert '<td class="ours">viterbi' in page and "†: a method of this project" in page
 
 
 def test_the_codebook_and_the_traced_text_are_on_the_page(built):

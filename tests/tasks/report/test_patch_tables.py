@@ -1,18 +1,12 @@
 """Tables of patch models and patchers from small frames."""
 
-import statistics
-
 import patch_report_inputs as inputs
 import polars as pl
-import pytest
 
 from tasks.report.tables.patch_tables import (
-    Spread,
-    against_best,
     costs_table,
     longest_table,
     models_table,
-    separable,
     vocabulary_table,
 )
 from tasks.report.tables.patcher_tables import (
@@ -23,6 +17,7 @@ from tasks.report.tables.patcher_tables import (
     zero_shot_table,
 )
 from tasks.report.tables.table import Table
+from tasks.report.verdict import Best, Tied
 
 SLIMPAJAMA: dict[str, str | None] = {"en": "slimpajama"}
 SKYPILE: dict[str, str | None] = {"zh": "skypile"}
@@ -46,7 +41,11 @@ def test_models_stand_beside_the_papers():
         "Fixed-Patch", "learned chunks",
     ]  # fmt: skip
     space = rows["Space-Patch"]
-    assert (space["BPB ↓"], space["against the best"], space["paper BPB"]) == ("2.360 ± 0.030", "best", "1.14")
+    assert (space["BPB ↓"], space["against the best"], space["paper BPB"]) == (
+        "2.360 ± 0.030",
+        "lowest, not separable",
+        "1.14",
+    )
     assert (space["bytes/patch"], space["paper bytes"]) == ("4.20", "4.29")
     assert (space["fertility"], space["paper fertility"]) == ("1.43", "1.45")
     assert (rows["learned chunks"]["paper BPB"], rows["learned chunks"]["weights"]) == ("", "640,010")
@@ -59,27 +58,16 @@ def test_a_distance_within_the_spread_is_not_separable():
     assert rows["BPE"]["against the best"] == "+0.040, not separable"
     assert rows["learned chunks"]["against the best"] == "+0.020, not separable"
     assert rows["BPE-Patch"]["against the best"] == "+0.060"
+    tied = ["BPE", "Space-Patch", "learned chunks"]
+    assert [model for model, row in rows.items() if isinstance(row["BPB ↓"], Tied)] == tied
     assert "paper BPB" not in rows["BPE"]
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [([1.0, 1.2], [1.1, 1.3], False), ([1.0, 1.01], [1.1, 1.11], True), ([1.0], [1.1, 1.11], None)],
-)
-def test_separability_follows_from_the_deviations(first, second, expected):
-    one, other = (Spread.of(pl.Series(values)) for values in (first, second))
-    assert separable(one, other) is expected and separable(other, one) is expected
-    if expected is not None:
-        assert one.deviation == pytest.approx(statistics.stdev(first))
-        limit = (statistics.variance(first) + statistics.variance(second)) ** 0.5
-        assert (abs(statistics.mean(first) - statistics.mean(second)) > limit) is expected
 
 
 def test_one_seed_says_nothing_about_separability():
     table = models_table(inputs.patch_scores(seeds=1), GENERATED, [])
-    assert not any("separable" in cell for row in table.rows for cell in row)
-    assert table.notes == ["one seed: nothing is said about separability"] and "seeds" not in table.title
-    assert against_best(Spread(2.5, None), Spread(2.4, 0.2)) == "+0.100"
+    assert not any("separable" in cell or isinstance(cell, Best | Tied) for row in table.rows for cell in row)
+    assert [row[3] for row in table.rows].count("lowest, one run") == 1
+    assert table.notes[-1] == "one seed: nothing is said about separability" and "seeds" not in table.title
 
 
 def test_models_with_hash_embeddings_are_named():
@@ -101,8 +89,10 @@ def test_each_corpus_has_its_own_best():
         bits_per_byte=pl.when(variant="fixed").then(1.0).otherwise("bits_per_byte")
     )
     table = models_table(pl.concat([english, chinese]), SKYPILE, [])
-    best = [(row["corpus"], row["model"]) for row in cells(table) if row["against the best"] == "best"]
-    assert best == [("en", "Space-Patch"), ("zh", "Fixed-Patch")]
+    lowest = [(row["corpus"], row["model"]) for row in cells(table) if row["against the best"][:4] in ("best", "lowe")]
+    assert lowest == [("en", "Space-Patch"), ("zh", "Fixed-Patch")]
+    best = [(row["corpus"], row["model"]) for row in cells(table) if isinstance(row["BPB ↓"], Best)]
+    assert best == [("zh", "Fixed-Patch")] and "| **1.000 ± 0.000** | best |" in table.markdown()
     printed = {(row["corpus"], row["model"]): row["paper BPB"] for row in cells(table) if row["paper BPB"]}
     assert printed == {("zh", "BPE-Patch"): "1.20", ("zh", "Space-Patch"): "1.24", ("zh", "Entropy-Patch"): "1.27"}
 

@@ -1,0 +1,158 @@
+"""The summary on top of the report: the main findings as sentences, read from the tables and their marks.
+
+A sentence names a best only where the table does (`tasks.report.verdict`).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from tasks.report.tables.table import Table
+from tasks.report.verdict import EQUAL, NOT_SEPARABLE, ONE_RUN, Best, Tied
+
+
+class Finding(NamedTuple):
+    """A sentence, and the section of the page that shows it."""
+
+    anchor: str
+    """the section's id"""
+    text: str
+
+
+def word_findings(table: Table | None, corpus: str) -> Iterator[Finding]:
+    """Word F1 of a corpus: the best method beside BPE alone, from the table of its full text."""
+    if table is None or "F1" not in table.header:
+        return
+    baseline = next((row for row in table.rows if row[0] == "BPE alone"), None)
+    beside = f"; BPE alone has {_cell(table, baseline, 'BPE F1')}" if baseline else ""
+    text = _leaders([row for row in table.rows if _cell(table, row, "F1")], table.header, ["method", "λ"], "F1")
+    if text:
+        yield Finding(f"words-{corpus}", f"{corpus}, word F1 of segments: {text}{beside}.")
+
+
+def code_findings(summaries: Sequence[Table]) -> Iterator[Finding]:
+    """Tokens saved against characters at |C| and at the largest size: which code is how often the best."""
+    shown = [table for table in summaries if table.name.startswith("codes-saved-")]
+    for table in [*shown[:1], *shown[1:][-1:]]:
+        verdicts = {row[0]: row[-1] for row in table.rows if row[-1]}
+        if not verdicts:
+            continue
+        size = table.title.partition("BPE at ")[2].partition(", N =")[0]
+        yield Finding("codes", f"Code with the fewest BPE tokens at {size}: {_counted(verdicts)}.")
+
+
+def _counted(verdicts: dict[str, str]) -> str:
+    """How many corpora have which verdict, and which corpora where they are few."""
+    kinds = {corpus: _kind(text) for corpus, text in verdicts.items()}
+    parts = []
+    for kind, count in Counter(kinds.values()).most_common():
+        names = [corpus for corpus, found in kinds.items() if found == kind]
+        parts.append(f"{kind} on {' and '.join(names)}" if count <= 3 else f"{kind} on {count} corpora")
+    return "; ".join(parts)
+
+
+def _kind(text: str) -> str:
+    if text.startswith(NOT_SEPARABLE):
+        return "not separable"
+    if text == "characters":
+        return "no code, plain characters lead"
+    if text.startswith(EQUAL):
+        return text
+    return "one run, no verdict" if text == ONE_RUN else text
+
+
+def exact_findings(tables: Sequence[Table]) -> Iterator[Finding]:
+    """What naive prompting costs over exact probabilities, and how often it errs inside a token."""
+    for table in tables:
+        for row in table.rows:
+            if table.name == "exact-bits" and (saved := _cell(table, row, "saved %")):
+                exact, naive = _cell(table, row, "exact"), _cell(table, row, "naive")
+                text = f"{row[0]}: held-out text costs {exact} bits per character by all encodings, {naive} by the one"
+                yield Finding("exact-models", f"{text} that the tokenizer makes: {saved} % saved.")
+            if (
+                table.name == "exact-bias"
+                and row[1] == "inside a token"
+                and (other := _cell(table, row, "other best %"))
+            ):
+                text = f"{row[0]}: after prompts that end inside a token, the most probable byte of naive prompting is"
+                yield Finding("exact-models", f"{text} another one in {other} % of the cases.")
+
+
+def bits_findings(lengths: Sequence[Table], translation: Sequence[Table]) -> Iterator[Finding]:
+    """The tokens that bit-level codes save over byte fallback, and the scores of translation."""
+    for table in lengths:
+        if table.name != "bits-savings":
+            continue
+        column = next(heading for heading in table.header if heading.endswith(" known"))
+        saved = {row[0]: _cell(table, row, column).split(" / ")[-1] for row in table.rows}
+        found = {corpus: float(share) for corpus, share in saved.items() if share}
+        if found:
+            low, high = min(found, key=lambda name: found[name]), max(found, key=lambda name: found[name])
+            ends = f"{saved[low]} % ({low}) to {saved[high]} % ({high})" if low != high else f"{saved[low]} % ({low})"
+            text = f"Where no character is a token, bit-level codes with prefixes on change alone save {ends}"
+            yield Finding("bits", f"{text} of the tokens of byte fallback.")
+    for table in translation[:1]:
+        for pair, rows in _groups(table.rows):
+            text = _leaders([row for row in rows if _cell(table, row, "chrF")], table.header, ["code"], "chrF")
+            if text:
+                yield Finding("bits-translation", f"{pair}, chrF of translations: {text}.")
+
+
+def patch_findings(models: Sequence[Table]) -> Iterator[Finding]:
+    """Bits per byte of the patch models."""
+    for table in models[:1]:
+        for corpus, rows in _groups(table.rows):
+            text = _leaders(rows, table.header, ["model"], "BPB ↓", largest=False)
+            if text:
+                yield Finding("patches", f"{corpus}, bits per byte of patch models: {text}.")
+
+
+def parity_findings(measures: Sequence[Table]) -> Iterator[Finding]:
+    """The most and the least even tokenizer over languages."""
+    for table in measures:
+        if not table.name.startswith("parity-"):
+            continue
+        gini = sorted((float(row[-1]), row[0]) for row in table.rows if row[-1])
+        if len(gini) > 1:
+            (low, even), (high, uneven) = gini[0], gini[-1]
+            text = f"{table.name.removeprefix('parity-')}: tokens for the same texts are most even over languages by"
+            yield Finding("measures", f"{text} {even} (Gini {low:.3f}) and least by {uneven} ({high:.3f}).")
+
+
+def _leaders(
+    rows: Sequence[list[str]], header: Sequence[str], label: Sequence[str], column: str, *, largest: bool = True
+) -> str:
+    """The best of a column, or those that are not separable; without a spread the first, and that it is one run."""
+    place = header.index(column)
+    known = [row for row in rows if row[place]]
+    for kind, sentence in ((Best, "{} is best"), (Tied, "{} are not separable")):
+        if found := [row for row in known if isinstance(row[place], kind)]:
+            return sentence.format(_listed(_ordered(found, place, largest), header, label, place))
+    if len(known) < 2 or any("±" in row[place] for row in known):
+        return ""
+    return f"{_listed(_ordered(known, place, largest)[:1], header, label, place)} comes first in one run, no verdict"
+
+
+def _ordered(rows: Sequence[list[str]], place: int, largest: bool) -> list[list[str]]:
+    return sorted(rows, key=lambda row: float(row[place].split()[0].replace(",", "")), reverse=largest)
+
+
+def _listed(rows: Sequence[list[str]], header: Sequence[str], label: Sequence[str], place: int) -> str:
+    names = []
+    for row in rows:
+        first, *others = (row[header.index(part)] for part in label)
+        further = (f"{part} = {other}" for part, other in zip(label[1:], others, strict=True) if other)
+        names.append(f"{', '.join([str(first), *further])} ({row[place]})")
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _groups(rows: Iterable[list[str]]) -> list[tuple[str, list[list[str]]]]:
+    """Rows by their first cell, in order."""
+    found: dict[str, list[list[str]]] = {}
+    for row in rows:
+        found.setdefault(row[0], []).append(row)
+    return list(found.items())
+
+
+def _cell(table: Table, row: Sequence[str], column: str) -> str:
+    return row[table.header.index(column)]

@@ -1,0 +1,141 @@
+"""Which result is the best: one rule for every table, column `best` and sentence of the report.
+
+A result leads by more than the spread where its mean differs from the other's by more than the deviation of the
+difference, the root of the sum of both squared deviations. The best leads all rivals so; otherwise it and those that it
+does not lead so are not separable. Equal results are said to be equal. A single run that another seed would change has
+no spread: it is left out, and where it is ahead of all others nothing is said. A computation without chance has the
+spread zero.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+ONE_RUN = "one run"
+EQUAL, NOT_SEPARABLE = "equal: ", "not separable: "
+NOTE = (
+    "the best; its lead over every other exceeds the spread, the root of the sum of both squared deviations. "
+    "≈: not separable from the best mean"
+)
+"""The rule, as it stands below a table."""
+
+
+class Spread(NamedTuple):
+    """The values of some runs."""
+
+    mean: float
+    deviation: float | None
+    """with one degree of freedom less than runs; None for one run"""
+
+    @classmethod
+    def of(cls, values: pl.Series, *, by_chance: bool = True) -> "Spread | None":
+        """Mean and deviation of the values; None without values. by_chance: another seed gives another value."""
+        found = values.drop_nulls().cast(pl.Float64).to_numpy()
+        if not len(found):
+            return None
+        alone = None if by_chance else 0.0
+        return cls(float(found.mean()), float(found.std(ddof=1)) if len(found) > 1 else alone)
+
+
+def separable(one: Spread, other: Spread) -> bool | None:
+    """Whether two means differ by more than the deviation of the difference; None where one has no spread."""
+    if one.deviation is None or other.deviation is None:
+        return None
+    return abs(one.mean - other.mean) > (one.deviation**2 + other.deviation**2) ** 0.5
+
+
+class Verdict(NamedTuple):
+    """The names of the leaders."""
+
+    best: list[str]
+    """the best: several where they are equal, none where the lead does not exceed the spread"""
+    tied: list[str]
+    """those that are not separable, the highest (or lowest) mean first; none where there is a best"""
+    unknown: bool
+    """no best since a run has no spread"""
+
+    def text(self) -> str:
+        """The cell of a column `best`; empty where there was nothing to compare."""
+        if self.unknown:
+            return ONE_RUN
+        if self.tied:
+            return NOT_SEPARABLE + "; ".join(self.tied)
+        return EQUAL + "; ".join(self.best) if len(self.best) > 1 else "".join(self.best)
+
+
+def verdict(rivals: Mapping[str, Spread | None], *, largest: bool) -> Verdict:
+    """Compare at least two rivals that have values; with fewer nobody leads. largest: a large value is better."""
+    known = {name: spread for name, spread in rivals.items() if spread is not None}
+    if len(known) < 2:
+        return Verdict([], [], False)
+    top = (max if largest else min)(known.values(), key=lambda spread: spread.mean)
+    equal = [name for name, spread in known.items() if spread == top]
+    judged = {name: spread for name, spread in known.items() if spread.deviation is not None or spread == top}
+    if len(equal) < len(known) and (top.deviation is None or len(judged) < 2):
+        return Verdict([], [], True)
+    others = {name: separable(top, spread) for name, spread in judged.items() if spread != top}
+    behind = [name for name, apart in others.items() if not apart]
+    return Verdict([], equal + behind, False) if behind else Verdict(equal, [], False)
+
+
+class Best(str):
+    """A cell with the best value of its column."""
+
+
+class Tied(str):
+    """A cell whose value is not separable from the best mean of its column."""
+
+
+class Ours(str):
+    """The name of a method of this project."""
+
+
+def kinds(spreads: Sequence[Spread | None], *, largest: bool = True, printed: Sequence[Spread] = ()) -> list[type[str]]:
+    """The kind of cell for each of the rivals: `Best`, `Tied`, or `str` for all others.
+
+    Args:
+        spreads: None for a rival without a value.
+        printed: rivals in the same conditions whose cells are not asked for, such as published figures.
+    """
+    rivals: dict[str, Spread | None] = {str(place): spread for place, spread in enumerate([*spreads, *printed])}
+    found = verdict(rivals, largest=largest)
+    if len(found.best) == sum(spread is not None for spread in rivals.values()):
+        return [str] * len(spreads)  # All are equal: nobody leads.
+    leading = dict.fromkeys(found.best, Best) | dict.fromkeys(found.tied, Tied)
+    return [leading.get(str(place), str) for place in range(len(spreads))]
+
+
+def mark(
+    rows: Sequence[list[str]],
+    column: int,
+    spreads: Sequence[Spread | None],
+    *,
+    largest: bool = True,
+    printed: Sequence[Spread] = (),
+) -> None:
+    """Turn the leading cells of a column into `Best` or `Tied`, in place; arguments as of `kinds`."""
+    for row, kind in zip(rows, kinds(spreads, largest=largest, printed=printed), strict=True):
+        row[column] = kind(row[column])
+
+
+def mark_each(
+    rows: Sequence[list[str]],
+    scores: pl.DataFrame,
+    key: Sequence[str],
+    values: str,
+    column: int,
+    *,
+    largest: bool = True,
+) -> None:
+    """`mark` a column separately for each value of the first column of the key.
+
+    Args:
+        rows: one for each group of `key`, in the order of the scores.
+        values: the column of scores that is compared.
+    """
+    groups = list(scores.group_by(*key, maintain_order=True))
+    for first in dict.fromkeys(name[0] for name, _ in groups):
+        places = [place for place, (name, _) in enumerate(groups) if name[0] == first]
+        spreads = [Spread.of(groups[place][1][values]) for place in places]
+        mark([rows[place] for place in places], column, spreads, largest=largest)

@@ -1,0 +1,79 @@
+"""The summary of the report: sentences that say no more than the tables."""
+
+import report_inputs as inputs
+
+from tasks.report.sections.summary import (
+    bits_findings,
+    code_findings,
+    exact_findings,
+    parity_findings,
+    patch_findings,
+    word_findings,
+)
+from tasks.report.tables.exact_tables import bias_table, bits_table
+from tasks.report.tables.table import Table
+from tasks.report.verdict import Best, Ours, Tied
+
+
+def words(*cells: str) -> Table:
+    rows = [["BPE alone", "", "", "40.0 ± 0.1"]]
+    rows += [[Ours(f"method{number}"), "4", cell, ""] for number, cell in enumerate(cells)]
+    return Table("segmentation-zh-full", "", ["method", "λ", "F1", "BPE F1"], rows, [])
+
+
+def test_words_have_a_best_only_where_the_table_has():
+    (found,) = word_findings(words("50.0 ± 0.1", Best("60.0 ± 0.1")), "zh")
+    assert found.anchor == "words-zh"
+    assert found.text == "zh, word F1 of segments: method1, λ = 4 (60.0 ± 0.1) is best; BPE alone has 40.0 ± 0.1."
+    (found,) = word_findings(words(Tied("59.0 ± 9.0"), Tied("60.0 ± 0.1")), "zh")
+    assert "method1, λ = 4 (60.0 ± 0.1) and method0, λ = 4 (59.0 ± 9.0) are not separable" in found.text
+    (found,) = word_findings(words("50.0", "60.0"), "zh")
+    assert "method1, λ = 4 (60.0) comes first in one run, no verdict" in found.text
+    assert not list(word_findings(words("50.0 ± 0.1", "60.0 ± 0.1"), "zh"))
+    assert not list(word_findings(words()._replace(header=["method", "λ", "|V|", "characters"]), "zh"))
+
+
+def saved(label: str, *verdicts: str) -> Table:
+    rows = [[f"corpus{number}", "+1", verdict] for number, verdict in enumerate(verdicts)]
+    return Table(
+        f"codes-saved-{label}", f"All corpora, BPE at |V| = {label}, N = 2: x", ["corpus", "x", "best"], rows, []
+    )
+
+
+def test_codes_are_counted_at_the_smallest_and_the_largest_size():
+    tables = [
+        saved("C", "Latom", "not separable: Latom; random", "Latom"),
+        saved("5", "x"),
+        saved("9", "characters", ""),
+    ]
+    first, last = (found.text for found in code_findings(tables))
+    assert first == (
+        "Code with the fewest BPE tokens at |V| = C: Latom on corpus0 and corpus2; not separable on corpus1."
+    )
+    assert last.endswith("|V| = 9: no code, plain characters lead on corpus0.")
+    (many,) = code_findings([saved("C", *["Latom"] * 7, "one run")])
+    assert "Latom on 7 corpora; one run, no verdict on corpus7" in many.text
+
+
+def test_exact_probabilities_and_naive_ones_stand_side_by_side():
+    scores = inputs.exact_scores("en")
+    bits, bias = (found.text for found in exact_findings([bits_table(scores, []), bias_table(scores, [])]))
+    assert "1.9000 bits per character by all encodings, 2.0000 by the one" in bits and "5.00 % saved" in bits
+    assert bias.endswith("another one in 25.0 % of the cases.")
+
+
+def test_bits_patches_and_languages():
+    lengths = Table("bits-savings", "", ["corpus", "0 known"], [["ja", "1.0 / 2.0 / 3.5"], ["zh", "1 / 2 / 9.0"]], [])
+    (found,) = bits_findings([lengths], [])
+    assert "save 3.5 % (ja) to 9.0 % (zh) of the tokens" in found.text
+    rows = [
+        ["en", "BPE", Best("2.0 ± 0.1")],
+        ["en", "bytes", "3.0 ± 0.1"],
+        ["zh", "BPE", "1.0"],
+        ["zh", "bytes", "2.0"],
+    ]
+    english, chinese = patch_findings([Table("patch-models", "", ["corpus", "model", "BPB ↓"], rows, [])])
+    assert "BPE (2.0 ± 0.1) is best" in english.text and "BPE (1.0) comes first in one run" in chinese.text
+    parity = Table("parity-all", "", ["tokenizer", "Gini ↓"], [["byte", "0.250"], ["bits", "0.125"]], [])
+    (found,) = parity_findings([parity])
+    assert "most even over languages by bits (Gini 0.125) and least by byte (0.250)" in found.text

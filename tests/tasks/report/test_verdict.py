@@ -1,0 +1,149 @@
+"""Which result is the best: only what leads by more than the spread, in every table by the same rule."""
+
+import statistics
+
+import polars as pl
+import pytest
+import report_inputs as inputs
+
+from tasks.report.tables.code_tables import code_summaries, code_tables
+from tasks.report.tables.own_text_tables import own_text_table
+from tasks.report.tables.segmentation_tables import segmentation_tables
+from tasks.report.tables.table import Table, cell_class, read_markdown
+from tasks.report.verdict import Best, Ours, Spread, Tied, kinds, separable, verdict
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [([1.0, 1.2], [1.1, 1.3], False), ([1.0, 1.01], [1.1, 1.11], True), ([1.0], [1.1, 1.11], None)],
+)
+def test_separability_follows_from_the_deviations(first, second, expected):
+    one, other = (Spread.of(pl.Series(values)) for values in (first, second))
+    assert one is not None and other is not None
+    assert separable(one, other) is expected and separable(other, one) is expected
+    if expected is not None:
+        assert one.deviation == pytest.approx(statistics.stdev(first))
+        limit = (statistics.variance(first) + statistics.variance(second)) ** 0.5
+        assert (abs(statistics.mean(first) - statistics.mean(second)) > limit) is expected
+
+
+CLEAR, NEAR, FAR = Spread(10.0, 0.1), Spread(9.9, 0.1), Spread(1.0, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("rivals", "text"),
+    [
+        ({"a": CLEAR, "b": FAR}, "a"),
+        ({"b": FAR, "a": CLEAR, "c": NEAR}, "not separable: a; c"),
+        ({"a": CLEAR, "same": CLEAR, "b": FAR}, "equal: a; same"),
+        ({"a": CLEAR, "b": Spread(1.0, None)}, "one run"),
+        ({"a": CLEAR, "b": FAR, "c": Spread(9.9, None)}, "a"),
+        ({"a": CLEAR, "b": FAR, "c": Spread(10.1, None)}, "one run"),
+        ({"a": Spread(3.0, None), "same": Spread(3.0, None)}, "equal: a; same"),
+        ({"counted": Spread(3.0, 0.0), "b": Spread(2.999, 0.0)}, "counted"),
+        ({"a": CLEAR, "b": None}, ""),
+        ({}, ""),
+    ],
+)
+def test_best_is_a_word_only_where_the_lead_exceeds_the_spread(rivals, text):
+    assert verdict(rivals, largest=True).text() == text
+
+
+def test_the_smallest_may_be_best():
+    assert verdict({"a": CLEAR, "b": FAR}, largest=False).text() == "b"
+    assert kinds([CLEAR, FAR, None], largest=False) == [str, Best, str]
+
+
+def test_without_chance_a_single_value_has_no_spread_to_exceed():
+    assert Spread.of(pl.Series([2.0]), by_chance=False) == (2.0, 0.0)
+    assert Spread.of(pl.Series([2.0])) == (2.0, None) and Spread.of(pl.Series([None], dtype=pl.Float64)) is None
+
+
+def test_equal_cells_lead_nobody_and_printed_figures_are_rivals():
+    assert kinds([CLEAR, CLEAR]) == [str, str]
+    assert kinds([NEAR, FAR], printed=[Spread(50.0, 0.0)]) == [str, str]
+
+
+MARKED = Table("t", "T", ["m", "F1"], [[Ours("viterbi"), Best("9.0")], ["x", Tied("8")], ["y", "10.0"]], ["note"])
+
+
+def test_marks_are_explained_in_every_format():
+    text, page = MARKED.text(), MARKED.markdown()
+    assert text.splitlines()[4:7] == ["viterbi†   9.0*", "x            8≈", "y         10.0"]
+    assert "| viterbi † | **9.0** |" in page and "| x | 8 ≈ |" in page
+    assert "bold: the best; its lead" in page and "*: the best; its lead" in text and "†: a method" in text
+    assert MARKED.csv() == "m,F1\nviterbi,9.0\nx,8\ny,10.0\n"
+    assert [cell_class(cell) for cell in (*MARKED.rows[0], "")] == ["ours", "best", ""]
+    assert not Table("t", "T", ["m"], [["x"]], []).explained()
+
+
+def test_a_page_can_be_read_back_with_its_marks():
+    rows, notes = read_markdown(MARKED._replace(header=["m", "|V|"]).markdown())
+    assert rows == [["m", "|V|"], *MARKED.rows] and notes == ["note"]
+    assert [[type(cell) for cell in row] for row in rows[1:]] == [[type(cell) for cell in row] for row in MARKED.rows]
+
+
+def saving(latom: float, refined: float, *, random: float = -50.0, seeds: int = 2) -> pl.DataFrame:
+    """Scores in which each code saves so many tokens at |V| = 10, and one more with each seed."""
+    rows = inputs.code_scores(inputs.CODES, seeds=seeds).with_columns(
+        pl.col("code")
+        .replace_strict(
+            {"latom": float(latom), "latom-refined": float(refined), "random": random, "character": 0.0, "byte": -90.0},
+            return_dtype=pl.Float64,
+        )
+        .alias("saved")
+    )
+    saved = (pl.col("saved") + pl.col("seed").fill_null(0)).alias("tokens_saved_10")
+    return rows.with_columns(saved, tokens_10=1000 - saved)
+
+
+def best_at_10(scores: pl.DataFrame) -> tuple[str, Table]:
+    table = {summary.name: summary for summary in code_summaries(scores, [10], [])}["codes-saved-10"]
+    return table.rows[0][-1], table
+
+
+def test_characters_are_a_rival_that_saves_nothing():
+    assert best_at_10(saving(-20, -30))[0] == "characters"
+    assert best_at_10(saving(20, -30))[0] == "Latom"
+    assert best_at_10(saving(-0.5, -30))[0] == "not separable: characters; Latom"
+
+
+def test_the_column_best_and_bold_cells_agree():
+    best, table = best_at_10(saving(20, -30))
+    marked = dict(zip(table.header, table.rows[0], strict=True))
+    assert best == "Latom" and [name for name, cell in marked.items() if isinstance(cell, Best)] == ["Latom"]
+    best, table = best_at_10(saving(20, 20.5))
+    assert best == "not separable: Latom, refined; Latom" and "≈" in table.markdown()
+
+
+def test_one_run_says_nothing():
+    best, table = best_at_10(saving(20, -30, seeds=1))
+    assert best == "one run" and any(note.startswith("one run: ") for note in table.notes)
+
+
+def test_equal_results_of_refined_codes_are_said_to_be_equal():
+    best, table = best_at_10(saving(20, 20))
+    assert best == "equal: Latom; Latom, refined"
+    assert table.notes[-1] == "equal with and without refinement (nothing was found to improve): en"
+    (table,) = code_tables(saving(20, 20), "en", [], restarts=1)
+    assert table.notes[-1] == ("equal with and without refinement (nothing was found to improve): Latom, N = 2, K = 3")
+    (table,) = code_tables(saving(20, 21), "en", [], restarts=1)
+    assert not any("nothing was found" in note for note in table.notes)
+
+
+def test_methods_of_this_project_are_marked_and_the_best_is_bold():
+    methods = {"viterbi": {"signal": "statistics"}, "literal-4": {"signal": "statistics"}}
+    scores = inputs.segmentation_scores(configurations=methods)
+    scores = scores.with_columns(f1=pl.when(configuration="literal-4").then(0.9).otherwise("f1"))
+    table, _ = segmentation_tables(scores, inputs.corpus_facts("zh"))
+    cells = {row[0]: row for row in table.rows}
+    assert [name for name in cells if isinstance(name, Ours)] == ["viterbi"]
+    column = table.header.index("F1")
+    assert isinstance(cells["literal"][column], Best) and type(cells["viterbi"][column]) is str
+
+
+def test_a_published_figure_that_is_higher_is_not_passed_over():
+    facts = inputs.corpus_facts("pku", source="pku")
+    table = own_text_table(inputs.own_text_scores("pku", rules="slm", parts=1), facts)  # 60 and 60.5, SLM has 80
+    assert not any(isinstance(row[table.header.index("F1")], Best | Tied) for row in table.rows)
+    assert any(isinstance(row[table.header.index("boundary F1")], Best | Tied) for row in table.rows)
