@@ -7,6 +7,10 @@
 # is brought up to date in place.
 set -eu
 cd "$(dirname "$0")"
+# Packages of another Python, and places where the user has pip install to, are none of .venv.
+unset PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONSAFEPATH PYTHONINSPECT PYTHONOPTIMIZE PYTHONWARNINGS PYTHONPLATLIBDIR
+unset PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT
+export PYTHONNOUSERSITE=1
 stamp=.venv/installed
 
 fail() {
@@ -91,4 +95,6 @@ else # a platform that uv has no build for
     $in_venv -m pip install --disable-pip-version-check -r requirements.lock
     $in_venv -m pip install --disable-pip-version-check --no-deps -e .
 fi
+# The password of the pages, before anything can be served without one.
+$in_venv -m flows.prefect_environment
 touch "$stamp"

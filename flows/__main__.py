@@ -1,16 +1,17 @@
-"""`python -m flows run|status|clean`: run the pipeline with Prefect, show the last run, clean the cache.
+"""`python -m flows check|run|status|clean`: check parameters, run with Prefect, show the last run, clean the cache.
 
 `run` asks DVC what is out of date before it imports Prefect: if nothing is, it ends at once.
 """
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from pathlib import Path
 
+from flows.parameter_check import find_problems, known_presets
 from flows.run.history import History
 from flows.run.leftovers import remove_leftovers
 from flows.run.plan import Dag, Plan, Selection, make_plan
@@ -21,7 +22,6 @@ from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
 
 _REASONS_SHOWN = 2
-_SECONDS_TO_ANSWER = 10.0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,7 +32,12 @@ def main(arguments: list[str] | None = None) -> int:
     root = Path.cwd().resolve()
     try:
         with signals_raise():
-            return options.command(root, options)
+            status = int(options.command(root, options))
+            sys.stdout.flush()
+            return status
+    except BrokenPipeError:  # the reader has seen enough, as in `python -m flows status | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except (TokenlabError, OSError) as error:
         print(f"flows: {one_line(error)}", file=sys.stderr)
         return EXIT_STATUS
@@ -44,6 +49,9 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m flows", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    check = commands.add_parser("check", help="check all parameters, of every preset or of one; nothing runs")
+    check.add_argument("--preset", help="sample, or a folder of presets/ (default: all of them)")
+    check.set_defaults(command=_check)
     run = commands.add_parser("run", help="run the stages that are out of date, independent ones in parallel")
     run.add_argument("--only", metavar="TAG", help="only the stages with this tag in dvc.yaml, and their dependencies")
     run.add_argument("--from", dest="start", metavar="STAGE", help="only this stage and the stages after it")
@@ -76,8 +84,26 @@ def _selection(options: argparse.Namespace) -> Selection:
     return Selection(**given)
 
 
+def _check(root: Path, options: argparse.Namespace) -> int:
+    presets = [options.preset] if options.preset else known_presets(root)
+    if _show_problems(root, presets):
+        return EXIT_STATUS
+    print(f"the parameters of {', '.join(presets)} are valid")
+    return 0
+
+
+def _show_problems(root: Path, presets: list[str]) -> bool:
+    """Print a line for each problem in the parameters of these presets; return whether there is any."""
+    problems = find_problems(root, presets)
+    for problem in problems:
+        print(f"flows: {problem}", file=sys.stderr)
+    return bool(problems)
+
+
 def _run(root: Path, options: argparse.Namespace) -> int:
     selection = _selection(options)
+    if _show_problems(root, [selection.preset]):
+        return EXIT_STATUS
     with pipeline(root) as workspace:
         if not options.dry_run:
             remove_leftovers(root, selection.preset)
@@ -91,7 +117,9 @@ def _run(root: Path, options: argparse.Namespace) -> int:
         print(f"nothing to do: all {len(plan.selected)} stages are up to date", flush=True)
         return _track(root, selection.preset) if plan.tracked else 0
 
-    _require_server()
+    from flows.server import connect
+
+    connect(root)
     from flows.flow import PipelineFailed, run_pipeline
 
     state = run_pipeline(
@@ -108,15 +136,6 @@ def _run(root: Path, options: argparse.Namespace) -> int:
         raise error if isinstance(error, BaseException) else TokenlabError(f"the flow ended {state.name}")
     print(f"flows: {error}", file=sys.stderr)
     return error.status
-
-
-def _require_server() -> None:
-    """Check PREFECT_API_URL. Without this variable Prefect starts a temporary server for the run."""
-    if url := os.environ.get("PREFECT_API_URL"):
-        try:
-            urllib.request.urlopen(f"{url}/health", timeout=_SECONDS_TO_ANSWER).close()
-        except (OSError, ValueError):
-            raise InputError(f"PREFECT_API_URL: no server answers at {url}; start it, or unset the variable") from None
 
 
 def _track(root: Path, preset: str) -> int:

@@ -29,10 +29,12 @@ from prefect.runtime import flow_run, task_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from flows.deployed import StillRunning, follow_worker, one_at_a_time
 from flows.notify import notify
+from flows.parameter_check import require_valid_parameters
 from flows.rebuild import rebuild_and_compare
 from flows.run.dvc_processes import DvcProcesses, Ended
-from flows.run.history import History
+from flows.run.history import EVENT_STATES, History
 from flows.run.leftovers import remove_leftovers
 from flows.run.plan import Plan, Selection, Step, make_plan
 from flows.run.presets import DEFAULT_PRESET
@@ -45,7 +47,6 @@ _THREADS = 256
 """More than ever run at once: the flow itself counts workers and resources."""
 
 _SECONDS_BETWEEN_POLLS = 1.0
-_EVENT_STATES = {"running": "Completed", "restored": "Restored", "unchanged": "Cached"}
 
 
 class StageFailed(Exception):
@@ -80,7 +81,7 @@ def run_stage(step: Step, processes: DvcProcesses) -> State:
     if ended.status != 0:
         error = StageFailed(step.address, ended)
         return Failed(message=str(error), data=error)  # raising it would only add a traceback to the log
-    return Completed(name=_EVENT_STATES.get(ended.event, "Completed"))
+    return Completed(name=EVENT_STATES.get(ended.event, "Completed"))
 
 
 @flow(
@@ -108,17 +109,24 @@ def run_pipeline(
         workers: number of stages that run in parallel; by default one per core.
         rebuild: run the stages that train nothing in a temporary clone without a cache, and compare with dvc.lock.
     """
+    follow_worker()
     root = Path.cwd().resolve()
     selection = Selection(preset, only, from_stage, to_stage)
     with recorded(root):
         try:
-            return _rebuild(root, selection) if rebuild else _update(root, selection, workers or os.cpu_count() or 1)
+            with one_at_a_time(root):
+                if rebuild:
+                    return _rebuild(root, selection)
+                return _update(root, selection, workers or os.cpu_count() or 1)
+        except StillRunning as error:
+            return Cancelled(message=str(error))
         except TokenlabError as error:
             get_run_logger().error("%s", error)
             return Failed(message=str(error), data=error)
 
 
 def _update(root: Path, selection: Selection, workers: int) -> State:
+    require_valid_parameters(root, selection.preset)
     with pipeline(root) as workspace:
         remove_leftovers(root, selection.preset)
         plan = make_plan(root, selection)
@@ -160,7 +168,11 @@ def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> Sta
 def track(processes: DvcProcesses, preset: str) -> None:
     """Bring MLflow up to date with the results. Raises PipelineFailed."""
     command = [sys.executable, "-m", "flows.tracking", "--preset", preset]
-    if (ended := processes.run(command, get_run_logger().info)).status != 0:
+    ended = processes.run(command, get_run_logger().info)
+    if ended.killed:
+        how = ended.describe()
+        raise PipelineFailed(f"the stages completed; tracking was ended by {how}, `make track` continues", 1)
+    if ended.status != 0:
         raise PipelineFailed("the stages completed, but tracking failed: " + " ".join(ended.lines[-1:]), EXIT_STATUS)
 
 

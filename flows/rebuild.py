@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from flows.run.workspace import pipeline
 from tokenlab.core.errors import InputError, TokenlabError
 
 _NOTE = "process.json"
+_SECONDS_TO_WRITE_A_NOTE = 60.0
 
 
 class NotReproduced(TokenlabError):
@@ -56,8 +58,8 @@ def _clone(root: Path) -> Iterator[Path]:
     folder = root / ".work" / "rebuild"
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
-        with contextlib.suppress(OSError, ValueError):
-            if not is_running(json.loads((old / _NOTE).read_bytes())):
+        with contextlib.suppress(OSError):
+            if not _at_work(old):
                 shutil.rmtree(old)
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         (Path(temporary) / _NOTE).write_text(json.dumps(process_identity()))
@@ -65,6 +67,14 @@ def _clone(root: Path) -> Iterator[Path]:
         if subprocess.run(["git", "clone", "--quiet", str(root), str(clone)]).returncode != 0:
             raise InputError(f"{root}: git cannot clone it; the check needs a commit")
         yield clone
+
+
+def _at_work(clone: Path) -> bool:
+    """Whether the process that made a clone still runs. A young clone may have no note of it yet."""
+    try:
+        return is_running(json.loads((clone / _NOTE).read_bytes()))
+    except (FileNotFoundError, ValueError):
+        return clone.stat().st_mtime > time.time() - _SECONDS_TO_WRITE_A_NOTE
 
 
 def _addresses(clone: Path, selection: Selection) -> list[str]:

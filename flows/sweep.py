@@ -16,8 +16,9 @@ from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
-from prefect.states import Completed, Failed, State
+from prefect.states import Cancelled, Completed, Failed, State
 
+from flows.deployed import StillRunning, follow_worker, one_at_a_time
 from flows.notify import notify
 from flows.run.dvc_processes import DvcProcesses
 from flows.run.presets import DEFAULT_PRESET, find_targets
@@ -94,6 +95,7 @@ def sweep(grid: dict[str, list[Any]], preset: str = DEFAULT_PRESET, only: str | 
         preset: `sample`, or a folder of presets/.
         only: only the stages with this tag, and the stages that these depend on.
     """
+    follow_worker()
     root = Path.cwd().resolve()
     with recorded(root):
         try:
@@ -101,10 +103,12 @@ def sweep(grid: dict[str, list[Any]], preset: str = DEFAULT_PRESET, only: str | 
             params_file = str(Path(target).with_name("params.yaml"))
             parameters = yaml.safe_load((root / params_file).read_bytes())
             points = points_of(grid, parameters, f"sweep-{str(flow_run.id)[-8:]}")
-            with pipeline(root) as workspace, DvcProcesses(root) as processes:
+            with one_at_a_time(root), pipeline(root) as workspace, DvcProcesses(root) as processes:
                 failed = _run_points(points, params_file, find_targets(root, preset, only), processes)
                 table = results(root, [point for point in points if point not in failed])
                 workspace.succeeded()
+        except StillRunning as error:
+            return Cancelled(message=str(error))
         except TokenlabError as error:
             get_run_logger().error("%s", error)
             return Failed(message=str(error), data=error)

@@ -61,7 +61,7 @@ class Clone:
             env={"PATH": str(self.bin), **environment},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
 
     def calls(self) -> list[str]:
@@ -131,6 +131,7 @@ def test_order_of_the_installation(clone: Clone) -> None:
         f"-m pip install --disable-pip-version-check --no-deps torch=={lock['torch']} uv=={lock['uv']}",
         "pip install --python .venv/bin/python -r requirements.lock",
         "pip install --python .venv/bin/python --no-deps -e .",
+        "-m flows.prefect_environment",
     ]
     assert (clone.folder / ".venv/installed").exists()
 
@@ -203,6 +204,6 @@ def test_second_setup_waits_for_the_first(clone: Clone) -> None:
     assert waiting.stdout.readline() == "setup: another set-up is at work here; waiting until it ends\n"
     assert not clone.calls()
     os.close(folder)
-    waiting.communicate(timeout=60)
+    waiting.communicate(timeout=300)
     assert waiting.returncode == 0
     assert clone.calls()

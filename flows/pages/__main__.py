@@ -1,4 +1,4 @@
-"""The project's pages on this machine: `python -m flows.pages [--compare QUESTION]`.
+"""The project's pages on this machine: `python -m flows.pages [--only prefect | --compare QUESTION]`.
 
 `make ui` serves Prefect, MLflow and the reports and prints the address of each as soon as it answers. `make compare
 QUESTION=name` serves MLflow alone and prints the pages that compare the answers to a question. Control-C ends the
@@ -6,21 +6,20 @@ servers.
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
+from flows.pages.questions import ask_questions
 from flows.pages.servers import (
     Server,
     Servers,
-    ask,
     choose_port,
     interrupt_on_signals,
     mlflow_server,
     prefect_server,
-    serve_reports,
+    reports_server,
 )
-from flows.tracking.mlflow_pages import charts_page, runs_page, variants_page
+from flows.prefect_environment import SECRET_FILE
 from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 
@@ -35,6 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="QUESTION",
         help="serve MLflow alone, and print the pages that compare the answers to a question",
     )
+    parser.add_argument("--only", choices=list(_USUAL), help="serve only this one")
     for name, usual in _USUAL.items():
         parser.add_argument(
             f"--{name}-port", type=int, metavar="PORT", help=f"by default {usual} if it is free, else any"
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     ports = {name: getattr(options, f"{name}_port") for name in _USUAL}
     try:
         if options.compare is None:
-            serve_all(root, ports)
+            serve_pages(root, ports, [options.only] if options.only else list(_USUAL))
         else:
             serve_comparison(root, options.compare, ports["mlflow"])
     except (TokenlabError, OSError) as error:
@@ -57,30 +57,41 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def serve_all(root: Path, ports: dict[str, int | None]) -> None:
-    """Serve Prefect, MLflow and the reports. A port of None means the usual one, or a free one if that is taken."""
-    folder = root / "reports"
-    folder.mkdir(exist_ok=True)
-    chosen = {name: choose_port(ports[name], usual) for name, usual in _USUAL.items()}
+def serve_pages(root: Path, ports: dict[str, int | None], names: list[str]) -> None:
+    """Serve Prefect, MLflow and the reports, or some. A port of None: the usual one, or a free one if it is taken."""
+    chosen = {name: choose_port(ports[name], _USUAL[name]) for name in names}
+    mlflow = mlflow_server(root, chosen["mlflow"]) if "mlflow" in chosen else None
+
+    def ready(server: Server) -> None:
+        questions = ask_questions(server) if server == mlflow else []
+        _show(server.name, questions[0].variants if questions else server.address)
+
     with Servers(root) as servers:
-        servers.start(mlflow_server(root, chosen["mlflow"]))
-        servers.start(prefect_server(root, chosen["prefect"]))
-        reports = serve_reports(folder, chosen["reports"])
-        _show("Reports", f"http://127.0.0.1:{reports.server_port}")
-        servers.wait(lambda server: _show(server.name, server.address))
+        if mlflow:
+            servers.start(mlflow)
+        if "prefect" in chosen:
+            servers.start(prefect_server(root, chosen["prefect"]))
+        if "reports" in chosen:
+            servers.start(reports_server(root, chosen["reports"], mlflow))
+        servers.wait(ready)
+        _show_password(root)
+        if "prefect" in chosen:
+            _show("", "Prefect has the runs of `python -m flows run`; `make repro` does the same work without Prefect")
         _show("", "Control-C ends the servers")
         servers.until_interrupted()
-        reports.shutdown()
 
 
 def serve_comparison(root: Path, question: str, port: int | None) -> None:
     """Serve MLflow, and print the addresses of the pages that compare the answers to a question."""
 
     def ready(server: Server) -> None:
-        experiment = _experiment(server.address, question)
-        _show("Variants", variants_page(server.address, experiment))
-        _show("Charts", charts_page(server.address, experiment))
-        _show("All runs", runs_page(server.address, experiment))
+        known = {found.name: found for found in ask_questions(server)}
+        if question not in known:
+            raise InputError(f"no question {question!r} in MLflow; there are: {', '.join(known) or 'none'}")
+        _show("Variants", known[question].variants)
+        _show("Charts", known[question].charts)
+        _show("All runs", known[question].runs)
+        _show_password(root)
         _show("", "Control-C ends the server")
 
     with Servers(root) as servers:
@@ -89,18 +100,11 @@ def serve_comparison(root: Path, question: str, port: int | None) -> None:
         servers.until_interrupted()
 
 
-def _experiment(server: str, question: str) -> str:
-    """The id of a question's experiment. Raises InputError where there is none."""
-    answer = json.loads(ask(f"{server}/api/2.0/mlflow/experiments/search", {"max_results": 1000}))
-    known = {
-        tag["value"]: experiment["experiment_id"]
-        for experiment in answer["experiments"]
-        for tag in experiment.get("tags", [])
-        if tag["key"] == "question"
-    }
-    if question not in known:
-        raise InputError(f"no question {question!r} in MLflow; there are: {', '.join(known) or 'none'}")
-    return known[question]
+def _show_password(root: Path) -> None:
+    """Where the password is; the password itself would stay in logs and on screens."""
+    _show(
+        "Password", f"in {root / SECRET_FILE}, as USER:PASSWORD; Prefect's page takes both in one, as they stand there"
+    )
 
 
 def _show(name: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The servers of the pages, all on loopback: MLflow and Prefect are processes, the reports are served by a thread.
+"""The servers of the pages, all on loopback: Prefect, MLflow and the reports, each a process behind a password.
 
     with Servers(root) as servers:
         servers.start(mlflow_server(root, port))
@@ -7,28 +7,27 @@
 They end with the block, and with this process, however it ends (`flows.pages.session`).
 """
 
+import base64
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
-from http import HTTPStatus
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
 
+from flows.prefect_environment import HOST, environment, origins, read_secret
 from tokenlab.core.errors import InputError, ParameterError, TokenlabError
 
-HOST = "127.0.0.1"
+MLFLOW_ADDRESS = "TOKENLAB_MLFLOW_ADDRESS"
+"""Environment variable of the server of the reports: where MLflow is served beside it."""
 
-_SECONDS_TO_START = 180.0
+_SECONDS_TO_START = 600.0
 _SECONDS_TO_END = 5.0
 _SECONDS_BETWEEN_POLLS = 0.2
 _LINES_SHOWN = 5
@@ -43,6 +42,8 @@ class Server:
     probe: str
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
+    secret: str = ""
+    """`USER:PASSWORD` that the probe needs."""
 
 
 class Servers:
@@ -103,7 +104,7 @@ class Servers:
         waiting = [server for server, _, _ in self._running]
         while waiting:
             self.check()
-            for server in [server for server in waiting if _answers(server.probe)]:
+            for server in [server for server in waiting if _answers(server)]:
                 waiting.remove(server)
                 ready(server)
             if waiting and time.monotonic() > deadline:
@@ -152,16 +153,20 @@ _OPENER = build_opener(ProxyHandler({}))
 """Without a proxy: all addresses are on loopback."""
 
 
-def ask(address: str, content: Any = None) -> bytes:
-    """The answer of a local server to GET, or to POST with `content` as JSON. Raises OSError."""
+def ask(server: Server, path: str = "", content: Any = None) -> bytes:
+    """The answer of a server to GET, or to POST with `content` as JSON. path: by default the probe. Raises OSError."""
     data = None if content is None else json.dumps(content).encode()
-    with _OPENER.open(Request(address, data, {"Content-Type": "application/json"}), timeout=30) as answer:
+    headers = {"Content-Type": "application/json"}
+    if server.secret:
+        headers["Authorization"] = "Basic " + base64.b64encode(server.secret.encode()).decode()
+    address = server.address + path if path else server.probe
+    with _OPENER.open(Request(address, data, headers), timeout=30) as answer:
         return bytes(answer.read())
 
 
-def _answers(address: str) -> bool:
+def _answers(server: Server) -> bool:
     try:
-        ask(address)
+        ask(server)
     except OSError:
         return False
     return True
@@ -182,62 +187,33 @@ def choose_port(given: int | None, usual: int) -> int:
 
 def mlflow_server(root: Path, port: int) -> Server:
     """MLflow with the project's store. Raises InputError if nothing has been tracked."""
-    store = root / ".mlflow"
-    if not (store / "mlruns.db").exists():
+    if not (root / ".mlflow" / "mlruns.db").exists():
         raise InputError("nothing is in MLflow yet; `make repro` runs the pipeline and tracks its results")
-    address = f"http://{HOST}:{port}"
-    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port), "--workers", "1"]
-    command += ["--backend-store-uri", f"sqlite:///{store / 'mlruns.db'}"]
-    command += ["--default-artifact-root", (store / "artifacts").as_uri()]
-    quiet = {
+    hosts = [origin.removeprefix("http://") for origin in origins(port)]
+    settings = {
         "MLFLOW_DISABLE_TELEMETRY": "true",
         "DO_NOT_TRACK": "1",
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # seven more processes, 1 GB
+        "MLFLOW_SERVER_ALLOWED_HOSTS": ",".join(hosts),
+        "MLFLOW_SERVER_CORS_ALLOWED_ORIGINS": ",".join(origins(port)),
     }
-    return Server("MLflow", address, f"{address}/health", command, quiet)
+    return _application(root, "MLflow", "flows.pages.mlflow_app:create", port, settings)
+
+
+def reports_server(root: Path, port: int, mlflow: Server | None = None) -> Server:
+    """The reports below `reports/`, with an index of the presets and of what MLflow compares."""
+    settings = {MLFLOW_ADDRESS: mlflow.address} if mlflow else {}
+    return _application(root, "Reports", "flows.pages.reports_app:create", port, settings)
+
+
+def _application(root: Path, name: str, factory: str, port: int, settings: dict[str, str], probe: str = "") -> Server:
+    address = f"http://{HOST}:{port}"
+    command = [sys.executable, "-m", "uvicorn", "--factory", factory, "--host", HOST, "--port", str(port)]
+    return Server(name, address, address + probe, [*command, "--no-server-header"], settings, read_secret(root))
 
 
 def prefect_server(root: Path, port: int) -> Server:
     """Prefect with the runs of this project in `.prefect`."""
-    address = f"http://{HOST}:{port}"
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(port)]
-    own = {
-        "PREFECT_HOME": str(root / ".prefect"),
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_SERVER_UI_API_URL": f"{address}/api",  # otherwise the page expects its server at the default port
-        "DO_NOT_TRACK": "1",
-    }
-    return Server("Prefect", address, f"{address}/api/health", command, own)
-
-
-class _Reports(SimpleHTTPRequestHandler):
-    """Serves the files of one folder to browsers on this machine."""
-
-    def do_GET(self) -> None:
-        if self._allowed():
-            super().do_GET()
-
-    def do_HEAD(self) -> None:
-        if self._allowed():
-            super().do_HEAD()
-
-    def _allowed(self) -> bool:
-        """Refuse requests that a page of another site makes, and links that lead out of the folder."""
-        host = self.headers.get("Host", "").partition(":")[0]
-        if host not in (HOST, "localhost"):
-            self.send_error(HTTPStatus.FORBIDDEN)
-            return False
-        if not Path(self.translate_path(self.path)).resolve().is_relative_to(self.directory):
-            self.send_error(HTTPStatus.NOT_FOUND)
-            return False
-        return True
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Log nothing."""
-
-
-def serve_reports(folder: Path, port: int) -> ThreadingHTTPServer:
-    """Serve the files of `folder` from a thread that ends with this process."""
-    server = ThreadingHTTPServer((HOST, port), partial(_Reports, directory=str(folder.resolve())))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
+    # Without an address of its own, the page expects its server at the default port.
+    settings = environment(root, port) | {"PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api"}
+    return _application(root, "Prefect", "flows.pages.prefect_app:create", port, settings, probe="/api/health")

@@ -20,6 +20,9 @@ _EVENTS = {
     "Stage '%s' is cached - skipping run, checking out outputs": "restored",
     "Running stage '%s':": "running",
 }
+_TO_OTHERS = "a run is at work in this folder; start again when it has ended, or let `make repro` wait for it"
+"""What DVC shows as the command of this process to another `dvc repro` that finds a path busy."""
+
 _FAILED_STAGE = re.compile(r"failed to reproduce '(.*)'$")
 _FAILED_STATUS = re.compile(r", exited with (-?\d+)$")
 
@@ -49,8 +52,10 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     from dvc.cli import main as dvc
 
-    logging.getLogger("dvc").addHandler(_Reporter(int(sys.argv[1])))
-    return dvc(["--wait-for-lock", *sys.argv[2:]])
+    descriptor, *arguments = sys.argv[1:]
+    logging.getLogger("dvc").addHandler(_Reporter(int(descriptor)))
+    sys.argv = [_TO_OTHERS]
+    return dvc(["--wait-for-lock", *arguments])
 
 
 if __name__ == "__main__":

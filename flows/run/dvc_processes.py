@@ -6,11 +6,14 @@ the process and its stage. If the runner is only asked to end, `stop` kills the 
 
 import contextlib
 import json
+import math
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,6 +22,7 @@ from types import TracebackType
 from typing import IO
 
 from flows.run.processes import environment
+from flows.run.workspace import describe, other_dvc
 
 Log = Callable[[str], None]
 """Receives each line that a process prints."""
@@ -28,6 +32,8 @@ _SECONDS_TO_READ_ON = 5.0
 _SECONDS_BETWEEN_POLLS = 1.0
 _BUSY = " is busy, it is being blocked by:"
 """DVC's message when another DVC works on the same path; it gives up at once, whatever the flag for waiting."""
+_OF_BUSY = re.compile(rf"{_BUSY}$|^  \(PID \d+\): |^If there are no processes with such PIDs, you can manually remove")
+"""The lines of that message. The runner waits, so nobody need follow DVC's advice to remove a lock."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +101,27 @@ class DvcProcesses:
             self.stop()
 
     def run_stage(self, address: str, log: Log, timeout: float | None = None) -> Ended:
-        """Bring one stage up to date. Waits while another DVC works on the same paths."""
-        while (ended := self.dvc(["repro", "--single-item", address], log, timeout)).busy:
-            log("another dvc is working on the same paths; waiting until it ends")
+        """Bring one stage up to date. Waits while another DVC works here, also where that made the stage fail."""
+        self._wait_for_others(log)
+
+        def log_rest(line: str) -> None:
+            if not _OF_BUSY.search(line):
+                log(line)
+
+        while (ended := self.dvc(["repro", "--single-item", address], log_rest, timeout)).status > 0 and (
+            self._wait_for_others(log) or ended.busy
+        ):
             self.pause(_SECONDS_BETWEEN_POLLS)
         return ended
+
+    def _wait_for_others(self, log: Log) -> bool:
+        """Wait until no DVC of somebody else works here; return whether there was one."""
+        found = other_dvc(self._root)
+        if found:
+            log(f"{describe(found)} is working here; waiting until it ends")
+        while other_dvc(self._root):
+            self.pause(_SECONDS_BETWEEN_POLLS)
+        return bool(found)
 
     def dvc(self, arguments: Sequence[str], log: Log, timeout: float | None = None) -> Ended:
         """Run `dvc --wait-for-lock ARGUMENTS`; as `run`, with the events of its stages."""
@@ -137,11 +159,8 @@ class DvcProcesses:
         assert process.stdout is not None
         reader = threading.Thread(target=_read, args=(process.stdout, lines, log), daemon=True)
         reader.start()
-        timed_out = False
         try:
-            process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            timed_out = True
+            timed_out = not _ends(process, timeout)
         finally:
             _kill_session(process)
             process.wait()
@@ -161,6 +180,19 @@ class DvcProcesses:
             self._stopping.set()
             for process in self._running:
                 _kill_session(process)
+
+
+def _ends(process: "subprocess.Popen[bytes]", timeout: float | None) -> bool:
+    """Wait for a process, with a limit of seconds or without; return whether it ended.
+
+    In short waits: polars, once imported, lets the system resume a longer one after SIGINT, unseen by Python.
+    """
+    deadline = math.inf if timeout is None else time.monotonic() + timeout
+    while (left := deadline - time.monotonic()) > 0:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(min(left, _SECONDS_BETWEEN_POLLS))
+            return True
+    return process.poll() is not None
 
 
 def _kill_session(process: "subprocess.Popen[bytes]") -> None:

@@ -18,6 +18,9 @@ from tokenlab.core.files import write_text
 FOLDER = Path(".work", "flow")
 """The folder of the records in a workspace."""
 
+EVENT_STATES = {"running": "Completed", "restored": "Restored", "unchanged": "Cached"}
+"""Last event of a stage that succeeded (`flows.run.dvc_child`) -> its state."""
+
 
 @dataclass
 class History:

@@ -38,6 +38,9 @@ TRAINING = "training"
 _OTHER_META = {"tags"}
 """Keys of `meta` that are not conditions."""
 
+_REPORT, _NOT_REPORTED = "report", ("corpora",)
+"""The stage that writes the page, and families that it does not show by themselves."""
+
 _TRACKED = {view.stage for view in VIEWS}
 _SECONDS_BETWEEN_POLLS = 1.0
 
@@ -77,11 +80,16 @@ class Selection(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The steps in order; the addresses of the selection in order; whether any of these is tracked in MLflow."""
+    """The steps in order; the addresses of the selection in order; whether any of these is tracked in MLflow.
+
+    reported: where the selection has a tag and leaves out a report that is out of date, the families that the report
+    can show: those whose stages are all up to date once the steps have run.
+    """
 
     steps: tuple[Step, ...]
     selected: tuple[str, ...]
     tracked: bool = False
+    reported: tuple[str, ...] = ()
 
 
 class Dag:
@@ -184,7 +192,25 @@ def _plan(root: Path, selection: Selection, dag: Dag) -> Plan:
             _require_inputs(dag, address, selected)
             steps[address] = Step(address, tuple(reasons), after, read_policy(address, _meta(stage)))
     tracked = any(_names(dag.stages[address])[1] in _TRACKED for address in selected)
-    return Plan(tuple(steps.values()), tuple(selected), tracked)
+    reported = _reported(root, selection, dag, selected, steps) if selection.only else ()
+    return Plan(tuple(steps.values()), tuple(selected), tracked, reported)
+
+
+def _reported(
+    root: Path, selection: Selection, dag: Dag, selected: list[str], steps: Mapping[str, Step]
+) -> tuple[str, ...]:
+    """The families that a report can show after a run of a part; none where the report itself is up to date then."""
+    stale: set[str] = set()
+    every = dag.select(root, selection._replace(only=None))
+    for address in every:
+        if address not in selected and (dag.needs[address] & (stale | steps.keys()) or _reasons(dag.stages[address])):
+            stale.add(address)
+    if not any(_names(dag.stages[address])[1] == _REPORT for address in stale):
+        return ()
+    families = {address: str(_meta(dag.stages[address]).get("tags", [""])[0]) for address in every}
+    unfinished = {families[address] for address in stale}
+    found = dict.fromkeys(families.values())
+    return tuple(family for family in found if family not in {"", *unfinished, *_NOT_REPORTED})
 
 
 def _require_inputs(dag: Dag, address: str, selected: list[str]) -> None:
@@ -264,7 +290,7 @@ def main(arguments: list[str]) -> int:
         return EXIT_STATUS
     steps = [step._asdict() | {"policy": {"resources": dict(step.policy.resources)}} for step in plan.steps]
     with os.fdopen(int(descriptor), "w", encoding="utf-8") as stream:
-        json.dump({"selected": plan.selected, "steps": steps}, stream)
+        json.dump({"selected": plan.selected, "steps": steps, "reported": plan.reported}, stream)
     return 0
 
 
@@ -275,7 +301,7 @@ def read_plan(text: str) -> Plan:
         Step(step["address"], tuple(step["reasons"]), tuple(step["after"]), Policy(**step["policy"]))
         for step in content["steps"]
     ]
-    return Plan(tuple(steps), tuple(content["selected"]))
+    return Plan(tuple(steps), tuple(content["selected"]), reported=tuple(content["reported"]))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ DEFAULT_PRESET = "sample"
 def find_targets(root: Path, preset: str, tag: str | None) -> list[str]:
     """The targets for `dvc repro`: the preset's dvc.yaml, or its stages with `tag` in their `meta: {tags: [...]}`.
 
-    Raises ParameterError for an unknown preset or tag, and names the known ones.
+    Raises ParameterError for an unknown preset or tag, and names the known ones, and InputError where the preset's
+    dvc.yaml differs from the root's.
     """
     pipelines = {path.parent.name: path for path in sorted(root.glob("presets/*/dvc.yaml"))}
     pipelines = {DEFAULT_PRESET: root / "dvc.yaml", **pipelines}
@@ -20,6 +21,8 @@ def find_targets(root: Path, preset: str, tag: str | None) -> list[str]:
         raise ParameterError(f"no preset {preset!r}; there are: {', '.join(pipelines)}")
     path = pipelines[preset]
     address = str(path.relative_to(root))
+    if preset != DEFAULT_PRESET:
+        _require_copy(path, root / "dvc.yaml")
     if tag is None:
         return [address]
     tagged = _tags(path)
@@ -27,6 +30,12 @@ def find_targets(root: Path, preset: str, tag: str | None) -> list[str]:
         return targets
     known = sorted({known for tags in tagged.values() for known in tags})
     raise ParameterError(f"{address}: no stage has the tag {tag!r}; there are: {', '.join(known) or 'none'}")
+
+
+def _require_copy(path: Path, original: Path) -> None:
+    """All presets run one DAG. It is copied, for DVC cannot follow a symbolic link in a commit (`dvc metrics diff`)."""
+    if path.is_symlink() or path.read_bytes() != original.read_bytes():
+        raise InputError(f"{path} is no copy of {original}, where stages are edited; `make presets` copies it")
 
 
 def _tags(path: Path) -> dict[str, list[str]]:

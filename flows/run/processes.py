@@ -18,14 +18,25 @@ from tokenlab.core.errors import TokenlabError
 PIPELINE = "TOKENLAB_PIPELINE"
 """Environment variable of every process of a run: the root of its workspace."""
 
+_PROJECT = Path(__file__).resolve().parents[2]
+_KEPT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED")
+"""Variables of Python that change no result."""
+
 _SECONDS_TO_END = 20.0
 _SECONDS_BETWEEN_POLLS = 0.01
 
 
 def environment(root: Path) -> dict[str, str]:
-    """The environment of every process of a run in the workspace `root`."""
+    """The environment of every process of a run in the workspace `root`.
+
+    The variables of Python are not the user's, as in the Makefile: a PYTHONPATH or a user's site-packages would give
+    the stages other packages than those of .venv.
+    """
+    foreign = [name for name in os.environ if name.startswith("PYTHON") and name not in _KEPT]
     return {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name not in foreign},
+        "PYTHONPATH": str(_PROJECT),
+        "PYTHONNOUSERSITE": "1",
         PARENT: str(os.getpid()),
         PIPELINE: str(root),
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
@@ -51,6 +62,14 @@ def end_processes(root: Path) -> int:
         ended.update(processes)
         time.sleep(_SECONDS_BETWEEN_POLLS)
     return len(ended)
+
+
+def is_of_run(pid: int, root: Path) -> bool:
+    """Whether a process belongs to a run in the workspace `root`."""
+    try:
+        return psutil.Process(pid).environ().get(PIPELINE) == str(root)
+    except (psutil.NoSuchProcess, psutil.AccessDenied, OSError):  # it ended, or belongs to another user
+        return False
 
 
 def _processes(root: Path) -> list[psutil.Process]:

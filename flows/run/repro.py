@@ -1,9 +1,10 @@
 """`python -m flows.run.repro [--preset NAME] [--only TAG]`, which is `make repro`: bring the pipeline up to date.
 
 DVC does the work in child processes, one for each stage that is out of date, and as many at a time as there are cores.
-This runner allows one run at a time in a workspace and repairs what a killed run left (`flows.run.workspace`), lets no
-process outlive the run (`tasks.runtime.parent_death`, `flows.run.processes`), and prints the table of results at the
-end. It imports nothing heavy: when all is up to date, most of the time is DVC's.
+This runner checks all parameters first (`flows.parameter_check`), allows one run at a time in a workspace and repairs
+what a killed run left (`flows.run.workspace`), lets no process outlive the run (`tasks.runtime.parent_death`,
+`flows.run.processes`), and prints the tables of results at the end. It imports nothing heavy: when all is up to date,
+most of the time is DVC's.
 """
 
 import argparse
@@ -12,7 +13,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +23,9 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from flows.parameter_check import find_problems
 from flows.run.dvc_processes import DvcProcesses, Ended
+from flows.run.history import EVENT_STATES, History
 from flows.run.leftovers import remove_leftovers
 from flows.run.plan import Plan, Step, read_plan
 from flows.run.presets import DEFAULT_PRESET, find_targets
@@ -55,11 +59,13 @@ class Interrupted(BaseException):
 
 @dataclass
 class Outcome:
-    """Address of a stage -> what became of it; the stages that failed; the exit status where there was no plan."""
+    """Address of a stage -> what became of it; the stages that failed; the exit status where there was no plan; the
+    families that a new report can show (`Plan.reported`)."""
 
     stages: dict[str, str] = field(default_factory=dict)
     failed: dict[str, Ended] = field(default_factory=dict)
     unplanned: int = 0
+    reported: tuple[str, ...] = ()
 
     def named(self, event: str) -> list[str]:
         """The stages whose last event (`flows.run.dvc_child`) this was."""
@@ -80,11 +86,17 @@ def main(arguments: list[str] | None = None) -> int:
     again += f" ONLY={options.only}" if options.only else ""
     try:
         find_targets(root, options.preset, options.only)
-        with signals_raise(), pipeline(root) as workspace:
-            remove_leftovers(root, options.preset)
-            outcome = reproduce(root, options.preset, options.only)
-            if not outcome.failed and not outcome.unplanned:
-                workspace.succeeded()
+        with signals_raise():
+            if problems := find_problems(root, [options.preset]):
+                print("\n".join(f"repro: {problem}" for problem in problems), file=sys.stderr)
+                return EXIT_STATUS
+            with pipeline(root) as workspace:
+                remove_leftovers(root, options.preset)
+                outcome = reproduce(root, options.preset, options.only)
+                if not outcome.failed and not outcome.unplanned:
+                    if options.only:
+                        report_part(root, options.preset, options.only, outcome)
+                    workspace.succeeded()
     except (TokenlabError, OSError) as error:
         print(f"repro: {one_line(error)}", file=sys.stderr)
         return EXIT_STATUS
@@ -102,28 +114,89 @@ def reproduce(root: Path, preset: str, tag: str | None) -> Outcome:
     plan, status = _make_plan(root, preset, tag)
     if plan is None:
         return Outcome(unplanned=status)
-    outcome = Outcome(dict.fromkeys(plan.selected, "unchanged"))
+    outcome = Outcome(dict.fromkeys(plan.selected, "unchanged"), reported=plan.reported)
     if not plan.steps:
         print("Data and pipelines are up to date.", flush=True)
+        return outcome
+    history = History.read(root, preset)
+    history.start()
+    state = "Crashed"
+    try:
+        _run_plan(root, plan, history, outcome)
+        state = "Failed" if outcome.failed else "Completed"
+    except Interrupted:
+        state = "Cancelled"
+        raise
+    finally:
+        history.end(state)
+    return outcome
+
+
+def _run_plan(root: Path, plan: Plan, history: History, outcome: Outcome) -> None:
+    """Run the steps of a plan; `outcome` and `history` learn how each ended."""
     numbers = {step.address: number for number, step in enumerate(plan.steps, 1)}
     schedule = Schedule(plan.steps, os.cpu_count() or 1, local_limits())
     running: dict[Future[Ended], Step] = {}
+    started: dict[str, float] = {}
     with ThreadPoolExecutor(_THREADS) as pool, DvcProcesses(root) as processes:
         while schedule.unfinished:
             for step in schedule.start():
                 name = step.address
-                print(f"stage {numbers[name]} of {len(numbers)}: {name} ({step.reasons[0]})", flush=True)
+                elapsed = {address: time.monotonic() - began for address, began in started.items()}
+                left = time_left(schedule, history.durations, elapsed)
+                print(f"stage {numbers[name]} of {len(numbers)}: {name} ({step.reasons[0]}){left}", flush=True)
+                started[name] = time.monotonic()
                 running[pool.submit(processes.run_stage, name, partial(_print_line, name))] = step
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 step, ended = running.pop(future), future.result()
                 schedule.end(step)
                 outcome.stages[step.address] = ended.event
+                state = "Failed" if ended.status != 0 else EVENT_STATES.get(ended.event, "Completed")
+                seconds = time.monotonic() - started.pop(step.address)
+                history.stage_ended(step.address, state, seconds, ran=state == "Completed")
                 if ended.event in _NOT_RUN:
                     _print_line(step.address, _NOT_RUN[ended.event])
                 if ended.status != 0:
                     outcome.failed[step.address] = ended
                     schedule.drop_waiting()
-    return outcome
+
+
+def time_left(schedule: Schedule, durations: Mapping[str, float], elapsed: Mapping[str, float]) -> str:
+    """How long the rest takes, by the last time that each of its stages ran; empty where none was ever timed."""
+    rest = schedule.unended
+    untimed = len([step for step in rest if step.address not in durations])
+    if untimed == len(rest):
+        return ""
+    about = f"about {in_words(schedule.seconds_left(durations, elapsed))} left"
+    return f", {about}" + (f" and {untimed} stages not timed yet" if untimed else "")
+
+
+def in_words(seconds: float) -> str:
+    """A duration as people say it: `50 s`, `12 min`, `3 h 20 min`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def report_part(root: Path, preset: str, tag: str, outcome: Outcome) -> None:
+    """Bring the page and the tables up to date where only a part of the stages was asked for.
+
+    They show the families whose results are up to date. Raises TokenlabError where they cannot be written.
+    """
+    families = ",".join(outcome.reported)
+    written = root / "reports" / preset / "tables" / "families.txt"
+    nothing_new = set(outcome.stages.values()) <= {"unchanged"}
+    if tag not in outcome.reported:
+        return
+    if nothing_new and written.exists() and written.read_text() == families + "\n":
+        return
+    parameters = str(Path(find_targets(root, preset, None)[0]).with_name("params.yaml"))
+    command = [sys.executable, "-m", "tasks.report.sections.families", parameters, families]
+    with DvcProcesses(root) as processes:
+        ended = processes.run(command, partial(_print_line, "report"))
+    if ended.status != 0:
+        raise TokenlabError(f"the report was not written ({ended.describe()}, see above)")
 
 
 def _make_plan(root: Path, preset: str, tag: str | None) -> tuple[Plan | None, int]:
@@ -149,7 +222,10 @@ def _print_line(stage: str, line: str) -> None:
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """Within the block, the first request to end raises Interrupted; signals that nohup ignores stay ignored."""
+    """Within the block, the first request to end raises Interrupted; a hang-up that nohup ignores stays ignored.
+
+    SIGINT counts even where it was ignored: shells start jobs in the background that way.
+    """
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
     before = {number: signal.getsignal(number) for number in numbers}
 
@@ -159,7 +235,7 @@ def signals_raise() -> Iterator[None]:
         raise Interrupted(number)
 
     for number, handler in before.items():
-        if handler is not signal.SIG_IGN:
+        if handler is not signal.SIG_IGN or number == signal.SIGINT:
             signal.signal(number, interrupt)
     try:
         yield
@@ -189,8 +265,8 @@ def _report_success(outcome: Outcome, reports: Path, tag: str | None) -> None:
         for event, words in {"running": "ran", **_NOT_RUN}.items():
             if stages := outcome.named(event):
                 print(f"{words}: {', '.join(stages)}")
-        return
-    results, report = reports / "tables" / "results.txt", reports / "index.html"
+    name = "results.txt" if tag is None else f"results-{tag}.txt"
+    results, report = reports / "tables" / name, reports / "index.html"
     if results.exists():
         print(results.read_text(encoding="utf-8"), end="")
     if report.exists():

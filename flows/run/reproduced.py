@@ -11,12 +11,14 @@ from typing import Any
 
 import yaml
 
+from tasks.report.readme import KEPT_TABLES, tables_to_keep
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 
 LOCKS = ("dvc.lock", "data/raw/dvc.lock")
 """The lock files of the preset `sample` and of the raw data."""
 
-TABLES = "reports/sample/tables"
+MADE, KEPT = Path("reports/sample/tables"), KEPT_TABLES["sample"]
+"""The tables of the last run, and those in git."""
 
 Hashes = dict[str, dict[str, str]]
 """Address of a stage -> path of an output -> its hash."""
@@ -55,8 +57,12 @@ def check(root: Path) -> list[str]:
             raise InputError(f"{name}: not there; run `make repro` first")
         before, after = recorded_hashes(committed), recorded_hashes((root / name).read_bytes())
         found += [line for address in sorted(before | after) for line in differences(address, before, after)]
-    changed = _git(root, "status", "--porcelain", "--", TABLES).decode().splitlines()
-    return found + [f"{line[3:]}: not as committed" for line in changed]
+    changed = _git(root, "status", "--porcelain", "--", str(KEPT)).decode().splitlines()
+    found += [f"{line[3:]}: not as committed" for line in changed]
+    made, kept = tables_to_keep(root / MADE), tables_to_keep(root / KEPT)
+    return found + [
+        f"{MADE}/{name}: not as {KEPT}/{name}" for name in sorted(made | kept) if made.get(name) != kept.get(name)
+    ]
 
 
 def _git(root: Path, *arguments: str) -> bytes:

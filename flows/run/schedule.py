@@ -36,6 +36,11 @@ class Schedule:
         """Whether steps are waiting or running."""
         return bool(self._waiting or self.running)
 
+    @property
+    def unended(self) -> list[Step]:
+        """The steps that are running or waiting."""
+        return [*self.running, *self._waiting]
+
     def start(self) -> Iterator[Step]:
         """The steps that may start now; each counts as running.
 
@@ -56,6 +61,27 @@ class Schedule:
     def drop_waiting(self) -> None:
         """Start no more steps."""
         self._waiting.clear()
+
+    def seconds_left(self, durations: Mapping[str, float], elapsed: Mapping[str, float]) -> float:
+        """How long the steps that run or wait will still take, if each takes as long as last time.
+
+        Args:
+            durations: address -> seconds of the last time; a step without takes no time here.
+            elapsed: address -> seconds since a running step started.
+        """
+        rest = Schedule(self._waiting, self._workers, self._limits)
+        rest.running, rest._ended = [*self.running], {*self._ended}
+        ends = [
+            (max(durations.get(step.address, 0.0) - elapsed.get(step.address, 0.0), 0.0), step) for step in rest.running
+        ]
+        now = 0.0
+        while True:
+            ends += [(now + durations.get(step.address, 0.0), step) for step in rest.start()]
+            if not ends:
+                return now
+            now, step = ended = min(ends, key=lambda end: end[0])
+            ends.remove(ended)
+            rest.end(step)
 
     def _may_start(self, step: Step) -> bool:
         return all(other in self._ended for other in step.after) and self._fits(step)

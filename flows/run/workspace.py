@@ -9,7 +9,11 @@ leaves then:
 - Entries of the rwlock whose process is gone while another process has its pid: removed.
 - A truncated temporary entry of the run cache, which DVC takes for the newest result of its stage, so that the stage
   fails each time for lack of an output; or an empty folder for an entry, at which DVC stops: removed.
-- Other temporary files, of a killed stage or of DVC's copies: removed after a run that did not succeed.
+- Other temporary files, of a killed stage or of DVC's copies: removed after a run that did not succeed; those of the
+  run's own records, which are older than this process: always. `flows.tracking.store` removes those of MLflow.
+- Folders of experiments that nobody works in: removed after a run that did not succeed.
+
+A plain `dvc repro` does not take the lock of runs, so `pipeline` also waits until no other DVC works here.
 
 The locks `.dvc/tmp/lock` and `rwlock.lock` are released with their process; objects of DVC's cache are renamed into
 place; its databases are SQLite. These need no repair.
@@ -17,10 +21,13 @@ place; its databases are SQLite. These need no repair.
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
+import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,12 +36,22 @@ from typing import Any
 import psutil
 import yaml
 
-from flows.run.processes import end_processes
+from flows.run.processes import end_processes, is_of_run
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file, write_text
 
 _OUTPUTS = ("data", "models", "reports")
 """The folders that stages write to."""
+
+_EXPERIMENTS = Path(".dvc", "tmp", "exps", "standalone")
+"""Where DVC runs experiments outside the workspace, each in a folder of its own."""
+
+_SECONDS_BETWEEN_POLLS = 0.5
+_SECONDS_BETWEEN_TRIES = 0.1
+_SECONDS_TO_START_AN_EXPERIMENT = 600.0
+
+_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp")
+"""Names that `tokenlab.core.files` gives to a file until it is complete."""
 
 _CLOCK_SLACK = 2.0
 """Seconds by which the start of a process, counted in ticks since boot, and the time of a file may disagree."""
@@ -71,10 +88,9 @@ def pipeline(root: Path) -> Iterator[Workspace]:
         try:
             if end_processes(root):
                 _log("ended processes that an earlier run had left")
+            _wait_for_dvc(root)
             _repair_lock_files(root)
-            another_dvc = _repair_rwlock(temporary)
-            if not another_dvc:
-                _remove_unfinished(root, everywhere=unfinished)
+            _remove_unfinished(root, everywhere=unfinished)
             yield Workspace(root, lock)
         finally:
             end_processes(root)
@@ -98,10 +114,19 @@ def _locked(path: Path, before_waiting: Callable[[int], None] = lambda lock: Non
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             before_waiting(lock)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            wait_for_lock(lock)
         yield lock
     finally:
         os.close(lock)
+
+
+def wait_for_lock(lock: int) -> None:
+    """Take the flock of an open file. In short waits, as in `flows.run.dvc_processes`: SIGINT must end them."""
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(_SECONDS_BETWEEN_TRIES)
 
 
 def _lock_files(root: Path) -> list[Path]:
@@ -170,12 +195,38 @@ def _is_stage(entry: Any) -> bool:
     )
 
 
-def _repair_rwlock(temporary: Path) -> bool:
-    """Remove ended processes from DVC's lock of paths; return whether another DVC is running."""
+def _wait_for_dvc(root: Path) -> None:
+    """Return once no other DVC works here. Between two of its commands it holds the lock that it asks for first."""
+    told = False
+    while True:
+        with _dvc_lock(root):
+            others = other_dvc(root)
+        if not others:
+            return
+        if not told:
+            _log(f"{describe(others)} is working here; waiting until it ends")
+            told = True
+        time.sleep(_SECONDS_BETWEEN_POLLS)
+
+
+def _dvc_lock(root: Path) -> contextlib.AbstractContextManager[int]:
+    return _locked(
+        root / ".dvc" / "tmp" / "lock", lambda lock: _log("another dvc is working here; waiting until it ends")
+    )
+
+
+def describe(others: list[int]) -> str:
+    """Other processes of DVC, in words."""
+    return f"another dvc (pid {', '.join(map(str, others))})"
+
+
+def other_dvc(root: Path) -> list[int]:
+    """The pids of processes that hold paths in DVC's lock of paths and belong to no run; ended ones are removed."""
+    temporary = root / ".dvc" / "tmp"
     with _locked(temporary / "rwlock.lock"):
         path = temporary / "rwlock"
         if not path.exists():
-            return False
+            return []
         written = path.stat().st_mtime
         try:
             held = json.loads(path.read_bytes())
@@ -188,11 +239,12 @@ def _repair_rwlock(temporary: Path) -> bool:
         except (ValueError, TypeError, AttributeError, KeyError):  # not JSON, or not in DVC's format
             path.unlink()
             _log(".dvc/tmp/rwlock was damaged; removed")
-            return False
+            return []
         repaired = {"write": write, "read": read}
         if repaired != {"write": held.get("write", {}), "read": held.get("read", {})}:
             write_text(path, json.dumps(repaired))
-        return bool(write or read)
+        pids = {entry["pid"] for entries in (*read.values(), list(write.values())) for entry in entries}
+        return sorted(pid for pid in pids if not is_of_run(pid, root))
 
 
 def _holds(entry: dict[str, Any], written: float) -> bool:
@@ -208,15 +260,14 @@ def _holds(entry: dict[str, Any], written: float) -> bool:
 
 
 def _remove_unfinished(root: Path, everywhere: bool) -> None:
-    """Remove temporary files of the run cache; `everywhere`: of all folders that a run writes to."""
-    with _locked(
-        root / ".dvc" / "tmp" / "lock", lambda lock: _log("another dvc is working here; waiting until it ends")
-    ):
+    """Remove temporary files of the run cache and of records; `everywhere`: of all folders that a run writes to."""
+    with _dvc_lock(root):
         cache = root / ".dvc" / "cache"
-        unfinished = [*cache.glob("runs/*/*/*.tmp")]
+        unfinished = [*cache.glob("runs/*/*/*.tmp"), *_unfinished_records(root)]
         if everywhere:
             unfinished += [*cache.glob("files/md5/*.tmp"), *cache.glob("files/md5/*/*.tmp")]
             unfinished += [path for folder in _OUTPUTS for path in (root / folder).rglob(".*.tmp")]
+            unfinished += _abandoned_experiments(root)
         for path in unfinished:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
@@ -225,3 +276,39 @@ def _remove_unfinished(root: Path, everywhere: bool) -> None:
         for entry in cache.glob("runs/*/*"):
             with contextlib.suppress(OSError):  # It is not empty.
                 entry.rmdir()
+
+
+def _unfinished_records(root: Path) -> Iterator[Path]:
+    """Temporary files beside lock files, records and checkpoints, older than this process.
+
+    Records are written without the lock, for instance by a run that waits, so a young one may be at work.
+    """
+    started = psutil.Process().create_time() - _CLOCK_SLACK
+    places = [
+        root.glob(".*.tmp"),
+        root.glob("presets/*/.*.tmp"),
+        (root / ".dvc" / "tmp").glob(".*.tmp"),
+        *((root / ".dvc" / "tmp" / name).rglob(".*.tmp") for name in ("tokenlab-locks", "tokenlab-outputs")),
+        (root / ".work").rglob(".*.tmp"),
+    ]
+    for path in itertools.chain.from_iterable(places):
+        with contextlib.suppress(FileNotFoundError):
+            if _TEMPORARY.fullmatch(path.name) and path.stat().st_mtime < started:
+                yield path
+
+
+def _abandoned_experiments(root: Path) -> list[Path]:
+    """The folders of experiments in which no process works: of a killed sweep, or a killed `dvc exp run --temp`.
+
+    DVC needs a moment before it works in a new one.
+    """
+    young = time.time() - _SECONDS_TO_START_AN_EXPERIMENT
+    folders = [path for path in (root / _EXPERIMENTS).glob("tmp*") if path.stat().st_mtime < young]
+    if not folders:
+        return []
+    at_work = set()
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            folder = Path(process.cwd())
+            at_work |= {folder, *folder.parents}
+    return [path for path in folders if path not in at_work]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.run.presets import DEFAULT_PRESET
+from flows.run.repro import Interrupted, signals_raise
 from flows.tracking.synchronise import track
 from tasks.report.views import VIEWS, View
 from tasks.runtime.parent_death import die_with_parent
@@ -23,14 +24,16 @@ def main(arguments: list[str] | None = None, views: Sequence[View] = VIEWS) -> i
     options = parser.parse_args(arguments)
     die_with_parent()
     try:
-        if line := track(Path.cwd().resolve(), options.preset, options.only, views):
+        with signals_raise():
+            line = track(Path.cwd().resolve(), options.preset, options.only, views)
+        if line:
             print(line)
     except (TokenlabError, OSError) as error:
         print(f"tracking: {one_line(error)}", file=sys.stderr)
         return EXIT_STATUS
-    except KeyboardInterrupt:
-        print("tracking: interrupted; `make track` continues", file=sys.stderr)
-        return 130
+    except Interrupted as interruption:
+        print(f"tracking: ended by {interruption}; `make track` continues", file=sys.stderr)
+        return 128 + interruption.number
     return 0
 
 

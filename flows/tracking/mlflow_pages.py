@@ -14,14 +14,25 @@ from tasks.report.views import View
 
 _TAG = "mlflow.sharedViewState."
 _RUNS, _VARIANTS = "runs", "variants"
-_WIDTHS = {"name": 420, "metric": 110, "fact": 120}
-"""Pixels: a whole name fits."""
+_NAME_WIDTH = 400
+"""Pixels: the name of a run fits."""
+
+_METRICS_SHOWN = 4
+"""The facts stand beside them on one screen; the menu "Columns" has the others."""
+
+_FACTS_DRAWN = 6
+"""More axes than these in one chart are not read any more."""
+
+
+def _width(header: str) -> int:
+    """Pixels that the header of a column takes, and a number of seven digits."""
+    return max(100, 50 + 8 * len(header))
 
 
 def view_tags(views: Sequence[View]) -> dict[str, str]:
     """Tags of an experiment that hold its views in MLflow. views: those of all stages that answer its question."""
     metrics = list(dict.fromkeys(name for view in views for name in view.metrics))
-    facts = list(dict.fromkeys(["preset", *(name for view in views for name in [*view.key, *view.facts])]))
+    facts = list(dict.fromkeys([*(name for view in views for name in [*view.key, *view.facts]), "preset"]))
     repeats = {name for view in views for name in view.repeats}
     ascending = views[0].lower_is_better or _lower_is_better(metrics[0])
     return {
@@ -31,7 +42,7 @@ def view_tags(views: Sequence[View]) -> dict[str, str]:
             "Variants: means over their runs",
             MEAN,
             [metrics[0], f"{metrics[0]}_sd", *metrics[1:]],
-            ["runs", *(name for name in facts if name not in repeats)],
+            [*(name for name in facts if name not in repeats), "runs"],
             ascending,
         ),
     }
@@ -46,9 +57,9 @@ def _lower_is_better(name: str) -> bool:
 
 def _view(name: str, kind: str, metrics: list[str], facts: list[str], ascending: bool) -> str:
     """A view of the runs of one kind in the form that MLflow saves."""
-    widths = {"attributes.`Run Name`": _WIDTHS["name"]}
-    widths |= {f"metrics.`{metric}`": _WIDTHS["metric"] for metric in metrics}
-    widths |= {f"params.`{fact}`": _WIDTHS["fact"] for fact in facts}
+    widths = {"attributes.`Run Name`": _NAME_WIDTH}
+    widths |= {f"metrics.`{metric}`": _width(metric) for metric in metrics[:_METRICS_SHOWN]}
+    widths |= {f"params.`{fact}`": _width(fact) for fact in facts}
     state = {
         "searchFilter": f"tags.kind = '{kind}'",
         "orderByKey": f"metrics.`{metrics[0]}`",
@@ -56,28 +67,40 @@ def _view(name: str, kind: str, metrics: list[str], facts: list[str], ascending:
         "selectedColumns": list(widths)[1:],
         "columnOrder": list(widths),
         "columnWidths": widths,
-        "compareRunCharts": [_chart(metric) for metric in metrics if not metric.endswith("_sd")],
+        "compareRunCharts": _charts([name for name in metrics if not name.endswith("_sd")], facts),
         "compareRunSections": [_SECTION],
-        "runsHiddenMode": "FIRST_20_RUNS",
+        "runsHiddenMode": "SHOWALL",
     }
     # MLflow shows when a view was made; a constant time keeps the tag the same.
     return json.dumps({"name": name, "createdAt": 1, "state": json.dumps(state, separators=(",", ":"))})
 
 
-_SECTION = {"uuid": "metrics", "name": "Metrics", "display": True, "isReordered": False, "deleted": False}
+_SECTION = {
+    "uuid": "metrics",
+    "name": "Metrics",
+    "display": True,
+    "isReordered": False,
+    "deleted": False,
+    "columns": 1,
+    "cardHeight": 480,
+}
 
 
-def _chart(metric: str) -> dict[str, Any]:
-    return {
-        "type": "BAR",
-        "uuid": f"bar-{metric}",
-        "metricSectionId": _SECTION["uuid"],
-        "metricKey": metric,
-        "displayName": metric,
-        "runsCountToCompare": 20,
-        "isGenerated": False,
-        "deleted": False,
-    }
+def _charts(metrics: list[str], facts: list[str]) -> list[dict[str, Any]]:
+    """How the facts decide the first metric, and what it costs in the second one.
+
+    No bars: those of the best runs are nearly equal, and the table has their numbers.
+    """
+    first, *others = metrics
+    drawn = [name for name in facts if name not in ("preset", "runs")][:_FACTS_DRAWN]
+    charts: list[dict[str, Any]] = [
+        {"type": "PARALLEL", "selectedParams": drawn, "selectedMetrics": [first], "showAllRuns": True}
+    ]
+    if others:
+        axes = {"xaxis": {"key": others[0], "type": "METRIC"}, "yaxis": {"key": first, "type": "METRIC"}}
+        charts += [{"type": "SCATTER", **axes}]
+    shared = {"metricSectionId": _SECTION["uuid"], "isGenerated": False, "deleted": False, "runsCountToCompare": 100}
+    return [{"uuid": f"{chart['type'].lower()}-{first}", **chart, **shared} for chart in charts]
 
 
 def runs_page(server: str, experiment_id: str) -> str:

@@ -22,6 +22,9 @@ from tokenlab.core.errors import ParameterError
 ROW, MEAN = "row", "mean"
 """The tag `kind` of a run."""
 
+_FORM = 2
+"""Another form of the same results makes new runs."""
+
 _CODE = ("flows", "tasks", "tokenlab")
 
 
@@ -59,7 +62,7 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and name not in (*facts, *own)]
     metrics = [*(name for name in view.metrics if name in numbers), *numbers]  # MLflow shows the first ones first
     ancestry = _Ancestry(pipeline, entry, view)
-    digest = [pipeline.digest(entry), asdict(view)]
+    digest = [_FORM, pipeline.digest(entry), asdict(view)]
     variants: dict[str, list[Row]] = {}
     for row in table.iter_rows(named=True):
         described = {name: _text(row[name]) for name in facts if row[name] is not None}
@@ -79,7 +82,7 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
             key=_hash([digest, [row[name] for name in view.key]]),
             name=_name(view, row),
             params={"preset": preset, **above, **parameters, **described},
-            metrics={name: float(row[name]) for name in metrics if _is_number(row[name])},
+            metrics={name: _rounded(row[name]) for name in metrics if _is_number(row[name])},
             tags={name: text for name, text in tags.items() if text},
             datasets=datasets,
             artefacts=_paths(view.artefacts, row, names),
@@ -161,11 +164,12 @@ def _mean(variant: str, rows: list[Row], view: View) -> Row:
         for name in dict.fromkeys(name for row in rows for name in row.metrics)
     }
     spreads = {f"{name}_sd": statistics.stdev(values[name]) for name in view.metrics if len(values.get(name, [])) > 1}
+    means = {name: statistics.fmean(of_rows) for name, of_rows in values.items()}
     return Row(
         key=_hash([MEAN, [row.key for row in rows]]),
         name=variant,
         params={**_shared(row.params for row in rows), "runs": str(len(rows))},
-        metrics={name: statistics.fmean(of_rows) for name, of_rows in values.items()} | spreads,
+        metrics={name: _rounded(number) for name, number in (means | spreads).items()},
         tags=_shared(row.tags for row in rows) | {"kind": MEAN},
         datasets=rows[0].datasets,
         artefacts=[path for path in rows[0].artefacts if all(path in row.artefacts for row in rows)],
@@ -209,6 +213,11 @@ def _matches(row: Mapping[str, Any], where: Where) -> bool:
 
 def _is_number(value: Any) -> bool:
     return value is not None and math.isfinite(value)
+
+
+def _rounded(value: float) -> float:
+    """A number as the pages can show it; whole numbers stay. The tables have every digit."""
+    return float(value) if value == int(value) else float(f"{value:.7g}")
 
 
 def _text(value: Any) -> str:

@@ -227,6 +227,8 @@ def open_store(root: Path) -> Iterator[Store]:
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        for unfinished in folder.rglob(".*.tmp*"):  # of a killed process: whoever writes here holds the lock
+            unfinished.unlink(missing_ok=True)
         _set_environment()
         from mlflow.exceptions import MlflowException
         from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore

@@ -49,8 +49,8 @@ def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, view
         return ""
     with open_store(root) as store:
         changes = store.synchronise(preset, list(tracked.values()), pipeline, whole=tag is None)
-    if tag is None:
-        write_text(stamp, sources + _identity(root))
+        if tag is None:
+            write_text(stamp, sources + _identity(root))
     commands = " or ".join(f"`make compare QUESTION={name}`" for name in tracked)
     return f"mlflow: {changes}" + (f"; compare with {commands}" if commands else "")
 

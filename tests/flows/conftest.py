@@ -7,7 +7,12 @@ from pathlib import Path
 import killing
 import pytest
 import toy_pipeline
+from killing import PROJECT
 from prefect_server import Server, prefect_server
+
+from flows.prefect_environment import read_secret
+
+read_secret(PROJECT)  # made at set-up; without it, Prefect refuses to be imported here (see prefect.toml)
 
 
 @pytest.fixture(scope="session")

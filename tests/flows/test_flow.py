@@ -1,6 +1,7 @@
 """The flow on a real server: states, logs, failures, limits, and everything that may end or delay it."""
 
 import contextlib
+import fcntl
 import json
 import signal
 import sys
@@ -9,10 +10,12 @@ from pathlib import Path
 from uuid import UUID
 
 import killing
+import polars as pl
 import psutil
 import pytest
+import yaml
 from killing import RUNNER, Run
-from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import (
     FlowRunFilter,
     FlowRunFilterId,
@@ -20,22 +23,22 @@ from prefect.client.schemas.filters import (
     LogFilterFlowRunId,
 )
 from prefect.client.schemas.objects import FlowRun
-from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelling
 from prefect_server import FLOW, Server
 
 from flows.flow import require_gpu
 from flows.run.plan import Policy, Step
+from tasks.report.views import SEGMENTATION
 from tokenlab.core.errors import ParameterError
 
 Check = Callable[[Path], None]
 
-DVC = [sys.executable, "-m", "dvc"]
+DVC = [sys.executable, "-m", "dvc", "repro"]
 
 
 @pytest.fixture
 def client(server: Server) -> Iterator[SyncPrefectClient]:
-    with temporary_settings({PREFECT_API_URL: server.url}), get_client(sync_client=True) as client:
+    with server.client() as client:
         yield client
 
 
@@ -221,18 +224,70 @@ def test_three_runs_at_once(fresh: Path, assert_complete: Check, server: Server)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("earlier", ["flow", "dvc"])
-def test_plain_dvc_beside_a_flow(fresh: Path, assert_complete: Check, server: Server, earlier: str) -> None:
-    """DVC alone does not take the lock of runs: the flow waits for busy stages, and DVC fails at a busy stage."""
-    commands = {"flow": FLOW, "dvc": [*DVC, "repro"]}
-    first = server.start(commands.pop(earlier), fresh)
-    wait_for_stage(first)
-    ((later, command),) = commands.items()
-    second = server.start(command, fresh)
-    runs = {earlier: first, later: second}
-    assert runs["flow"].finish() == 0, runs["flow"].output()
-    assert runs["dvc"].finish() == 0 or "is busy" in runs["dvc"].output()
-    assert killing.run(RUNNER, fresh)[0] == 0
+def test_plain_dvc_before_a_flow(fresh: Path, assert_complete: Check, server: Server) -> None:
+    dvc = server.start(DVC, fresh)
+    wait_for_stage(dvc)
+    flow = server.start(FLOW, fresh)
+    assert flow.finish() == 0, flow.output()
+    assert dvc.finish() == 0, dvc.output()
+    assert "another dvc (pid " in flow.output()
+    assert_complete(fresh)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_told_to_end_while_tracking(
+    fresh: Path, server: Server, client: SyncPrefectClient, number: signal.Signals
+) -> None:
+    """The tracker waits for somebody else who holds the store."""
+    table = fresh / "table.parquet"
+    pl.DataFrame({name: ["x"] for name in SEGMENTATION.columns()}).clear().write_parquet(table)
+    target = SEGMENTATION.table.format(preset="sample", key="toy")
+    command = f"mkdir -p {Path(target).parent} && cp {table.name} {target}"
+    stage = {"cmd": command, "deps": [table.name], "outs": [target]}
+    (fresh / "dvc.yaml").write_text(yaml.safe_dump({"stages": {SEGMENTATION.stage: {"foreach": ["toy"], "do": stage}}}))
+    (fresh / ".mlflow").mkdir()
+    with (fresh / ".mlflow/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        started = server.start(FLOW, fresh)
+        killing.wait_until(lambda: started.process.poll() is not None or tracks(fresh))
+        assert started.process.poll() is None, started.output()
+        started.process.send_signal(number)
+        assert started.finish() == 128 + number, started.output()
+        killing.assert_ended(started)
+    assert f"flows: ended by {number.name}; `python -m flows run` continues from here\n" in started.output()
+    assert last_run(client).state_name == "Crashed"
+    shown = killing.run([sys.executable, "-m", "flows", "status"], fresh)[1]
+    assert shown.startswith("last run of sample: Crashed")
+
+
+def tracks(folder: Path) -> bool:
+    """Whether a tracker waits for the store in the folder."""
+    found = [process for process in killing.living(folder) if "flows.tracking" in process.cmdline()]
+    return any(str(folder / ".mlflow/lock") in files_of(process) for process in found)
+
+
+def files_of(process: psutil.Process) -> list[str]:
+    """The files that a process has open."""
+    links = Path("/proc", str(process.pid), "fd").iterdir()
+    with contextlib.suppress(OSError):
+        return [str(link.readlink()) for link in links]
+    return []
+
+
+@pytest.mark.slow
+def test_killed_flow_ends_its_temporary_server(fresh: Path, assert_complete: Check) -> None:
+    """While the server starts and while a stage runs; then a flow with a server of its own completes the pipeline."""
+    started = killing.start(FLOW, fresh)
+    killing.wait_until(lambda: any("uvicorn" in process.cmdline() for process in killing.living(fresh)))
+    started.process.kill()
+    killing.assert_ended(started)
+    started = killing.start(FLOW, fresh)
+    wait_for_stage(started)
+    started.process.kill()
+    killing.assert_ended(started)
+    status, output = killing.run(FLOW, fresh)
+    assert status == 0, output
     assert_complete(fresh)
     assert not list(killing.living(fresh))
 

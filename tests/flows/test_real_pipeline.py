@@ -12,8 +12,7 @@ import killing
 import psutil
 import pytest
 import yaml
-from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.client.orchestration import SyncPrefectClient
 from prefect_server import Server
 from workspace import SMALL, make_workspace
 
@@ -40,7 +39,7 @@ def locks(folder: Path) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def client(server: Server) -> Iterator[SyncPrefectClient]:
-    with temporary_settings({PREFECT_API_URL: server.url}), get_client(sync_client=True) as client:
+    with server.client() as client:
         yield client
 
 

@@ -42,15 +42,29 @@ class Browser:
         self._socket = socket
         self._number = 0
 
+    def sign_in(self, secret: str) -> None:
+        """Send `USER:PASSWORD` with every request from now on, as a browser does that was told it."""
+        self._call("Network.enable")
+        encoded = base64.b64encode(secret.encode()).decode()
+        self._call("Network.setExtraHTTPHeaders", headers={"Authorization": f"Basic {encoded}"})
+
     def read(self, address: str, until: str) -> str:
         """Open a page and return its text once it contains `until`; fails if it never does."""
         self._call("Page.navigate", url="about:blank")
         self._call("Page.navigate", url=address)
+        return self.wait(until)
+
+    def wait(self, until: str) -> str:
+        """Return the text of the page once it contains `until`; fails if it never does."""
         deadline = time.monotonic() + _SECONDS
         while until not in (text := str(self.evaluate("document.body ? document.body.innerText : ''"))):
-            assert time.monotonic() < deadline, f"{address} does not show {until!r} but:\n{text}"
+            assert time.monotonic() < deadline, f"{self.evaluate('location.href')} does not show {until!r} but:\n{text}"
             time.sleep(0.3)
         return text
+
+    def type(self, text: str) -> None:
+        """Type a text where the cursor is."""
+        self._call("Input.insertText", text=text)
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
@@ -92,7 +106,7 @@ def open_browser(folder: Path) -> Iterator[Browser]:
         port = port_file.read_text().split()[0]
         with urlopen(f"http://127.0.0.1:{port}/json") as answer:
             tab = next(tab for tab in json.load(answer) if tab["type"] == "page")
-        with connect(tab["webSocketDebuggerUrl"], max_size=None) as socket:
+        with connect(tab["webSocketDebuggerUrl"], max_size=None, ping_interval=None) as socket:
             yield Browser(socket)
     finally:
         with contextlib.suppress(ProcessLookupError):

@@ -23,7 +23,7 @@ import psutil
 PROJECT = Path(__file__).resolve().parents[2]
 RUNNER = [sys.executable, "-m", "flows.run.repro"]
 
-_WATCHDOG_SECONDS = 120.0
+_WATCHDOG_SECONDS = 600.0
 _SECONDS_BETWEEN_POLLS = 0.01
 
 

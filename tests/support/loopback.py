@@ -80,7 +80,7 @@ class Web:
             body = body[: len(body) // 2]
         self.respond(request, status, headers, body, slowly=trick == "slow")
         if trick == "stall":
-            self.over.wait(20)
+            self.over.wait(300)
 
     def respond(
         self, request: BaseHTTPRequestHandler, status: int, headers: dict[str, str], body: bytes, slowly: bool = False

@@ -1,4 +1,4 @@
-"""A real Prefect server on a free port of loopback, and flows that report to it."""
+"""A real Prefect server on a free port of loopback, with the settings of the project, and flows that report to it."""
 
 import os
 import socket
@@ -10,32 +10,45 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import killing
 from killing import Run
 
+from flows.pages import servers as pages
+from flows.prefect_environment import environment, read_secret
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
+
 FLOW = [sys.executable, "-m", "flows", "run"]
 
-_SECONDS_TO_START = 180.0
+_SECONDS_TO_START = 600.0
 
 
 class Server(NamedTuple):
-    """A running server and the folder with its database."""
+    """A running server and the folder with its database and its password."""
 
     url: str
     home: Path
 
     def settings(self) -> dict[str, str]:
         """The environment of its clients and of the server itself; short polling intervals keep the tests short."""
-        return {
+        return environment(self.home, int(self.url.removesuffix("/api").rpartition(":")[2])) | {
             "PREFECT_API_URL": self.url,
-            "PREFECT_HOME": str(self.home),
-            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "2",
             "PREFECT_WORKER_QUERY_SECONDS": "1",
-            "DO_NOT_TRACK": "1",
         }
+
+    @contextmanager
+    def client(self) -> Iterator["SyncPrefectClient"]:
+        """A client in this process."""
+        from prefect.client.orchestration import get_client
+        from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
+
+        known = {PREFECT_API_URL: self.url, PREFECT_API_AUTH_STRING: read_secret(self.home)}
+        with temporary_settings(known), get_client(sync_client=True) as client:
+            yield client
 
     def start(self, command: list[str], folder: Path, **settings: str) -> Run:
         """Start `command` in the workspace `folder` as a client of this server."""
@@ -54,12 +67,15 @@ def prefect_server(home: Path) -> Iterator[Server]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = Server(f"http://127.0.0.1:{port}/api", home)
     home.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+    server = Server(f"http://127.0.0.1:{port}/api", home)
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(
-            command, cwd=home, env=os.environ | server.settings(), stdout=log, stderr=subprocess.STDOUT
+            pages.prefect_server(home, port).command,
+            cwd=home,
+            env=os.environ | server.settings() | {"PYTHONPATH": str(killing.PROJECT)},
+            stdout=log,
+            stderr=subprocess.STDOUT,
         )
     try:
         deadline = time.monotonic() + _SECONDS_TO_START

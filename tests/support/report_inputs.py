@@ -151,12 +151,19 @@ def code_curves(codes: dict[str, int | None], text: str = "training", tokenizer:
             row |= {
                 "tokens_saved": 100 - value,
                 "perplexity_saved": 10 - value,
-                "bits_saved": -value / 1000,
+                "bits_per_character_saved": -value / 1000,
                 "seeds": 1,
             }
             rows.append(row)
     table = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("N", "K").cast(pl.Int64))
-    spreads = ["tokens", "perplexity", "bits_per_character", "tokens_saved", "perplexity_saved", "bits_saved"]
+    spreads = [
+        "tokens",
+        "perplexity",
+        "bits_per_character",
+        "tokens_saved",
+        "perplexity_saved",
+        "bits_per_character_saved",
+    ]
     return table.with_columns(pl.lit(None, pl.Float64).alias(f"{name}_sd") for name in spreads)
 
 

@@ -82,7 +82,7 @@ _FILES = {
     "params.yaml": "letters: 3\n",
     "seed.txt": "seed\n",
     "Makefile": _MAKEFILE,
-    ".gitignore": "/data/\n/fail\n",
+    ".gitignore": "/data/\n/fail\n/.env\n/.prefect/\n",
     ".dvcignore": "*.tmp\n",
     ".dvc/config": "[core]\n    analytics = false\n    check_update = false\n",
     ".dvc/.gitignore": "/tmp\n/cache\n/site-cache\n",

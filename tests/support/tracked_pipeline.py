@@ -122,7 +122,7 @@ _FILES = {
     "texts/zh.txt": "zh\n",
     "texts/own.txt": "own\n",
     "colour.txt": "blue",
-    ".gitignore": "/data/\n/models/\n/reports/\n/.mlflow/\n/.work/\n/.prefect/\n",
+    ".gitignore": "/data/\n/models/\n/reports/\n/.mlflow/\n/.work/\n/.prefect/\n/.env\n",
     ".dvc/config": "[core]\n    analytics = false\n    check_update = false\n",
     ".dvc/.gitignore": "/tmp\n/cache\n/site-cache\n",
 }

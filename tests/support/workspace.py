@@ -10,6 +10,10 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+CODE = ("flows/", "tasks/", "tests/", "tokenlab/")
+"""Where a file that git does not know yet is a new module rather than somebody's own file."""
+OF_USERS = ("params.yaml", "dvc.lock")
+"""Tracked files that users edit, or whose runs do."""
 
 
 def make_workspace(folder: Path, **sections: Any) -> Path:
@@ -35,7 +39,7 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
         "exact": NO_EXACT,
     }
     set_parameters(folder, "params.yaml", defaults | sections)
-    set_parameters(folder, "data/raw/params.yaml", {"builtin": {"sentences": 400, "seed": 0}})
+    set_parameters(folder, "data/raw/params.yaml", {"builtin": {"sentences": 400, "questions": 2, "seed": 0}})
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
     for command in (["add", "-A"], ["commit", "-qm", "start"]):
         subprocess.run([*git, *command], cwd=folder, check=True)
@@ -43,21 +47,37 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
 
 
 def copy_project(folder: Path) -> Path:
-    """Copy the tracked files of the project and those that git does not ignore."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-        text=True,
-    ).stdout
-    for name in filter(None, listed.split("\0")):
+    """Copy the project as it is shipped, with the code as it is now.
+
+    Edited files of code count, new ones too. What users put into their clone does not: own texts, notebooks, results.
+    Parameters and locks are those of git's index, so that tests of the shipped ones pass beside own corpora in
+    params.yaml; `git add params.yaml` has the tests use an edited one.
+    """
+    tracked, untracked = _listed("--cached"), _listed("--others", "--exclude-standard")
+    for name in tracked + [name for name in untracked if name.startswith(CODE)]:
         source, target = ROOT / name, folder / name
-        if source.is_symlink() or source.is_file():
+        if name in tracked and Path(name).name in OF_USERS:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(_git("show", f":{name}"))
+        elif source.is_symlink() or source.is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target, follow_symlinks=False)
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     return folder
+
+
+def shipped_parameters(preset: str) -> dict[str, Any]:
+    """The parameters of a preset as in git's index."""
+    path = "params.yaml" if preset == "sample" else f"presets/{preset}/params.yaml"
+    return yaml.safe_load(_git("show", f":{path}"))
+
+
+def _listed(*which: str) -> list[str]:
+    return [name for name in _git("ls-files", "-z", *which).decode().split("\0") if name]
+
+
+def _git(*arguments: str) -> bytes:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=True).stdout
 
 
 def set_parameters(folder: Path, name: str, sections: dict[str, Any]) -> None:
@@ -122,12 +142,6 @@ NO_COMPARE: dict[str, Any] = {
 
 NO_EXACT: dict[str, Any] = {"markov": {}, "held_out": {"share": 0.1, "seed": 0}, "models": {}, "evaluated": {}}
 """An `exact` section without models."""
-
-NO_PATCHES: dict[str, Any] = {"tokenizers": {}, "corpora": {}, "models": {}, "zero_shot": {}}
-"""A `patches` section without corpora and models."""
-
-NO_BITS: dict[str, Any] = {"corpora": {}, "alphas": [2.5], "translation": {}}
-"""A `bits` section without corpora and pairs of languages."""
 
 SMALL_CODES = {
     "corpora": {"en": {"codebooks": {"lengths": {2: 2}}, "baselines": ["character", "byte", "random"]}},
@@ -292,3 +306,11 @@ SMALL_PATCHES: dict[str, Any] = {
 }
 """A `patches` section whose stages take little more than their start-up time. A tokenizer must be in the folder
 `plain`, files of tasks in `bench`."""
+
+NO_BITS: dict[str, Any] = SMALL_LENGTHS | SMALL_TRANSLATION | {"corpora": {}, "translation": {}}
+"""A `bits` section without corpora and pairs of languages."""
+
+NO_PATCHES: dict[str, Any] = SMALL_PATCHES | {
+    name: {} for name in ("tokenizers", "corpora", "models", "variants", "zero_shot")
+}
+"""A `patches` section without corpora and models."""

@@ -9,15 +9,16 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
+import hostile
+import httpx
 import killing
 import pytest
 import tracked_pipeline
 from browser import Browser, open_browser
 
-from flows.pages.servers import choose_port, serve_reports
+from flows.pages.servers import Server, Servers, ask, choose_port, reports_server
+from flows.prefect_environment import read_secret
 from flows.tracking.synchronise import track
 from tokenlab.core.errors import ParameterError
 
@@ -55,34 +56,73 @@ def serve(tracked: Path) -> Iterator[Callable[..., killing.Run]]:
             process.wait()
 
 
-@pytest.fixture
-def reports(tmp_path: Path) -> Iterator[str]:
-    """The address of a folder of reports; a secret file is beside the folder."""
-    (tmp_path / "secret.txt").write_text("secret")
-    folder = tmp_path / "reports"
-    (folder / "sample").mkdir(parents=True)
-    (folder / "sample/index.html").write_text("<h1>The report</h1>")
-    (folder / "link").symlink_to(tmp_path)
-    server = serve_reports(folder, 0)
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of reports. A secret file is beside their folder, and a link in it leads there."""
+    root = tmp_path_factory.mktemp("reports")
+    (root / "secret.txt").write_text("secret")
+    (root / "reports/sample/tables").mkdir(parents=True)
+    (root / "reports/sample/index.html").write_text("<h1>The report</h1>")
+    (root / "reports/link").symlink_to(root)
+    (root / "presets/own <b>").mkdir(parents=True)
+    for folder, about in (("", "# Small & quick.\n# Twice."), ("presets/own <b>", "# One's own.")):
+        (root / folder / "params.yaml").write_text(f"{about}\npreset: x\n# not this\n")
+    with pytest.MonkeyPatch.context() as patched, Servers(root) as servers:
+        patched.setenv("PYTHONPATH", str(killing.PROJECT))
+        server = reports_server(root, choose_port(None, 0))
+        servers.start(server)
+        servers.wait(lambda started: None)
+        yield server
 
 
-def test_reports_are_served(reports: str) -> None:
-    assert b"The report" in urlopen(f"{reports}/sample/").read()
+def test_reports_are_served(reports: Server) -> None:
+    assert b"The report" in ask(reports, "/sample/")
 
 
-@pytest.mark.parametrize("path", ["/../secret.txt", "/%2e%2e/secret.txt", "/link/secret.txt", "/link/"])
-def test_nothing_else_is_served(reports: str, path: str) -> None:
-    with socket.create_connection(("127.0.0.1", int(reports.rpartition(":")[2]))) as connection:
-        connection.sendall(f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n".encode())
-        answer = connection.makefile("rb").read()
-    assert answer.split()[1] == b"404" and b"secret" not in answer
+def test_reports_open_on_the_presets(reports: Server) -> None:
+    page = ask(reports, "/").decode()
+    assert '<a href="/sample/">' in page and "Small &amp; quick. Twice." in page
+    assert "make repro PRESET=own &lt;b&gt;" in page and "One&#39;s own." in page and "not this" not in page
 
 
-def test_other_sites_get_nothing(reports: str) -> None:
-    with pytest.raises(HTTPError, match="403"):
-        urlopen(Request(f"{reports}/sample/", headers={"Host": "elsewhere.example"}))
+def raw(server: Server, request: str) -> bytes:
+    """The answer to a request that no client would send as it stands."""
+    with socket.create_connection(("127.0.0.1", int(server.address.rpartition(":")[2]))) as connection:
+        connection.sendall(request.encode())
+        return connection.makefile("rb").read()
+
+
+OUTSIDE = ["/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "/link/secret.txt", "/link/", "/link"]
+OUTSIDE += ["//etc/passwd", "/%2fetc/passwd"]
+
+
+@pytest.mark.parametrize("path", [*OUTSIDE, "/sample/tables/"])
+def test_nothing_else_is_served(reports: Server, path: str) -> None:
+    headers = {"Host": reports.address.removeprefix("http://"), "Connection": "close", **hostile.basic(reports.secret)}
+    answer = raw(reports, "\r\n".join([f"GET {path} HTTP/1.1", *map(": ".join, headers.items()), "", ""]))
+    assert answer.split()[1] == b"404" and b"secret" not in answer and b"root:" not in answer
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "PROPFIND"])
+def test_reports_are_only_read(reports: Server, method: str) -> None:
+    answer = httpx.request(method, f"{reports.address}/sample/", headers=hostile.basic(reports.secret), trust_env=False)
+    assert answer.status_code == 405
+
+
+def test_hostile_requests_get_nothing(reports: Server) -> None:
+    port = int(reports.address.rpartition(":")[2])
+    for request in hostile.requests(port):
+        for method in ("GET", "POST"):
+            answer = hostile.send(method, f"{reports.address}/sample/", request, reports.secret)
+            assert answer.status_code in (400, 401, 403) and "report" not in answer.text, request
+    answer = hostile.preflight(f"{reports.address}/sample/", hostile.EVIL)
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_reports_load_and_send_nothing(reports: Server) -> None:
+    headers = httpx.get(f"{reports.address}/sample/", headers=hostile.basic(reports.secret), trust_env=False).headers
+    assert "connect-src 'none'" in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff" and headers["cross-origin-resource-policy"] == "same-origin"
 
 
 def test_ports() -> None:
@@ -135,32 +175,54 @@ def test_servers_end_together(tmp_path: Path, ends: str) -> None:
 
 
 @pytest.mark.slow
-def test_three_pages(serve: Callable[..., killing.Run], tmp_path: Path) -> None:
+def test_three_pages(serve: Callable[..., killing.Run], tracked: Path, tmp_path: Path) -> None:
+    """All open for the user, and for nobody else; Prefect's page asks for the password itself."""
     started = serve(*ANY_PORT, until="Control-C")
-    pages = dict(re.findall(r"^(\w+): +(\S+)$", started.output(), re.MULTILINE))
-    assert pages.keys() == {"Reports", "MLflow", "Prefect"}, started.output()
+    pages = dict(re.findall(r"^(\w+): +(\S+)", started.output(), re.MULTILINE))
+    assert pages.keys() == {"Reports", "MLflow", "Prefect", "Password"}, started.output()
+    secret = read_secret(tracked)
+    assert secret.partition(":")[2] not in started.output()
+    refuse_hostile(f"{pages['MLflow'].partition('#')[0]}ajax-api/2.0/mlflow/experiments/create", secret)
+    refuse_hostile(f"{pages['MLflow'].partition('#')[0]}get-artifact", secret)
+    refuse_hostile(f"{pages['Prefect']}/api/work_pools/", secret)
+    refuse_hostile(f"{pages['Reports']}/sample/", secret)
     with open_browser(tmp_path) as browser:
+        browser.read(f"{pages['Prefect']}/", until="Login")
+        browser.evaluate("document.querySelector('input').focus()")
+        browser.type(secret)
+        browser.evaluate("document.querySelector('button[type=submit], form button').click()")
+        browser.wait(until="Dashboard")
+        browser.sign_in(secret)
         assert "The report" in browser.read(f"{pages['Reports']}/sample/", until="report")
-        browser.read(f"{pages['MLflow']}/#/experiments", until="Where do words end?")
-        browser.read(f"{pages['Prefect']}/dashboard", until="Dashboard")
+        browser.read(pages["MLflow"], until="matching runs")
     started.process.send_signal(signal.SIGINT)
     assert started.finish() == 0
     killing.assert_ended(started)
 
 
+def refuse_hostile(address: str, secret: str) -> None:
+    """Assert that no hostile request gets or changes anything there."""
+    port = int(httpx.URL(address).port or 0)
+    for request in hostile.requests(port):
+        answer = hostile.send("POST", address, request, secret, json.dumps({"name": "hostile", "type": "process"}))
+        assert answer.status_code in (400, 401, 403), (address, request)
+    assert "access-control-allow-origin" not in hostile.preflight(address, hostile.EVIL).headers
+
+
 @pytest.mark.slow
-def test_comparison_in_a_browser(serve: Callable[..., killing.Run], tmp_path: Path) -> None:
+def test_comparison_in_a_browser(serve: Callable[..., killing.Run], tracked: Path, tmp_path: Path) -> None:
     """The best run first, the important columns first, and no superseded run on any page."""
     started = serve("--compare", "words", "--mlflow-port", "0", until="Control-C")
-    pages = dict(re.findall(r"^(\w[\w ]*): +(\S+)$", started.output(), re.MULTILINE))
-    assert pages.keys() == {"Variants", "Charts", "All runs"}, started.output()
+    pages = dict(re.findall(r"^(\w[\w ]*): +(\S+)", started.output(), re.MULTILINE))
+    assert pages.keys() == {"Variants", "Charts", "All runs", "Password"}, started.output()
     with open_browser(tmp_path) as browser:
+        browser.sign_in(read_secret(tracked))
         browser.read(pages["Variants"], until="matching runs")
-        killing.wait_until(lambda: columns(browser)[:5] == ["f1", "f1_sd", "recall", "size", "runs"])
+        killing.wait_until(lambda: columns(browser)[:5] == ["f1", "f1_sd", "recall", "size", "corpus"])
         assert "wide λ=2.5" in names(browser)[0]
         browser.picture(tmp_path / "variants.png")
         browser.read(pages["All runs"], until="matching runs")
-        killing.wait_until(lambda: columns(browser)[:4] == ["f1", "recall", "size", "preset"])
+        killing.wait_until(lambda: columns(browser)[:4] == ["f1", "recall", "size", "corpus"])
         assert names(browser)[0].endswith("seed 1")
         browser.picture(tmp_path / "runs.png")
         browser.read(pages["Charts"], until="Add section")

@@ -66,8 +66,11 @@ def test_killed_in_each_phase(
     [signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGHUP))],
 )
 def test_asked_to_end(fresh: Path, number: signal.Signals) -> None:
-    """Control-C reaches the whole group of processes, other signals only the runner; only the runner prints a line."""
-    started = killing.start(["setsid", *RUNNER], fresh)
+    """Control-C reaches the whole group of processes, other signals only the runner; only the runner prints a line.
+
+    The shell starts it as a job in the background, where SIGINT is ignored.
+    """
+    started = killing.start(["setsid", "sh", "-c", 'trap "" INT; exec "$@"', "sh", *RUNNER], fresh)
     killing.kill(started, "stage", number=signal.SIGCONT)  # it exists
     send = os.killpg if number == signal.SIGINT else os.kill
     send(started.process.pid, number)
@@ -75,6 +78,31 @@ def test_asked_to_end(fresh: Path, number: signal.Signals) -> None:
     killing.assert_ended(started)
     assert started.output().endswith(f"repro: ended by {number.name}; `make repro` continues from here\n")
     assert "Traceback" not in started.output()
+
+
+WAITING = """
+import sys
+from pathlib import Path
+import polars as pl
+from flows.run.dvc_processes import DvcProcesses
+from flows.run.repro import Interrupted, signals_raise
+
+pl.DataFrame({"a": [1]}).select(pl.col("a").sum())  # polars now handles SIGINT before Python does
+try:
+    with signals_raise(), DvcProcesses(Path.cwd()) as processes:
+        processes.run(["sh", "-c", "echo started; exec sleep 1000"], lambda line: print(line, flush=True))
+except Interrupted as interruption:
+    sys.exit(f"ended by {interruption}")
+"""
+
+
+def test_interrupt_ends_a_wait_with_polars_imported(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WAITING]
+    started = killing.start(command, tmp_path)
+    killing.wait_until(lambda: "started" in started.output())
+    started.process.send_signal(signal.SIGINT)
+    assert started.finish() == 1, started.output()
+    assert started.output() == "started\nended by SIGINT\n"
 
 
 def test_killed_dvc_is_reported(fresh: Path) -> None:

@@ -56,6 +56,22 @@ def test_reasons(copy_of_finished: Path) -> None:
     assert set(found["last"]) == {"after leaf@a", "after leaf@b"}
 
 
+def test_families_that_a_report_can_show(copy_of_finished: Path) -> None:
+    """Those whose stages are all up to date after a run of one family; none where the report needs nothing."""
+    pipeline = copy_of_finished / "dvc.yaml"
+    text = pipeline.read_text()
+    assert make_plan(copy_of_finished, Selection(only="leaves")).reported == ()
+    page = "  report: {cmd: exec true, deps: [data/sample/last], outs: [page]}\n"
+    pipeline.write_text(text + page)
+    assert make_plan(copy_of_finished, Selection(only="leaves")).reported == ("start", "leaves", "end")
+    (copy_of_finished / "data/sample/last/name.txt").unlink()  # `last` alone is of the family `end`
+    assert make_plan(copy_of_finished, Selection(only="leaves")).reported == ("start", "leaves")
+    (copy_of_finished / "seed.txt").write_text("other\n")
+    assert make_plan(copy_of_finished, Selection(only="leaves")).reported == ("start", "leaves")
+    assert make_plan(copy_of_finished, Selection(only="start")).reported == ("start",)
+    assert make_plan(copy_of_finished, Selection()).reported == ()
+
+
 def test_changed_command(copy_of_finished: Path) -> None:
     pipeline = copy_of_finished / "dvc.yaml"
     pipeline.write_text(pipeline.read_text().replace("stage.py fan", "stage.py  fan"))
@@ -95,9 +111,11 @@ def test_from_requires_earlier_outputs(fresh: Path) -> None:
 def test_preset_needs_raw_data_of_another_pipeline(fresh: Path) -> None:
     (fresh / "raw").mkdir()
     (fresh / "raw/dvc.yaml").write_text("stages: {get: {wdir: .., cmd: exec true, outs: [raw/text]}}\n")
-    pipeline = fresh / "presets/big/dvc.yaml"
-    pipeline.parent.mkdir(parents=True)
-    pipeline.write_text("stages: {use: {wdir: ../.., cmd: exec true, deps: [raw/text], outs: [data/big]}}\n")
+    pipeline = 'stages: {use: {wdir: "${root}", cmd: exec true, deps: [raw/text], outs: ["data/${preset}"]}}\n'
+    (fresh / "presets/big").mkdir(parents=True)
+    for folder, parameters in (("", "preset: sample\nroot: .\n"), ("presets/big", "preset: big\nroot: ../..\n")):
+        (fresh / folder / "dvc.yaml").write_text(pipeline)
+        (fresh / folder / "params.yaml").write_text(parameters)
     plan = make_plan(fresh, Selection("big"))
     assert list(reasons(plan)) == ["raw/dvc.yaml:get", "presets/big/dvc.yaml:use"]
     assert list(reasons(make_plan(fresh, Selection("big", end="raw/dvc.yaml:get")))) == ["raw/dvc.yaml:get"]
@@ -177,16 +195,17 @@ def test_nothing_to_do_is_decided_without_prefect(copy_of_finished: Path) -> Non
 def test_waits_for_another_dvc(copy_of_finished: Path) -> None:
     """A plain `dvc repro` locks the paths of its stage, and the plan waits for it."""
     (copy_of_finished / "seed.txt").write_text("other\n")
-    pipeline = copy_of_finished / "dvc.yaml"
-    slow = "stages: {first: {cmd: exec sleep 2, deps: [seed.txt], outs: [{out: {cache: false}}]}}"
-    pipeline.write_text(slow.replace("exec sleep 2", "sleep 2; echo > out"))
+    command = "touch begun; until [ -e end ]; do sleep 0.05; done; echo > out"
+    stages = {"first": {"cmd": command, "deps": ["seed.txt"], "outs": [{"out": {"cache": False}}]}}
+    (copy_of_finished / "dvc.yaml").write_text(json.dumps({"stages": stages}))
     other = killing.start([sys.executable, "-m", "dvc", "repro"], copy_of_finished)
-    killing.wait_until(lambda: "sleep 2" in other.output())
-    status, output = killing.run(DRY_RUN, copy_of_finished)
+    killing.wait_until(lambda: (copy_of_finished / "begun").exists())
+    waiting = killing.start(DRY_RUN, copy_of_finished)
+    killing.wait_until(lambda: "is working here; waiting until it ends" in waiting.output())
+    (copy_of_finished / "end").touch()
     assert other.finish() == 0, other.output()
-    assert status == 0
-    assert "another dvc is working here; waiting until it ends" in output
-    assert output.endswith("nothing to do: all 1 stages are up to date\n")
+    assert waiting.finish() == 0
+    assert waiting.output().endswith("nothing to do: all 1 stages are up to date\n")
 
 
 def test_server_that_is_not_there(fresh: Path) -> None:
@@ -217,6 +236,7 @@ def test_clean(copy_of_finished: Path) -> None:
 
 
 def test_status_before_any_run_and_after_a_killed_one(copy_of_finished: Path) -> None:
+    shutil.rmtree(copy_of_finished / ".work")
     command = [sys.executable, "-m", "flows", "status"]
     status, output = killing.run(command, copy_of_finished)
     assert status == 0

@@ -1,6 +1,8 @@
 """The command `make repro`: its targets, output, exit status and environment."""
 
 import json
+import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -9,13 +11,14 @@ import pytest
 from killing import RUNNER
 
 from flows.run.presets import find_targets
+from flows.run.repro import in_words
 from tokenlab.core.errors import InputError, ParameterError
 
 
 def test_targets_of_presets_and_tags(fresh: Path) -> None:
     preset = fresh / "presets" / "big"
     preset.mkdir(parents=True)
-    (preset / "dvc.yaml").symlink_to("../../dvc.yaml")
+    shutil.copy(fresh / "dvc.yaml", preset)
     assert find_targets(fresh, "sample", None) == ["dvc.yaml"]
     assert find_targets(fresh, "big", None) == ["presets/big/dvc.yaml"]
     assert find_targets(fresh, "sample", "end") == ["dvc.yaml:leaf", "dvc.yaml:last"]
@@ -25,13 +28,26 @@ def test_targets_of_presets_and_tags(fresh: Path) -> None:
 def test_unknown_preset_and_tag_name_the_known_ones(fresh: Path) -> None:
     preset = fresh / "presets" / "big"
     preset.mkdir(parents=True)
-    (preset / "dvc.yaml").symlink_to("../../dvc.yaml")
+    shutil.copy(fresh / "dvc.yaml", preset)
     with pytest.raises(ParameterError, match="no preset 'small'; there are: sample, big"):
         find_targets(fresh, "small", None)
     with pytest.raises(ParameterError, match=r"^dvc.yaml: no stage has the tag 'x'; there are: end, leaves, start$"):
         find_targets(fresh, "sample", "x")
     status, output = killing.run([*RUNNER, "--only", "x"], fresh)
     assert (status, output.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("kind", ["edited", "link"])
+def test_a_preset_with_a_dag_of_its_own_is_refused(fresh: Path, kind: str) -> None:
+    """Neither a copy that somebody forgot to renew, nor a link, which DVC cannot read in a commit."""
+    pipeline = fresh / "presets" / "big" / "dvc.yaml"
+    pipeline.parent.mkdir(parents=True)
+    if kind == "link":
+        pipeline.symlink_to("../../dvc.yaml")
+    else:
+        pipeline.write_text((fresh / "dvc.yaml").read_text() + "# edited\n")
+    with pytest.raises(InputError, match=r"presets/big/dvc.yaml is no copy of .*dvc.yaml.*make presets"):
+        find_targets(fresh, "big", None)
 
 
 def test_malformed_pipeline_is_named(fresh: Path) -> None:
@@ -63,6 +79,61 @@ def test_nothing_to_do_shows_the_results(copy_of_finished: Path) -> None:
     status, output = killing.run(RUNNER, copy_of_finished)
     assert status == 0
     assert output.endswith("are up to date.\nmethod  F1\nreport: reports/sample/index.html\n")
+
+
+def test_time_left_by_the_last_durations(copy_of_finished: Path) -> None:
+    """Nothing is known in a first run; later each stage counts with the time that its command took last."""
+    record = copy_of_finished / ".work/flow/sample.json"
+    durations = json.loads(record.read_text())["durations"]
+    assert set(durations) == {"first", "fan", "leaf@a", "leaf@b", "last"}
+    del durations["last"]
+    content = {"run": {}, "stages": {}, "durations": dict.fromkeys(durations, 600.0)}
+    record.write_text(json.dumps(content))
+    (copy_of_finished / "seed.txt").write_text("other\n")
+    status, output = killing.run(RUNNER, copy_of_finished)
+    assert status == 0, output
+    lines = [line for line in output.splitlines() if line.startswith("stage ")]
+    assert lines[0] == (
+        "stage 1 of 5: first (changed dependency seed.txt), about 30 min left and 1 stages not timed yet"
+    ) or (os.cpu_count() == 1 and "about 40 min left" in lines[0])
+    assert lines[-1].startswith("stage 5 of 5: last (after leaf@") and lines[-1].endswith(")")  # its time is not known
+    assert json.loads(record.read_text())["run"]["state"] == "Completed"
+    assert json.loads(record.read_text())["durations"]["last"] < 300
+
+
+def test_a_first_run_does_not_guess(fresh: Path) -> None:
+    status, output = killing.run([*RUNNER, "--only", "start"], fresh)
+    assert (status, output.splitlines()[0]) == (0, "stage 1 of 1: first (never run)")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.2, "1 s"), (59.6, "60 s"), (90, "2 min"), (3599, "1 h 0 min"), (12000, "3 h 20 min")]
+)
+def test_durations_in_words(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words
+
+
+def test_only_shows_the_tables_of_its_family(copy_of_finished: Path) -> None:
+    tables = copy_of_finished / "reports/sample/tables"
+    tables.mkdir(parents=True)
+    (tables / "results.txt").write_text("all\n")
+    (tables / "results-leaves.txt").write_text("leaves  F1\n")
+    status, output = killing.run([*RUNNER, "--only", "leaves"], copy_of_finished)
+    assert (status, output.splitlines()[-1]) == (0, "leaves  F1")
+
+
+@pytest.mark.slow
+def test_invalid_parameters_stop_a_run_before_it_changes_anything(fresh: Path) -> None:
+    """One line each, exit status 2; outputs of a corpus whose name is misspelt are not removed."""
+    pipeline = fresh / "dvc.yaml"
+    pipeline.write_text(pipeline.read_text().replace("python stage.py first", "python -m tasks.corpora.prepare"))
+    (fresh / "data/raw").mkdir(parents=True)
+    (fresh / "data/raw/params.yaml").write_text("builtin: {sentences: 1, questions: 1, seed: 0}\n")
+    (fresh / "params.yaml").write_text("corpora:\n  zh: {path: a}\n  zh: {path: b}\n")
+    for command, name in ((RUNNER, "repro"), ([sys.executable, "-m", "flows", "run"], "flows")):
+        status, output = killing.run(command, fresh)
+        assert (status, output) == (2, f"{name}: params.yaml, line 3: 'zh' is there twice; correct it\n")
+    assert not (fresh / "dvc.lock").exists() and not (fresh / ".dvc/tmp/tokenlab-locks").exists()
 
 
 def test_only_names_its_stages(copy_of_finished: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.run.reproduced import LOCKS, TABLES, check
+from flows.run.reproduced import KEPT, LOCKS, MADE, check
 from tokenlab.core.errors import InputError
 
 LOCK = "schema: '2.0'\nstages:\n  segment@zh:\n    cmd: x\n    outs:\n    - path: data/zh\n      md5: {md5}\n"
@@ -17,9 +17,10 @@ def project(tmp_path: Path) -> Path:
     for name in LOCKS:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(LOCK.format(md5="1a"), encoding="utf-8")
-    table = tmp_path / TABLES / "words.csv"
-    table.parent.mkdir(parents=True)
-    table.write_text("f1\n1\n", encoding="utf-8")
+    for folder in (MADE, KEPT):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "words.csv").write_text("f1\n1\n", encoding="utf-8")
+    (tmp_path / MADE / "results-codes.txt").write_text("a part that is not kept\n", encoding="utf-8")
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
         subprocess.run([*git, *command], cwd=tmp_path, check=True)
@@ -47,8 +48,13 @@ def test_a_stage_that_is_gone_is_named(project: Path) -> None:
 
 @pytest.mark.parametrize("name", ["words.csv", "new.csv"])
 def test_a_table_that_changed_is_named(project: Path, name: str) -> None:
-    (project / TABLES / name).write_text("f1\n2\n", encoding="utf-8")
-    assert check(project) == [f"{TABLES}/{name}: not as committed"]
+    (project / MADE / name).write_text("f1\n2\n", encoding="utf-8")
+    assert check(project) == [f"{MADE}/{name}: not as {KEPT}/{name}"]
+
+
+def test_an_edit_of_the_tables_in_git_is_named(project: Path) -> None:
+    (project / KEPT / "words.csv").write_text("f1\n2\n", encoding="utf-8")
+    assert f"{KEPT}/words.csv: not as committed" in check(project)
 
 
 def test_without_results_there_is_nothing_to_compare(project: Path) -> None:

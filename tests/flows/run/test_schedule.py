@@ -44,3 +44,23 @@ def test_a_step_that_asks_for_more_than_there_is_runs_alone():
     assert started(schedule) == ["large", "none"]
     schedule.end(steps[0])
     assert started(schedule) == ["small"]
+
+
+def test_time_left_is_that_of_the_slowest_way_through_the_rest():
+    steps = [step("a"), step("b", after=("a",)), step("c"), step("d", after=("c",))]
+    seconds = {"a": 10.0, "b": 5.0, "c": 4.0, "d": 1.0}
+    assert Schedule(steps, workers=2, limits={}).seconds_left(seconds, {}) == 15
+    assert Schedule(steps, workers=1, limits={}).seconds_left(seconds, {}) == 20
+    schedule = Schedule(steps, workers=2, limits={})
+    assert started(schedule) == ["a", "c"]
+    assert schedule.seconds_left(seconds, {"a": 7.0, "c": 3.0}) == 8
+    assert schedule.seconds_left(seconds, {"a": 70.0, "c": 3.0}) == 5  # slower than last time: it may end at any moment
+    schedule.end(steps[2])
+    schedule.end(steps[0])
+    assert schedule.seconds_left(seconds, {}) == 5
+    assert started(schedule) == ["b", "d"]  # asking has changed nothing
+
+
+def test_time_left_counts_stages_that_wait_for_memory():
+    steps = [step("a", memory_gb=4), step("b", memory_gb=4)]
+    assert Schedule(steps, workers=2, limits={"memory_gb": 6}).seconds_left({"a": 3.0, "b": 2.0}, {}) == 5

@@ -12,7 +12,7 @@ import killing
 import pytest
 from killing import RUNNER
 
-from flows.run.workspace import pipeline
+from flows.run.workspace import other_dvc, pipeline
 
 Check = Callable[[Path], None]
 
@@ -105,7 +105,7 @@ def _run_cache_entry(folder: Path, stage: str) -> Path:
 
 @pytest.fixture
 def another_dvc() -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "dvc"])
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "dvc"])
     yield process
     process.kill()
     process.wait()
@@ -115,8 +115,28 @@ def test_rwlock_keeps_what_a_living_dvc_holds(copy_of_finished: Path, another_dv
     rwlock = copy_of_finished / ".dvc/tmp/rwlock"
     living, dead, pytest_ = ({"pid": pid, "cmd": "dvc repro"} for pid in (another_dvc.pid, 2**30, os.getpid()))
     rwlock.write_text(json.dumps({"write": {"a": living, "b": dead}, "read": {"c": [dead, living], "d": [pytest_]}}))
-    with pipeline(copy_of_finished):
-        assert json.loads(rwlock.read_text()) == {"write": {"a": living}, "read": {"c": [living]}}
+    assert other_dvc(copy_of_finished) == [another_dvc.pid]
+    assert json.loads(rwlock.read_text()) == {"write": {"a": living}, "read": {"c": [living]}}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("earlier", ["dvc", "runner"])
+def test_plain_dvc_beside_a_run(fresh: Path, assert_complete: Check, earlier: str) -> None:
+    """A run waits for `dvc repro`. DVC itself gives up at a busy stage; it says what is at work there."""
+    commands = {"dvc": [sys.executable, "-m", "dvc", "repro"], "runner": RUNNER}
+    first = killing.start(commands.pop(earlier), fresh)
+    killing.wait_until(lambda: any("stage.py" in process.cmdline() for process in killing.living(fresh)))
+    ((later, command),) = commands.items()
+    runs = {earlier: first, later: killing.start(command, fresh)}
+    assert runs["runner"].finish() == 0, runs["runner"].output()
+    refused = runs["dvc"].finish()
+    if earlier == "dvc":
+        assert refused == 0, runs["dvc"].output()
+        assert f"another dvc (pid {first.process.pid}) is working here; waiting" in runs["runner"].output()
+    else:
+        assert refused == 0 or "a run is at work in this folder" in runs["dvc"].output()
+    assert "manually remove" not in runs["runner"].output()
+    assert_complete(fresh)
 
 
 def test_rwlock_older_than_the_dvc_that_has_its_pid(
@@ -152,6 +172,38 @@ def test_unfinished_files_are_removed_after_a_run_that_did_not_succeed(
     with pipeline(copy_of_finished):
         assert not any(path.exists() for path in [*unfinished, folder])
         assert_complete(copy_of_finished)
+
+
+def test_unfinished_records_are_removed(copy_of_finished: Path) -> None:
+    """After a kill at any time, also of a process that held no lock; a young file may belong to such a process."""
+    places = ["", ".dvc/tmp", ".dvc/tmp/tokenlab-locks", "presets/big", ".work/flow/runs", ".work/train/0123"]
+    for place in places:
+        (copy_of_finished / place).mkdir(parents=True, exist_ok=True)
+        for name in (".record.json.a1_b2c3d.tmp", ".young.a1_b2c3d.tmp", ".own.tmp"):
+            (copy_of_finished / place / name).write_text("half")
+        os.utime(copy_of_finished / place / ".record.json.a1_b2c3d.tmp", (1e9, 1e9))
+        os.utime(copy_of_finished / place / ".own.tmp", (1e9, 1e9))
+        os.utime(copy_of_finished / place / ".young.a1_b2c3d.tmp", (4e9, 4e9))
+    with pipeline(copy_of_finished):
+        for place in places:
+            kept = {path.name for path in (copy_of_finished / place).glob(".*.tmp")}
+            assert kept == {".young.a1_b2c3d.tmp", ".own.tmp"}, place
+
+
+def test_abandoned_experiments_are_removed(copy_of_finished: Path) -> None:
+    """Those in which nobody works, after a run that did not succeed; DVC may just be starting in a young one."""
+    names = ["tmpkilled1", "tmpat_work", "tmpyoung12", "run"]
+    for name in names:
+        folder = copy_of_finished / ".dvc/tmp/exps/standalone" / name / "data"
+        folder.mkdir(parents=True)
+        os.utime(folder.parent, (4e9, 4e9) if "young" in name else (1e9, 1e9))
+    exps = copy_of_finished / ".dvc/tmp/exps/standalone"
+    worker = subprocess.Popen([sys.executable, "-c", "input()"], cwd=exps / "tmpat_work/data", stdin=subprocess.PIPE)
+    with pipeline(copy_of_finished):
+        pass
+    with pipeline(copy_of_finished):
+        assert {path.name for path in exps.iterdir()} == {"tmpat_work", "tmpyoung12", "run"}
+    worker.communicate(b"\n")
 
 
 def test_two_runs_at_once(copy_of_finished: Path, assert_complete: Check) -> None:

@@ -1,0 +1,81 @@
+"""The Prefect server that a run reports to: a running one, or a temporary one that ends with this process.
+
+Prefect would start a temporary server by itself, which outlives a killed flow.
+"""
+
+import atexit
+import base64
+import contextlib
+import os
+import sys
+import tomllib
+import urllib.error
+import urllib.request
+from http import HTTPStatus
+from pathlib import Path
+
+from flows.pages.servers import Server, Servers, choose_port
+from flows.prefect_environment import HOST, SECRET_FILE, adopt, environment
+from tokenlab.core.errors import InputError
+
+ADDRESS = "PREFECT_API_URL"
+
+_SECONDS_TO_ANSWER = 10.0
+_TEMPORARY = {
+    "PREFECT_UI_ENABLED": "false",
+    "PREFECT__SERVER_EPHEMERAL": "1",  # without the services that schedule runs
+    "PREFECT__SERVER_FINAL": "1",
+}
+
+
+def connect(root: Path) -> None:
+    """Let this process report to the server that the user chose, or to a temporary one of its own.
+
+    Before Prefect is imported. Raises InputError where the server that the user chose does not answer, and
+    TokenlabError where the temporary one does not start.
+    """
+    adopt(root)
+    if url := os.environ.get(ADDRESS) or _address_in_profile(root):
+        _require(url)
+        return
+    port = choose_port(None, 0)
+    address = f"http://{HOST}:{port}"
+    command = [sys.executable, "-m", "uvicorn", "--factory", "flows.pages.prefect_app:create"]
+    command += ["--host", HOST, "--port", str(port), "--log-level", "warning"]
+    server = Server("Flow", address, f"{address}/api/health", command, environment(root, port) | _TEMPORARY)
+    stack = contextlib.ExitStack()
+    # At the very end, after Prefect has sent its last events and lines of the log: what registers last ends first.
+    atexit.register(stack.close)
+    servers = stack.enter_context(Servers(root))
+    servers.start(server)
+    servers.wait(lambda started: None)
+    os.environ[ADDRESS] = f"{address}/api"
+
+
+def _address_in_profile(root: Path) -> str | None:
+    """The address that `prefect config set PREFECT_API_URL=...` wrote."""
+    path = Path(os.environ.get("PREFECT_HOME", root / ".prefect"), "profiles.toml")
+    try:
+        profiles = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise InputError(f"{path}: {error}; correct it, or remove the file") from None
+    active = profiles.get("profiles", {}).get(profiles.get("active"), {})
+    return str(active[ADDRESS]) if ADDRESS in active else None
+
+
+def _require(url: str) -> None:
+    """Raise InputError unless a server answers there, and to the password that this process would use."""
+    password = base64.b64encode(os.environ["PREFECT_API_AUTH_STRING"].encode()).decode()
+    try:
+        request = urllib.request.Request(f"{url}/admin/version", headers={"Authorization": f"Basic {password}"})
+        urllib.request.urlopen(request, timeout=_SECONDS_TO_ANSWER).close()
+    except urllib.error.HTTPError as error:
+        if error.code == HTTPStatus.UNAUTHORIZED:
+            message = f"the server at {url} does not take the password in {SECRET_FILE}; set PREFECT_API_AUTH_STRING"
+        else:
+            message = f"{url} answers {error.code}; start Prefect's server, or unset the variable"
+        raise InputError(f"{ADDRESS}: {message}") from None
+    except (OSError, ValueError):
+        raise InputError(f"{ADDRESS}: no server answers at {url}; start it, or unset the variable") from None

@@ -1,0 +1,156 @@
+"""Names in the parameters that refer to other parameters: corpora, methods, models, tokenizers.
+
+Each check yields lines `PLACE: what is wrong`, to which the caller adds the name of the file.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tasks.codes.variants import LATOM
+from tasks.parameters.sections import Codes, Entropy, Exact, Sections
+from tasks.segmentation.evaluation.own_text import OwnText
+from tasks.segmentation.methods.statistical_method import StatisticalMethod
+from tasks.segmentation.methods.word_method import WordMethod
+from tokenlab.codes.registry import KINDS
+from tokenlab.core.errors import ParameterError
+
+_DESCRIPTION_LENGTH = "description-length"
+"""The method of `own_text` that is no entry of `segmentation.methods`."""
+
+
+def check_references(sections: Sections) -> Iterator[str]:
+    """A line for each name that refers to nothing, or to something that does not fit."""
+    corpora = [*sections.corpora, *sections.concatenated]
+    yield from _corpora(sections, corpora)
+    yield from _segmentation(sections, corpora)
+    yield from _entropy(sections.entropy, corpora)
+    yield from _codes(sections.codes, corpora)
+    yield from _exact(sections.exact, corpora)
+    for name in sections.bits.corpora:
+        yield from unknown(f"bits.corpora.{name}", [name], corpora, "corpora")
+    for name, pair in sections.bits.translation.items():
+        for side in ("source", "target"):
+            yield from unknown(f"bits.translation.{name}.{side}", [getattr(pair, side)], corpora, "corpora")
+    yield from _comparison(sections, corpora)
+
+
+def unknown(place: str, names: Iterable[Any], known: Iterable[Any], section: str) -> Iterator[str]:
+    """A line for each name that is not known. section: where names are defined."""
+    for name in names:
+        if name not in (known := list(known)):
+            there = ", ".join(map(str, known)) or "none"
+            yield f"{place}: {name} is not in {section}; there are: {there}"
+
+
+def _twice(place: str, names: Iterable[str], other: Mapping[str, Any]) -> Iterator[str]:
+    for name in names:
+        if name in other:
+            yield f"{place} also has {name}, and both would write the same files; rename one"
+
+
+def _corpora(sections: Sections, corpora: list[str]) -> Iterator[str]:
+    yield from _twice("concatenated", sections.concatenated, sections.corpora)
+    for name, both in sections.concatenated.items():
+        for part in ("first", "second"):
+            place = f"concatenated.{name}.{part}"
+            yield from unknown(place, [getattr(both, part)], (other for other in corpora if other != name), "corpora")
+
+
+def _has_gold(sections: Sections, name: str, depth: int = 0) -> bool:
+    """Whether some sentences of a corpus have gold words."""
+    if (corpus := sections.corpora.get(name)) is not None:
+        return corpus.gold is not None
+    both = sections.concatenated.get(name)
+    if both is None or depth > len(sections.concatenated):  # corpora that contain each other, which DVC refuses
+        return False
+    return any(_has_gold(sections, part, depth + 1) for part in (both.first, both.second))
+
+
+def _segmentation(sections: Sections, corpora: list[str]) -> Iterator[str]:
+    family = sections.segmentation
+    methods = family.methods
+    for name, corpus in family.corpora.items():
+        yield from unknown(f"segmentation.corpora.{name}", [name], corpora, "corpora")
+        if corpus.entropy and name not in sections.entropy.scored:
+            yield f"segmentation.corpora.{name}.entropy is true, but entropy.scored has no {name}; add its model there"
+    yield from unknown("segmentation.full.methods", family.full.methods, methods, "segmentation.methods")
+    for name, method in methods.items():
+        if isinstance(method, WordMethod):
+            place = f"segmentation.methods.{name}.model"
+            yield from unknown(place, [method.model], family.word_models, "segmentation.word_models")
+        elif problem := method.check(methods):
+            yield f"segmentation.methods.{name}.{problem}"
+        elif name in family.full.methods and method.based_on not in (None, *family.full.methods):
+            yield f"segmentation.full.methods has {name} without {method.based_on}, on which it is based; add it"
+    for name, export in family.export.items():
+        if export.to != "tokenizer.json":
+            yield f"segmentation.export.{name}.to is {export.to!r}; the pipeline writes tokenizer.json, so leave it out"
+    for name, own in family.own_text.items():
+        place = f"segmentation.own_text.{name}"
+        yield from unknown(f"{place}.corpus", [own.corpus], corpora, "corpora")
+        if own.corpus in corpora and not _has_gold(sections, own.corpus):
+            yield f"{place}.corpus: {own.corpus} has no gold words to score by; leave the entry out"
+        yield from _methods_of_own_text(f"{place}.methods", own, methods)
+
+
+def _methods_of_own_text(place: str, own: OwnText, methods: Mapping[str, Any]) -> Iterator[str]:
+    yield from unknown(place, own.methods, [*methods, _DESCRIPTION_LENGTH], "segmentation.methods")
+    for name in own.methods:
+        method = methods.get(name, None)
+        by_text_alone = isinstance(method, WordMethod) or (
+            isinstance(method, StatisticalMethod) and method.has_one_configuration
+        )
+        if method is not None and not by_text_alone:
+            yield f"{place}: {name}; use methods by words, and by statistics with a single weight"
+
+
+def _entropy(family: Entropy, corpora: list[str]) -> Iterator[str]:
+    yield from _twice("entropy.public", family.public, family.models)
+    for name, model in family.models.items():
+        for field in ("text", "held_out"):
+            yield from unknown(f"entropy.models.{name}.{field}", [getattr(model, field)], corpora, "corpora")
+    for name in family.scored:
+        yield from unknown(f"entropy.scored.{name}", [name], corpora, "corpora")
+
+
+def _codes(family: Codes, corpora: list[str]) -> Iterator[str]:
+    kinds = [name for name in KINDS if name != LATOM]
+    for name, corpus in family.corpora.items():
+        place = f"codes.corpora.{name}"
+        yield from unknown(place, [name], corpora, "corpora")
+        yield from unknown(f"{place}.baselines", corpus.baselines, kinds, "the kinds of codes")
+        if "character" not in corpus.baselines:
+            yield f"{place}.baselines: character is missing, which every other code is compared with; add it"
+        tables = [kind for kind in corpus.baselines if kind in kinds and KINDS[kind].table]
+        if tables and name not in family.table_codes:
+            yield f"{place}.baselines: {tables[0]} needs this corpus in codes.table_codes; add it there"
+        if not tables and name in family.table_codes:
+            yield f"codes.table_codes: {name} has no baseline from a table ({place}.baselines); take it off the list"
+    yield from unknown("codes.table_codes", family.table_codes, family.corpora, "codes.corpora")
+    for name in {name for name in family.table_codes if family.table_codes.count(name) > 1}:
+        yield f"codes.table_codes: {name} is there twice; remove one"
+
+
+def _exact(family: Exact, corpora: list[str]) -> Iterator[str]:
+    for name, experiment in family.markov.items():
+        for label, vocabulary in experiment.vocabularies.items():
+            try:
+                vocabulary.spelled(experiment.chain.alphabet)
+            except ParameterError as error:
+                yield f"exact.markov.{name}.vocabularies.{label}: {error}"
+        if experiment.model.shape.dropout:
+            yield f"exact.markov.{name}.model.shape.dropout is above 0; set it to 0"
+    for name, model in family.models.items():
+        yield from unknown(f"exact.models.{name}.corpus", [model.corpus], corpora, "corpora")
+    for name, evaluated in family.evaluated.items():
+        yield from unknown(f"exact.evaluated.{name}.corpus", [evaluated.corpus], corpora, "corpora")
+
+
+def _comparison(sections: Sections, corpora: list[str]) -> Iterator[str]:
+    family = sections.compare
+    yield from unknown("compare.segmented", family.segmented, sections.segmentation.corpora, "segmentation.corpora")
+    yield from unknown("compare.encoded", family.encoded, sections.codes.corpora, "codes.corpora")
+    for name, parallel in family.parallel.items():
+        yield from unknown(f"compare.parallel.{name}.corpora", parallel.corpora, corpora, "corpora")
+    for section in (family.segmented, family.encoded, family.parallel):
+        yield from _twice("compare.published", section, family.published)

@@ -1,0 +1,298 @@
+"""Every mistake in a parameter file is one line that names the file and the key; the shipped presets have none."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from workspace import ROOT
+
+from tasks.parameters.check import problems_of_preset, problems_of_raw_data
+from tokenlab.core.errors import ParameterError
+
+Check = Callable[[str], list[str]]
+
+TEXT = (ROOT / "params.yaml").read_text(encoding="utf-8")
+FILES = ("dvc.yaml", "data/raw/dvc.yaml", "data/raw/params.yaml")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("parameters")
+    for name in FILES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def check(folder: Path, content: str | bytes) -> list[str]:
+    (folder / "params.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    return problems_of_preset(folder, Path("dvc.yaml"))[0]
+
+
+def edited(old: str, new: str) -> str:
+    assert old in TEXT
+    return TEXT.replace(old, new, 1)
+
+
+@pytest.mark.parametrize("preset", ["", "presets/cpu", "presets/paper"])
+def test_shipped_presets_are_valid(preset: str) -> None:
+    """`paper` too, whose stages ask for GPUs that this machine may lack."""
+    assert problems_of_preset(ROOT, Path(preset, "dvc.yaml"))[0] == []
+    assert problems_of_raw_data(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "params.yaml: empty; restore it from git"),
+        ("# nothing\n", "params.yaml: empty; restore it from git"),
+        ("- a\n", "params.yaml: a list, not a mapping of sections such as `corpora:`; correct it"),
+        ("hello", "params.yaml: a single value, not a mapping of sections such as `corpora:`; correct it"),
+        ("corpora:\n\tzh: {}\n", "params.yaml, line 2: found character that cannot start any token; correct it"),
+        ("a: {b: [\n", "params.yaml, line 2: did not find expected node content; correct it"),
+        ("a: *b\n", "params.yaml, line 1: found undefined alias; correct it"),
+        ("{[1]: 2}", "params.yaml, line 1: found unhashable key; correct it"),
+        (b"a: \xe9", "params.yaml: not UTF-8 at byte 3; save it as UTF-8"),
+        (
+            TEXT + "preset: sample\n",
+            f"params.yaml, line {TEXT.count(chr(10)) + 1}: 'preset' is there twice; correct it",
+        ),
+        ("a:\n  b: 1\n  b: 2\n", "params.yaml, line 3: 'b' is there twice; correct it"),
+    ],
+)
+def test_a_file_that_cannot_be_read(folder: Path, content: str | bytes, message: str) -> None:
+    with pytest.raises(ParameterError) as raised:
+        check(folder, content)
+    assert str(raised.value) == message
+
+
+def test_a_file_that_is_not_there(folder: Path) -> None:
+    (folder / "params.yaml").unlink(missing_ok=True)
+    with pytest.raises(FileNotFoundError):
+        problems_of_preset(folder, Path("dvc.yaml"))
+
+
+def test_anchors_and_merged_keys_are_yaml(folder: Path) -> None:
+    ja = "ja: {path: data/raw/builtin/ja, format: parquet, gold: words}"
+    assert check(folder, edited(ja, ja.replace("ja: ", "ja: &ja ") + "\n  jb: {<<: *ja, gold: null}")) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("\ncodes:\n", "\ncodez:\n", "codes is missing; add it"),
+        ("# Patch models.", "poems: {}\n#", "poems is no parameter; correct its name, or remove it"),
+        (
+            "\nconcatenated:\n  en-de: {first: en, second: de}",
+            "\nconcatenated:",
+            "concatenated is empty; it should be a mapping, {} for none",
+        ),
+        ("  zh: {path", "  no: {path", "corpora: a name is read as False; write it in quotes"),
+        ("  zh: {path", "  z/h: {path", "corpora.z/h: the name may have letters, digits, - and _"),
+        (
+            "vocabulary_size: 12000",
+            "vocabulary_size: many",
+            "segmentation.bpe.vocabulary_size is 'many'; it should be a valid integer",
+        ),
+        (
+            "vocabulary_size: 12000",
+            "vocabulary_size: -1",
+            "segmentation.bpe: vocabulary_size is -1; it must be from 2 to 10,000,000",
+        ),
+        (", train: 0.7, validation: 677}", ", train: 0.7}", "segmentation.split.validation is missing; add it"),
+        (
+            "      decoder: viterbi",
+            "      decoder: viturbi",
+            "segmentation.methods.viterbi.decoder is 'viturbi'; it should be 'viterbi' or 'greedy'",
+        ),
+        (
+            "      isolate: script",
+            "      isolat: script",
+            "segmentation.methods.viterbi.isolat is no parameter; correct its name, or remove it",
+        ),
+        (
+            "{by: entropy, rule: maxima, ",
+            "{by: entrophy, rule: maxima, ",
+            "segmentation.methods.gpt2.by is 'entrophy'; it is one of statistics, entropy, both, words",
+        ),
+        (
+            "{by: entropy, rule: maxima, ",
+            "{rule: maxima, ",
+            "segmentation.methods.gpt2.by is missing; it is one of statistics, entropy, both, words",
+        ),
+        ("width: 64, heads: 2", "width: 64, heads: 3", "entropy.models.zh: heads is 3; it must divide the width, 64"),
+        (
+            "device: cpu, dtype: float32, threads: 1}\n\n",
+            "device: auto, dtype: float32, threads: 1}\n\n",
+            "entropy.scored.zh: device is 'auto'; name it",
+        ),
+        (
+            "lengths: {2: 2}",
+            "lengths: {2: two}",
+            "codes.corpora.en.codebooks.lengths.2 is 'two'; it should be a valid integer",
+        ),
+        (
+            "attention: sdpa",
+            "attention: sdqa",
+            "patches.computation.attention is 'sdqa'; it should be 'sdpa' or 'flex'",
+        ),
+    ],
+)
+def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: str) -> None:
+    assert any(line.startswith(f"params.yaml: {message}") for line in check(folder, edited(old, new)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("preset: sample", "preset: cpu", "preset is 'cpu'; in this folder it must be 'sample'"),
+        ("    ja: {}", "    jp: {}", "segmentation.corpora.jp: jp is not in corpora; there are: zh, ja, en, de, en-de"),
+        (
+            "    en: {codebooks",
+            "    eng: {codebooks",
+            "codes.corpora.eng: eng is not in corpora; there are: zh, ja, en, de, en-de",
+        ),
+        (
+            "{first: en, second: de}",
+            "{first: en, second: en-de}",
+            "concatenated.en-de.second: en-de is not in corpora; there are: zh, ja, en, de",
+        ),
+        (
+            "    zh: {entropy: true}",
+            "    zh: {}\n    de: {entropy: true}",
+            "segmentation.corpora.de.entropy is true, but entropy.scored has no de; add its model there",
+        ),
+        (
+            "by: words, model: words",
+            "by: words, model: word",
+            "segmentation.methods.words.model: word is not in segmentation.word_models; there are: words",
+        ),
+        (
+            "full: {methods: [viterbi, ",
+            "full: {methods: [",
+            "segmentation.full.methods has combined without viterbi, on which it is based; add it",
+        ),
+        (
+            "    unigram: {}",
+            "    unigram: {to: sentencepiece}",
+            "segmentation.export.unigram.to is 'sentencepiece'; the pipeline writes tokenizer.json",
+        ),
+        (
+            "  zh: {path: data/raw/builtin/zh, format: parquet, gold: words}",
+            "  zh: {path: data/raw/builtin/zh, format: parquet}",
+            "segmentation.own_text.zh-slices.corpus: zh has no gold words to score by; leave the entry out",
+        ),
+        (
+            "{corpus: zh, methods: [viterbi, ",
+            "{corpus: zh, methods: [literal, ",
+            "segmentation.own_text.zh-slices.methods: literal; use methods by words",
+        ),
+        (
+            "entropy_models/zh",
+            "entropy_models/zhh",
+            "entropy.scored.zh.model: no stage makes 'models/sample/entropy_models/zhh'; correct the path",
+        ),
+        (
+            "data/raw/builtin/ja",
+            "texts/mine.txt",
+            "corpora.ja.path: texts/mine.txt does not exist, and no stage makes it; correct the path",
+        ),
+        (
+            "data/raw/builtin/ja",
+            "data/raw/bible/Klingon/bible.xml",
+            "corpora.ja.path: data/raw/bible/Klingon/bible.xml does not exist, and no stage makes it; correct the path",
+        ),
+        (
+            "baselines: [character, byte, random]}",
+            "baselines: [byte]}",
+            "codes.corpora.en.baselines: character is missing",
+        ),
+        (
+            "baselines: [character, byte, random]}",
+            "baselines: [character, radical]}",
+            "codes.corpora.en.baselines: radical needs this corpus in codes.table_codes; add it there",
+        ),
+        ("table_codes: []", "table_codes: [en]", "codes.table_codes: en has no baseline from a table"),
+        (
+            "tokens: [A, B, AA",
+            "tokens: [A, AA",
+            "exact.markov.third-order.vocabularies.mpe: tokens lack 'B', a character of the alphabet; add it",
+        ),
+        (
+            "source: en, target: zh",
+            "source: en, target: fr",
+            "bits.translation.en-zh.target: fr is not in corpora; there are: zh, ja, en, de, en-de",
+        ),
+        (
+            "tokenizer: en, vocabulary: 400",
+            "tokenizer: en, vocabulary: 500",
+            "patches.corpora.en.vocabulary: 500 is not in patches.tokenizers.en.vocabularies; there are: 400, 300",
+        ),
+        (
+            "patcher: bpe, longest: 6}",
+            "patcher: bpe, longest: 7}",
+            "patches.variants.bpe.longest: 7 is not in patches.longest; there are: 4, 6",
+        ),
+        (
+            "    en: {models: en, files",
+            "    en: {models: e, files",
+            "patches.zero_shot.en.models: e is not in patches.models; there are: en, zh",
+        ),
+        (
+            "segmented: [zh, ja]",
+            "segmented: [zh, de]",
+            "compare.segmented: de is not in segmentation.corpora; there are: zh, ja",
+        ),
+    ],
+)
+def test_a_name_that_refers_to_nothing(folder: Path, old: str, new: str, message: str) -> None:
+    assert any(line.startswith(f"params.yaml: {message}") for line in check(folder, edited(old, new)))
+
+
+def test_every_mistake_is_a_line(folder: Path) -> None:
+    text = edited("vocabulary_size: 12000", "vocabulary_size: many").replace("alphas: [2.5, 3]", "alpha: [2.5, 3]")
+    assert check(folder, text) == [
+        "params.yaml: segmentation.bpe.vocabulary_size is 'many'; it should be a valid integer, unable to parse string "
+        "as an integer",
+        "params.yaml: bits.alphas is missing; add it",
+        "params.yaml: bits.alpha is no parameter; correct its name, or remove it",
+    ]
+
+
+def test_a_text_of_ones_own(folder: Path) -> None:
+    mine = edited("  zh: {path", "  mine: {path: texts/mine.txt, format: text, gold: null}\n  zh: {path")
+    (folder / "texts/mine.txt").unlink(missing_ok=True)
+    assert len(check(folder, mine)) == 1
+    (folder / "texts").mkdir(exist_ok=True)
+    (folder / "texts/mine.txt").touch()
+    assert check(folder, mine) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("A dog\nruns\n", "segmentation.corpora.mine: texts/mine.txt has no character of a script written without"),
+        ("الولد في البيت\n", "segmentation.corpora.mine: texts/mine.txt has no character of a script written without"),
+        ("", "corpora.mine.path: "),
+        ("\udcff", "corpora.mine.path: "),
+        ("A dog\n狗\n", None),
+    ],
+)
+def test_a_text_without_a_word_to_find(folder: Path, text: str, message: str | None) -> None:
+    """The stage word_model would refuse it, after others have run."""
+    mine = edited("  zh: {path", "  mine: {path: texts/mine.txt, format: text, gold: null}\n  zh: {path")
+    (folder / "texts").mkdir(exist_ok=True)
+    (folder / "texts/mine.txt").write_bytes(text.encode(errors="surrogateescape"))
+    found = check(folder, mine.replace("    ja: {}\n", "    ja: {}\n    mine: {}\n", 1))
+    assert [line.startswith(f"params.yaml: {message}") for line in found] == [True] * (message is not None)
+
+
+def test_parameters_of_the_raw_data(tmp_path: Path) -> None:
+    (tmp_path / "data/raw").mkdir(parents=True)
+    (tmp_path / "data/raw/params.yaml").write_text("builtin: {sentences: many, seed: 0}\n")
+    assert problems_of_raw_data(tmp_path) == [
+        "data/raw/params.yaml: builtin.sentences is 'many'; it should be a valid integer, unable to parse string as an "
+        "integer",
+        "data/raw/params.yaml: builtin.questions is missing; add it",
+    ]
