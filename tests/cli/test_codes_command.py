@@ -388,7 +388,7 @@ def test_one_character_has_a_code(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ["latom", "random"])
 def test_one_character_has_no_codebook(tmp_path, kind):
-    refused = codes("learn", "-", "--code", kind, "-o", tmp_path / "c", stdin="aa\n", status=2)
+    refused = codes("learn", "-", "--code", kind, "-o", tmp_path / "c.json", stdin="aa\n", status=2)
     assert "standard input: the corpus has one character, 'a'" in refused
 
 

@@ -119,7 +119,7 @@ def test_bad_input_is_one_line_and_status_2(tmp_path):
         (["statistics", tmp_path / "short", "--edge", "both"], "--edge"),
         (["score", tmp_path / "short", tmp_path / "invalid"], "not UTF-8"),
         (["score", "-", "-"], "standard input"),
-        (["score", tmp_path / "short", "-"], "ends before sentence 1"),
+        (["score", tmp_path / "short", "-"], "ends before line 1 of"),
         (["juggle"], "juggle"),
         ([], "COMMAND"),
     ]

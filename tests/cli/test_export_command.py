@@ -53,6 +53,7 @@ def test_equals_the_library(tmp_path, text, chinese_sentences, model):
     assert (config["add_bos_token"], "bos_token" in config) == (False, False)
 
 
+@pytest.mark.slow
 def test_check(tmp_path, text, chinese_sentences):
     gold = tmp_path / "gold.txt"
     segmenter = Segmenter(ngram_statistics(chinese_sentences), SegmentOptions())
@@ -82,6 +83,7 @@ def test_statistics_from_another_file(tmp_path, text, chinese_sentences):
     assert all(tokenizer.token_to_id(word) is not None for word in words)
 
 
+@pytest.mark.slow
 def test_word_model(tmp_path, text, chinese_sentences):
     model = WordModel.fit(chinese_sentences, WordOptions(sweeps=4))
     model.save(tmp_path / "words.safetensors")
@@ -135,7 +137,7 @@ def test_sentencepiece(tmp_path, text):
         ("--special-tokens pad=", "--special-tokens has 'pad='"),
         ("--entropies FILE", "--entropies has no meaning here: a tokenizer scores a piece without the text around it"),
         ("--method words", "--method has no meaning here; --variation 0 exports the method statistics, --word-model"),
-        ("--format json", "--format has no meaning without --check or --check-words; leave it out"),
+        ("--json", "--json has no meaning without --check or --check-words; leave it out"),
         ("--check -", "standard input can only be INPUT"),
         ("--check missing.txt", "missing.txt: no such file"),
     ],
@@ -143,7 +145,7 @@ def test_sentencepiece(tmp_path, text):
 def test_one_line_about_what_is_wrong(tmp_path, text, arguments, message):
     error = tokenlab("export", text, "-o", tmp_path / "out", *arguments.split(), status=2)
     assert message in error
-    assert arguments.startswith("--check m") or not (tmp_path / "out").exists()
+    assert not (tmp_path / "out").exists()
 
 
 def test_places_that_are_refused(tmp_path, text):

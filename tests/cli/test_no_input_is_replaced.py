@@ -1,9 +1,13 @@
 """An output that is an input is refused before anything is written."""
 
 import os
+import subprocess
+import sys
 
 import pytest
-from command import tokenlab
+from command import tokenlab_here as tokenlab
+
+PROGRAM = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())"]
 
 TEXT = "共同创造美好的新世纪\n"
 
@@ -41,6 +45,45 @@ def test_every_input_of_the_export(tmp_path, text, option):
 
 def test_segment_writes_to_standard_output_only(tmp_path, text):
     refused(tmp_path, ["segment", text, "-o", text], "unrecognized arguments: -o")
+
+
+def test_standard_input_is_the_file_behind_it(tmp_path, text):
+    for name in ("-", "/dev/stdin"):
+        with text.open("rb") as given:
+            done = subprocess.run(
+                [*PROGRAM, "codes", "learn", "--code", "byte", "-o", text, name], stdin=given, capture_output=True
+            )
+        assert done.returncode == 2 and b"which is an input" in done.stderr
+    assert text.read_text(encoding="utf-8") == TEXT
+
+
+@pytest.mark.parametrize(
+    "command", ["segment", "bits encode", "statistics", "bits decode", "patches cut --patcher space"]
+)
+def test_standard_output_that_is_the_text(tmp_path, text, command):
+    """`tokenlab segment text.txt >> text.txt` would read what it writes."""
+    with text.open("ab") as appended:
+        done = subprocess.run([*PROGRAM, *command.split(), text], stdout=appended, stderr=subprocess.PIPE)
+    assert done.returncode == 2 and f"standard output goes to {text}, which is an input" in done.stderr.decode()
+    assert text.read_text(encoding="utf-8") == TEXT
+
+
+def test_tables_and_codes_given_by_options(tmp_path, text):
+    tables = tmp_path / "folder"
+    (tables / "ids.json").write_text("", encoding="utf-8")
+    arguments = ["codes", "learn", "--code", "radical", "--tables", tables, text, "-o"]
+    refused(tmp_path, [*arguments, tables / "ids.json"], f"a file of the input {tables}")
+    code = tmp_path / "code.json"
+    tokenlab("codes", "learn", "--code", "random", "-o", code, text)
+    refused(tmp_path, ["codes", "show", code, "--html", code], f"--html is {code}, which is an input")
+    tokenizer = tables / "tokenizer.json"
+    refused(tmp_path, ["patches", "learn", "--tokenizer", tables, "-o", tokenizer], "which is an input")
+
+
+def test_a_folder_of_texts(tmp_path, text):
+    (tmp_path / "folder" / "a.jsonl").write_text('{"text": "a"}\n', encoding="utf-8")
+    arguments = ["statistics", tmp_path / "folder", "--format", "jsonl", "-o", tmp_path / "folder" / "a.jsonl"]
+    refused(tmp_path, arguments, f"a file of the input {tmp_path / 'folder'}")
 
 
 def refused(folder, arguments, message):

@@ -158,7 +158,10 @@ def test_a_calibrated_threshold(text, model, cut):
         (["learn", "--tokenizer", "EMPTY", "-o", "OUT"], "empty.json: the vocabulary has no token"),
         (["learn", "--tokenizer", "TOKENIZER", "-S", 10**30, "-o", "OUT"], "-S is 1000"),
         (["cut", "TEXT", "--patcher", "space", "--cap", 10**30], "--cap is 1000"),
-        (["cut", "TEXT", "--patcher", "bpe", "--tokenizer", "TOKENIZER", "--merges", "NONE"], "use --format summary"),
+        (
+            ["cut", "TEXT", "--patcher", "bpe", "--tokenizer", "TOKENIZER", "--merges", "NONE"],
+            "--merges has no meaning without --summary",
+        ),
         (["cut", "TEXT", "--patcher", "entropy", "--model", "TEXT"], "a file, and no folder of a language model"),
         (
             ["cut", "TEXT", "--patcher", "entropy", "--model", "MODEL", "--rise", 1],

@@ -5,15 +5,16 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, open_corpus
 from tokenlab.cli.options import add_options, imports_for_models, named_as_flags, options_from
-from tokenlab.cli.output import check_parquet, named_errors, with_progress
+from tokenlab.cli.output import check_output, named_errors, with_progress, written
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 
 if TYPE_CHECKING:
     from tokenlab.entropy.scored_lines import Line
-    from tokenlab.text.lines import TextInput
 
 
+_ENDINGS = (".parquet", ".jsonl")
 _NO_FLAG = ("unit",)
 """The values are always one per character."""
 
@@ -27,20 +28,24 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "sentence per line. Characters inside a token of the model have no value.",
         allow_abbrev=False,
     )
-    parser.add_argument("input", metavar="INPUT", help="UTF-8 text, one sentence per line; `-` is standard input")
+    add_corpus(parser, "sentence")
     parser.add_argument(
         "--model",
         required=True,
         metavar="FOLDER_OR_NAME",
         help="a folder with a model of `transformers` (safetensors), or a name on the Hugging Face hub",
     )
-    parser.add_argument("-o", "--output", metavar="FILE.parquet", help="write the values there, and print nothing")
     parser.add_argument(
-        "--format",
-        choices=["text", "json"],
-        default="text",
-        help="text (default): a line for each character, its value after a tab, and an empty line after each "
-        "sentence; json: a line with `text` and `entropy`, a list with a value or null for each character",
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write the values there, and print nothing: as Parquet or JSON lines where the name ends in .parquet or "
+        ".jsonl; `tokenlab segment --entropies` reads both",
+    )
+    add_json(
+        parser,
+        "print a line with `text` and `entropy`, a list with a value or null for each character; without, a line for "
+        "each character, its value after a tab, and an empty line after each sentence",
     )
     add_scoring_options(parser)
     parser.set_defaults(run=_run)
@@ -53,7 +58,7 @@ def add_scoring_options(parser: argparse.ArgumentParser) -> None:
     add_options(group, ScoringOptions, without=_NO_FLAG)
 
 
-def scored_lines(text: "TextInput", options: argparse.Namespace) -> Iterator["Line"]:
+def scored_lines(text: Corpus, options: argparse.Namespace) -> Iterator["Line"]:
     """Each line of a text with its entropies, by the model and the options of the command line.
 
     The model is loaded, and its errors are raised, before the first line is read.
@@ -77,19 +82,31 @@ def _scored(lines: Iterator["Line"], name: str) -> Iterator["Line"]:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenlab.entropy.scored_lines import json_line, write_parquet
-    from tokenlab.text.lines import checked_stream
+    from tokenlab.entropy.scored_lines import json_line
 
     if options.output is not None:
-        check_parquet(options.output, options.input)
-    with checked_stream(options.input) as text:
+        check_output("--output", options.output, [options.input], ", since it is written as a whole", _ENDINGS)
+    with open_corpus(options, checked=True) as text:
         lines = scored_lines(text, options)
         if options.output is not None:
-            write_parquet(lines, options.output)
+            with written(options.output):
+                _write(lines, options.output)
             return
         for sentence, values in lines:
-            if options.format == "json":
+            if options.json:
                 sys.stdout.buffer.write(json_line(sentence, values).encode())
                 continue
             cells = [f"{c}\t{'' if v != v else f'{v:.6f}'}\n" for c, v in zip(sentence, values.tolist(), strict=True)]
             sys.stdout.buffer.write(("".join(cells) + "\n").encode())
+
+
+def _write(lines: Iterator["Line"], name: str) -> None:
+    from tokenlab.core.files import atomic_file
+    from tokenlab.entropy.scored_lines import json_line, write_parquet
+
+    if name.lower().endswith(".parquet"):
+        write_parquet(lines, name)
+        return
+    with atomic_file(name) as temporary, temporary.open("wb") as file:
+        for sentence, values in lines:
+            file.write(json_line(sentence, values).encode())

@@ -5,14 +5,16 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import fields
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
 from tokenlab.cli.ngram_statistics import statistics_of
 from tokenlab.cli.options import add_options, check_meaning, named_as_flags, options_from
-from tokenlab.cli.output import check_no_input, check_output, named_errors, with_progress
+from tokenlab.cli.output import check_no_input, check_output, with_progress, written
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.export.options import SPECIAL_TOKENS, ExportOptions, check_expressible
 from tokenlab.ngrams.options import StatisticsOptions
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from tokenlab.export.agreement import Agreement, Cutter, Exported
     from tokenlab.export.vocabulary import Vocabulary
-    from tokenlab.text.lines import TextInput
 
 _ELSEWHERE = {
     "method": "--method has no meaning here; --variation 0 exports the method statistics, --word-model FILE words",
@@ -47,7 +48,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         allow_abbrev=False,
         argument_default=argparse.SUPPRESS,  # so that the parsed arguments hold only the options that were given
     )
-    parser.add_argument("input", metavar="INPUT", help="UTF-8 text, one sentence per line; `-` is standard input")
+    add_corpus(parser, "sentence")
     parser.add_argument(
         "-o", "--output", required=True, metavar="PLACE", help="write this folder, or with --to sentencepiece this file"
     )
@@ -88,7 +89,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         default=None,
         help="the same on a text of gold words, separated by whitespace: adds word F1",
     )
-    parser.add_argument("--format", choices=["text", "json"], help="format of these figures (default text)")
+    add_json(parser, "print these figures as one object")
     for name in _ELSEWHERE:
         parser.add_argument(f"--{name}", help=argparse.SUPPRESS)
     segmenter = parser.add_argument_group("segmenter by statistics (not with --word-model; only the decoder viterbi)")
@@ -100,8 +101,6 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    from tokenlab.text.lines import checked_stream
-
     for name, message in _ELSEWHERE.items():
         if hasattr(arguments, name):
             raise ParameterError(message)
@@ -110,8 +109,8 @@ def _run(arguments: argparse.Namespace) -> None:
     if arguments.word_model is not None:
         check_meaning(arguments, "with --word-model", (), SegmentOptions, StatisticsOptions)
     checked = arguments.check_words if arguments.check is None else arguments.check
-    if checked is None:
-        check_meaning(arguments, "without --check or --check-words", (), format="--format")
+    if checked is None and arguments.json:
+        raise ParameterError("--json has no meaning without --check or --check-words; leave it out")
     with named_as_flags(SegmentOptions):
         check_expressible(options_from(arguments, SegmentOptions))
     others = [arguments.word_model, arguments.statistics_from, checked]
@@ -120,16 +119,21 @@ def _run(arguments: argparse.Namespace) -> None:
         raise InputError("standard input can only be INPUT; name a file for the others")
     if options.to == "sentencepiece":
         _require_sentencepiece(to_run=checked is not None)
-    with checked_stream(arguments.input) as text, named_as_flags(SegmentOptions, ExportOptions):
+    with ExitStack() as stack:
+        if checked is not None:  # Before any work: an error in this text, too, must leave nothing behind.
+            compared = stack.enter_context(open_source(checked))
+            compared.check()
+        text = stack.enter_context(open_corpus(arguments, checked=True))
+        stack.enter_context(named_as_flags(SegmentOptions, ExportOptions))
         if arguments.word_model is not None:
             cutter, learned = _by_words(text, arguments.word_model, options)
         else:
             cutter, learned = _by_statistics(text, arguments, options)
-    _write(learned, options, arguments.output)
-    if checked is not None:
-        exported = _read(arguments.output, options)
-        found = _agreement(exported, cutter, checked, arguments.check_words is not None)
-        _print(found, getattr(arguments, "format", "text"))
+        with written(arguments.output):
+            _write(learned, options, arguments.output)
+        if checked is not None:
+            exported = _read(arguments.output, options)
+            _print(_agreement(exported, cutter, compared, arguments.check_words is not None), arguments.json)
 
 
 def _check_place(place: str, options: ExportOptions, inputs: Sequence[str | None]) -> None:
@@ -161,7 +165,7 @@ def _require_sentencepiece(to_run: bool) -> None:
 
 
 def _by_statistics(
-    text: "TextInput", arguments: argparse.Namespace, options: ExportOptions
+    text: Corpus, arguments: argparse.Namespace, options: ExportOptions
 ) -> "tuple[Cutter, Vocabulary | Tokenizer]":
     from tokenlab.export.hugging_face import export_tokenizer
     from tokenlab.export.vocabulary import learn_vocabulary
@@ -171,11 +175,13 @@ def _by_statistics(
     statistics = statistics_of(text, arguments.statistics_from, counted)
     learn = learn_vocabulary if options.model == "unigram" else export_tokenizer
     lines = with_progress(text.lines(), "segmenting")
-    with named_errors(text.name):
+    try:
         return Segmenter(statistics, chosen), learn(lines, statistics, chosen, options)
+    except InputError as error:
+        raise text.named(error) from None
 
 
-def _by_words(text: "TextInput", path: str, options: ExportOptions) -> "tuple[Cutter, Vocabulary | Tokenizer]":
+def _by_words(text: Corpus, path: str, options: ExportOptions) -> "tuple[Cutter, Vocabulary | Tokenizer]":
     from tokenlab.export.hugging_face import word_tokenizer
     from tokenlab.export.vocabulary import vocabulary_of_words
     from tokenlab.segment.words.model import WordModel
@@ -183,8 +189,10 @@ def _by_words(text: "TextInput", path: str, options: ExportOptions) -> "tuple[Cu
     model = WordModel.load(path)
     learn = vocabulary_of_words if options.model == "unigram" else word_tokenizer
     cut = model.segment(with_progress(text.lines(), "segmenting"))
-    with named_errors(text.name):
+    try:
         return model, learn(cut, options, SegmentOptions(split_kana=model.options.split_kana))
+    except InputError as error:
+        raise text.named(error) from None
 
 
 def _write(learned: "Vocabulary | Tokenizer", options: ExportOptions, place: str) -> None:
@@ -217,25 +225,23 @@ def _read(place: str, options: ExportOptions) -> "Exported":
     return HuggingFace(Tokenizer.from_file(str(Path(place) / "tokenizer.json")))
 
 
-def _agreement(exported: "Exported", cutter: "Cutter", source: str, has_words: bool) -> "Agreement":
+def _agreement(exported: "Exported", cutter: "Cutter", text: Corpus, has_words: bool) -> "Agreement":
     from tokenlab.export.agreement import measure_agreement
-    from tokenlab.text.lines import checked_stream
 
-    with checked_stream(source) as text:
-        lines = with_progress(text.lines(), "checking")
-        if not has_words:
-            return measure_agreement(exported, cutter, lines)
-        return measure_agreement(exported, cutter, ("".join(line.split()) for line in lines), _gold_spans(text))
+    lines = with_progress(text.lines(), "checking")
+    if not has_words:
+        return measure_agreement(exported, cutter, lines)
+    return measure_agreement(exported, cutter, ("".join(line.split()) for line in lines), _gold_spans(text))
 
 
-def _gold_spans(text: "TextInput") -> Iterator[list[tuple[int, int]]]:
+def _gold_spans(text: Corpus) -> Iterator[list[tuple[int, int]]]:
     for line in text.lines():
         yield list(pairwise(accumulate(map(len, line.split()), initial=0)))
 
 
-def _print(found: "Agreement", form: str) -> None:
+def _print(found: "Agreement", as_json: bool) -> None:
     figures = found.figures()
-    if form == "json":
+    if as_json:
         print(json.dumps(figures))
         return
     for name, value in figures.items():

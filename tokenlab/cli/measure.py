@@ -3,14 +3,13 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, open_corpus
 from tokenlab.cli.output import named_errors
 from tokenlab.core.errors import InputError
 
 if TYPE_CHECKING:
-    from tokenlab.cli.sequences import Sequences
     from tokenlab.metrics.registry import Metric
     from tokenlab.metrics.tokenizer_measures import TokenizerCounts
 
@@ -27,7 +26,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "are undefined in scripts without spaces.",
         allow_abbrev=False,
     )
-    parser.add_argument("text", metavar="TEXT", help="a text file, or a Bible in CES; `-` is standard input")
+    add_corpus(parser, name="TEXT")
     parser.add_argument(
         "--tokenizer",
         metavar="FILE",
@@ -39,23 +38,22 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--reference", metavar="FILE", help="a tokenizer: adds the length relative to its length (normalised length)"
     )
-    parser.add_argument("--format", choices=["text", "json"], default="text")
+    add_json(parser, "print a list with an object for each tokenizer")
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
     from dataclasses import replace
 
-    from tokenlab.cli.sequences import open_sequences
     from tokenlab.metrics.registry import TOKENIZERS, of_tokenizer
 
-    with open_sequences(options.text, "auto") as sequences:
-        counts = {name: _count(name, sequences) for name in dict.fromkeys(options.tokenizer)}
+    with open_corpus(options) as corpus:
+        counts = {name: _count(name, corpus) for name in dict.fromkeys(options.tokenizer)}
         if options.reference is not None:
-            length = (counts.get(options.reference) or _count(options.reference, sequences)).tokens
+            length = (counts.get(options.reference) or _count(options.reference, corpus)).tokens
             counts = {name: replace(found, reference_tokens=length) for name, found in counts.items()}
     rows = [{"tokenizer": name, **_sizes(found), **of_tokenizer(found)} for name, found in counts.items()]
-    if options.format == "json":
+    if options.json:
         print(json.dumps(rows, ensure_ascii=False))
         return
     for number, row in enumerate(rows, 1):
@@ -68,7 +66,7 @@ def _run(options: argparse.Namespace) -> None:
             sys.stdout.write(_line(metric.name, [_shown(row[metric.name], metric) for row in rows]))
 
 
-def _count(path: str, sequences: "Sequences") -> "TokenizerCounts":
+def _count(path: str, corpus: Corpus) -> "TokenizerCounts":
     """The counts of a tokenizer on the lines of the text that are not blank."""
     from tokenlab.measure.counting import count_tokens
     from tokenlab.measure.files import read_text_tokenizer
@@ -76,18 +74,12 @@ def _count(path: str, sequences: "Sequences") -> "TokenizerCounts":
 
     tokenizer = read_text_tokenizer(path)
     with named_errors(path):
-        counts = count_tokens(tokenizer, texts_with_words(_documents(sequences)))
+        counts = count_tokens(
+            tokenizer, texts_with_words(one for one in corpus.documents("measuring") if one.text.strip())
+        )
     if not counts.texts:
-        raise InputError(f"{sequences.name}: no text in it; nothing can be measured")
+        raise InputError(f"{corpus.name}: no text in it; nothing can be measured")
     return counts
-
-
-def _documents(sequences: "Sequences") -> Iterator[Any]:
-    from tokenlab.text.documents import Document
-
-    for place, text in sequences.read("measuring"):
-        if text.strip():
-            yield Document(str(place), text)
 
 
 def _sizes(counts: "TokenizerCounts") -> dict[str, int | None]:

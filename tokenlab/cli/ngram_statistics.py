@@ -3,18 +3,20 @@
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
+from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
 from tokenlab.cli.options import add_options, options_from
-from tokenlab.cli.output import check_parquet, named_errors, with_progress
+from tokenlab.cli.output import check_output, with_progress, written
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.ngrams.options import StatisticsOptions
 
 if TYPE_CHECKING:
     from tokenlab.ngrams.counting import NgramStatistics
-    from tokenlab.text.lines import TextInput
 
 _TOP = 20
+_ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl")
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -26,53 +28,59 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "their left and right branching entropy.",
         allow_abbrev=False,
     )
-    parser.add_argument("input", metavar="INPUT", help="UTF-8 text, one sentence per line; `-` is standard input")
-    parser.add_argument("-o", "--output", metavar="FILE.parquet", help="write every n-gram there")
+    add_corpus(parser, "sentence")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write every n-gram there: as Parquet, CSV, TSV or JSON lines where the name ends in .parquet, .csv, .tsv "
+        "or .jsonl; `tokenlab segment --statistics-from` reads the Parquet",
+    )
     parser.add_argument(
         "--top", type=int, metavar="N", help=f"print the N most frequent n-grams (default {_TOP}; none with -o)"
     )
-    parser.add_argument("--format", choices=["text", "json"], default="text", help="format of the printed rows")
+    add_json(parser, "print the rows as JSON, an object a line")
     add_options(parser.add_argument_group("statistics"), StatisticsOptions)
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenlab.ngrams.table import write_statistics
-    from tokenlab.text.lines import checked_stream
-
     top = options.top if options.top is not None else (_TOP if options.output is None else 0)
     if top < 0:
         raise ParameterError(f"--top is {top}; it must be at least 0")
     if options.output is not None:
-        check_parquet(options.output, options.input)
-    with checked_stream(options.input) as text:
+        check_output("--output", options.output, [options.input], ", since it is written as a whole", _ENDINGS)
+    with open_corpus(options) as text:
         statistics = count_text(text, options_from(options, StatisticsOptions))
     if options.output is not None:
-        write_statistics(statistics, options.output)
+        with written(options.output):
+            _write(statistics, options.output)
     if top:
-        sys.stdout.buffer.write(_most_frequent(statistics, top, options.format).encode())
+        sys.stdout.buffer.write(_most_frequent(statistics, top, options.json).encode())
 
 
-def count_text(text: "TextInput", options: StatisticsOptions) -> "NgramStatistics":
+def count_text(text: Corpus, options: StatisticsOptions) -> "NgramStatistics":
     """The statistics of a text; errors contain its name."""
     from tokenlab.ngrams.counting import ngram_statistics
 
-    with named_errors(text.name):
+    try:
         return ngram_statistics(with_progress(text.lines(), "counting"), options)
+    except InputError as error:
+        raise text.named(error) from None
 
 
-def statistics_of(text: "TextInput", source: str | None, options: StatisticsOptions) -> "NgramStatistics":
+def statistics_of(text: Corpus, source: str | None, options: StatisticsOptions) -> "NgramStatistics":
     """The statistics of another text, or those in a Parquet file, where `source` names one; else of this text.
 
-    Raises InputError for a Parquet file that was made with other options.
+    Raises InputError for a Parquet file that was made with other options, and for a table in another format.
     """
     from tokenlab.ngrams.table import is_parquet, read_statistics
-    from tokenlab.text.lines import checked_stream
 
     if source is None:
         return count_text(text, options)
     if not is_parquet(source):
-        with checked_stream(source) as counted:
+        with open_source(source) as counted:
+            _check_no_table(counted)
             return count_text(counted, options)
     statistics = read_statistics(source)
     if statistics.options != options:
@@ -82,7 +90,42 @@ def statistics_of(text: "TextInput", source: str | None, options: StatisticsOpti
     return statistics
 
 
-def _most_frequent(statistics: "NgramStatistics", top: int, form: str) -> str:
+def _check_no_table(text: Corpus) -> None:
+    """Refuse to count in a table of n-grams as if it were text."""
+    first = next(text.lines(), "") if text.format == "text" else ""
+    if first.replace('"', "").replace(",", "\t").startswith("ngram\tn\tcount\t"):
+        raise InputError(
+            f"{text.name}: a table of n-grams and no text; of the tables that `tokenlab statistics` writes, only "
+            "Parquet can be read again"
+        )
+
+
+def _write(statistics: "NgramStatistics", name: str) -> None:
+    """Write every n-gram, atomically, in the format of the name's ending."""
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    from tokenlab.core.files import atomic_file
+    from tokenlab.ngrams.table import statistics_batches, write_statistics
+
+    ending = name.lower().rpartition(".")[2]
+    if ending == "parquet":
+        write_statistics(statistics, name)
+        return
+    with atomic_file(name) as temporary, pa.OSFile(str(temporary), "wb") as file:
+        if ending == "jsonl":
+            for batch in statistics_batches(statistics):
+                file.write("".join(map(_json_line, batch.to_pylist())).encode())
+            return
+        layout = pc.WriteOptions(delimiter="," if ending == "csv" else "\t")
+        batches = statistics_batches(statistics)
+        first = next(batches)
+        with pc.CSVWriter(file, first.schema, write_options=layout) as writer:
+            for batch in chain([first], batches):
+                writer.write_batch(batch)
+
+
+def _most_frequent(statistics: "NgramStatistics", top: int, as_json: bool) -> str:
     import numpy as np
     import pyarrow as pa
 
@@ -90,10 +133,14 @@ def _most_frequent(statistics: "NgramStatistics", top: int, form: str) -> str:
 
     rows = np.argsort(-statistics.count, kind="stable")[:top]
     table = pa.Table.from_batches(list(statistics_batches(statistics))).take(pa.array(rows))
-    if form == "json":
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in table.to_pylist())
+    if as_json:
+        return "".join(map(_json_line, table.to_pylist()))
     lines = [table.column_names, *(map(_cell, row.values()) for row in table.to_pylist())]
     return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def _json_line(row: dict[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def _cell(value: object) -> str:

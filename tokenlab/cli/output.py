@@ -1,26 +1,31 @@
-"""What commands share: checks of files before any work, standard output as a whole, progress, names in errors."""
+"""What commands share: checks of files before any work, writing of whole files, progress, batches, names in errors."""
 
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from tqdm import tqdm
 
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError, ParameterError, TokenlabError
+
+Item = TypeVar("Item")
 
 
-def check_output(option: str, name: str, inputs: Iterable[str | None], why: str = "") -> None:
+def check_output(
+    option: str, name: str, inputs: Iterable[str | None], why: str = "", endings: Collection[str] = ()
+) -> None:
     """Refuse a place that cannot be written to, or that is an input, before any work is done.
 
     Args:
         option: its flag.
-        inputs: what the command reads; `-` and None are no files.
+        inputs: what the command reads; `-` is the file that standard input was redirected from, None is nothing.
         why: the reason why it must be a file and no stream, for the error message.
+        endings: of names that promise what will be written; any name where there are none.
     """
     path = Path(name)
     if name in ("", "-"):
@@ -32,39 +37,114 @@ def check_output(option: str, name: str, inputs: Iterable[str | None], why: str 
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise ParameterError(f"{option} is {name}, but nothing may be written to {path.parent}; name another place")
     check_no_input(option, name, inputs)
+    if endings and not name.lower().endswith(tuple(endings)):
+        *others, last = endings
+        kinds = f"{', '.join(others)} or {last}" if others else last
+        raise ParameterError(f"{option} is {name}; the format goes by the name, which must end in {kinds}")
 
 
 def check_no_input(option: str, name: str, inputs: Iterable[str | None]) -> None:
-    """Refuse a place that is an input, or a folder that holds one: the result would replace it."""
+    """Refuse a place that is an input, a file of a folder that is one, or a folder that holds one."""
     place = Path(name)
-    for source in map(Path, filter(None, inputs)):
-        if place.exists() and source.exists():
-            if source.samefile(place):
-                raise ParameterError(f"{option} is {name}, which is an input; name another place")
-            if place.resolve() in source.resolve().parents:
-                raise ParameterError(f"{option} is {name}, which holds the input {source}; name another place")
-
-
-def check_parquet(name: str, *inputs: str | None) -> None:
-    """`check_output` for the `--output` of commands that write Parquet there."""
-    check_output("--output", name, inputs, ", since Parquet cannot be written to a stream")
+    if not place.exists():
+        return
+    for given in filter(None, inputs):
+        source = Path("/dev/stdin" if given == "-" else given)
+        if not source.exists():
+            continue
+        if source.samefile(place):
+            raise ParameterError(f"{option} is {name}, which is an input; name another place")
+        if place.resolve() in source.resolve().parents:
+            raise ParameterError(f"{option} is {name}, which holds the input {given}; name another place")
+        if source.is_dir() and source.resolve() in place.resolve().parents:
+            raise ParameterError(f"{option} is {name}, a file of the input {given}; name another place")
 
 
 @contextmanager
-def whole_output() -> Iterator[BinaryIO]:
+def written(name: str) -> Iterator[None]:
+    """Around the writing of a whole file or folder: an error has its name, and not the one it had until then."""
+    try:
+        yield
+    except (TokenlabError, MemoryError):
+        raise
+    except Exception as error:
+        # safetensors and tokenizers have errors of their own; only their text tells those of the system from others.
+        if not isinstance(error, OSError) and "os error" not in str(error):
+            raise
+        reason = " ".join((getattr(error, "strerror", None) or str(error)).split())
+        raise InputError(
+            f"{name}: cannot be written ({reason}); nothing was changed there, so make room or name another place"
+        ) from None
+
+
+@contextmanager
+def room_for_copy(what: str) -> Iterator[None]:
+    """Around writing to a temporary file: an error says what was to be kept there, and where room is missing."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{what}: no room for a temporary copy in {tempfile.gettempdir()} ({error.strerror}); make room, or set "
+            "TMPDIR to another folder"
+        ) from None
+
+
+class _Spool:
+    """A temporary file, as far as commands write to it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, data: bytes) -> None:
+        with room_for_copy("the result"):
+            self._file.write(data)
+
+
+@contextmanager
+def temporary_file() -> Iterator[BinaryIO]:
+    """A temporary file with a name, which is removed at the end of the block."""
+    file = tempfile.NamedTemporaryFile(prefix="tokenlab-")  # noqa: SIM115
+    try:
+        yield cast(BinaryIO, file)
+    finally:
+        with suppress(OSError):  # Closing writes what is left, for which there may be no room, as was said already.
+            file.close()
+
+
+@contextmanager
+def whole_output() -> Iterator[_Spool]:
     """A temporary file, copied to standard output when the block ends without an error, and dropped otherwise."""
-    with tempfile.TemporaryFile() as spool:
-        yield cast(BinaryIO, spool)
-        spool.seek(0)
+    with temporary_file() as spool:
+        yield _Spool(spool)
+        with room_for_copy("the result"):
+            spool.seek(0)
         shutil.copyfileobj(spool, sys.stdout.buffer)
 
 
-def with_progress(lines: Iterable[str], what: str) -> Iterator[str]:
-    """The lines, counted in characters on standard error where that is a terminal."""
+def with_progress(items: Iterable[Item], what: str, size: Callable[[Any], int] = len) -> Iterator[Item]:
+    """The lines or other items, counted in characters on standard error where that is a terminal.
+
+    Args:
+        size: characters of an item.
+    """
     with tqdm(desc=what, unit=" characters", unit_scale=True, disable=None, leave=False) as bar:
-        for line in lines:
-            bar.update(len(line))
-            yield line
+        for item in items:
+            bar.update(size(item))
+            yield item
+
+
+def in_batches(items: Iterable[Item], most: int, size: Callable[[Any], int] = len) -> Iterator[list[Item]]:
+    """The items in lists, each ended by the item with which its size reaches `most`."""
+    batch: list[Item] = []
+    total = 0
+    for item in items:
+        batch.append(item)
+        total += size(item)
+        if total >= most:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
 
 
 @contextmanager

@@ -3,8 +3,15 @@
 import argparse
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import zip_longest
 
+from tokenlab.cli.inputs.corpus import Corpus, add_former_json, add_json, open_source
 from tokenlab.core.errors import InputError
+
+_NAMED = 20
+"""Lines that differ, as many as a message names."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -20,7 +27,14 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--words", metavar="LIST", help="words of the training text, one per line: adds OOV and IV recall"
     )
-    parser.add_argument("--format", choices=["text", "json"], default="text")
+    parser.add_argument(
+        "--skip-differing",
+        action="store_true",
+        help="leave out the lines in which GOLD and PREDICTED differ in more than whitespace, and say which these are; "
+        "without, there must be none",
+    )
+    add_json(parser, "print one object")
+    add_former_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -32,18 +46,75 @@ def _run(options: argparse.Namespace) -> None:
     if [options.gold, options.predicted, options.words].count("-") > 1:
         raise InputError("standard input can be only one of GOLD, PREDICTED and LIST; name files for the others")
     known = None if options.words is None else {line.strip() for line in read_lines(options.words)}
-    gold, predicted = (map(str.split, read_lines(name)) for name in (options.gold, options.predicted))
-    score = score_segmentation(gold, predicted, known, (options.gold, options.predicted))
+    with ExitStack() as stack:
+        gold, predicted = (stack.enter_context(_words(name)) for name in (options.gold, options.predicted))
+        differing = _differing(gold, predicted, options.skip_differing)
+        right, ours = (map(str.split, _without(text.lines(), differing)) for text in (gold, predicted))
+        score = score_segmentation(right, ours, known, (gold.name, predicted.name))
     if not score.words.gold:
-        raise InputError(f"{options.gold}: no word in it; nothing can be scored")
+        raise InputError(f"{gold.name}: no word in it; nothing can be scored")
     values = of_segmentation(score)
-    if options.format == "json":
-        print(json.dumps(values))
+    if options.json:
+        print(json.dumps({**values, "skipped_lines": sorted(differing)} if options.skip_differing else values))
         return
     for metric in SEGMENTATION:
         if known is not None or not metric.needs_known_words:
             shown = _shown(values[metric.name], metric.unit)
             sys.stdout.write(f"{metric.name.replace('_', ' '):<20}{shown:>12}\n")
+
+
+@contextmanager
+def _words(name: str) -> Iterator[Corpus]:
+    """A text of words. Raises InputError for other formats."""
+    with open_source(name) as text:
+        if text.format != "text":
+            raise InputError(
+                f"{text.name}: looks like {text.format}; name a text with words separated by whitespace, such as "
+                "`tokenlab segment` prints without --json"
+            )
+        yield text
+
+
+def _differing(gold: Corpus, predicted: Corpus, skip: bool) -> set[int]:
+    """The numbers of the lines in which two texts differ in more than whitespace.
+
+    Raises InputError where there is such a line and none is to be skipped, and where one text has more lines.
+    """
+    found: dict[int, str] = {}
+    number = 0
+    for number, (right, ours) in enumerate(zip_longest(gold.lines(), predicted.lines()), 1):
+        if right is None or ours is None:
+            shorter, longer = (gold, predicted) if right is None else (predicted, gold)
+            raise InputError(
+                f"{shorter.name} ends before line {number} of {longer.name}; both must cut the same text, line by line"
+            )
+        right, ours = "".join(right.split()), "".join(ours.split())
+        if right != ours:
+            found[number] = "" if found else _difference(right, ours)
+    if not found:
+        return set()
+    names = ", ".join(map(str, list(found)[:_NAMED])) + (" ..." if len(found) > _NAMED else "")
+    counted = f"{len(found):,} of {number:,} lines"
+    if not skip:
+        raise InputError(
+            f"{gold.name} and {predicted.name} differ in the characters of {counted}: {names}; the first "
+            f"{next(iter(found.values()))}; both must cut the same text, and --skip-differing scores the other lines"
+        )
+    if len(found) == number:
+        raise InputError(f"{gold.name} and {predicted.name} differ in the characters of every line; name two of a text")
+    print(f"tokenlab: left out {counted}, whose characters differ: {names}", file=sys.stderr)
+    return set(found)
+
+
+def _difference(gold: str, predicted: str) -> str:
+    place = next(
+        (i for i, (a, b) in enumerate(zip(gold, predicted, strict=False)) if a != b), min(len(gold), len(predicted))
+    )
+    return f"from its character {place + 1} on ({gold[place : place + 8]!r} against {predicted[place : place + 8]!r})"
+
+
+def _without(lines: Iterator[str], left_out: set[int]) -> Iterator[str]:
+    return (line for number, line in enumerate(lines, 1) if number not in left_out)
 
 
 def _shown(value: float | int | None, unit: str) -> str:

@@ -8,16 +8,17 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tokenlab.cli.entropy import add_scoring_options, scored_lines
+from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, open_corpus
 from tokenlab.cli.ngram_statistics import statistics_of
 from tokenlab.cli.options import add_options, check_meaning, field_names, named_as_flags, options_from
-from tokenlab.cli.output import check_output, named_errors, with_progress
+from tokenlab.cli.output import check_output, in_batches, whole_output, with_progress, written
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 from tokenlab.ngrams.options import StatisticsOptions
@@ -29,10 +30,9 @@ if TYPE_CHECKING:
     from tokenlab.entropy.scored_lines import Line
     from tokenlab.segment.segmentation import Segmentation
     from tokenlab.segment.words.model import WordModel
-    from tokenlab.text.lines import TextInput
 
-
-_SENTENCES_PER_BATCH = 1 << 10  # by a language model
+_BATCH = 1 << 17
+"""Characters of a batch of sentences that are segmented by entropies, unless a single one has more."""
 
 _METHODS = {
     "variation": "n-gram statistics (PMI, branching entropy and its variation)",
@@ -70,7 +70,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         allow_abbrev=False,
         argument_default=argparse.SUPPRESS,  # so that the parsed arguments hold only the options that were given
     )
-    parser.add_argument("input", metavar="INPUT", help="UTF-8 text, one sentence per line; `-` is standard input")
+    add_corpus(parser, "sentence")
     parser.add_argument(
         "--method",
         choices=list(_METHODS),
@@ -95,12 +95,10 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "options",
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument(
-        "--format",
-        choices=["text", "json"],
-        default="text",
-        help="text (default): a space at each boundary; json: a line with `text` and the character `offsets` "
-        "[start, end) of its segments",
+    add_json(
+        form,
+        "print a line with `text` and the character `offsets` [start, end) of its segments; without, a space at each "
+        "boundary",
     )
     form.add_argument(
         "--delimiter",
@@ -128,13 +126,15 @@ def _run(options: argparse.Namespace) -> None:
     way = _way(options)
     check_meaning(options, f"with {way}", _MEANT[way], *_KINDS, **_OTHERS)
     delimiter = _delimiter(options)
-    for batch in _SEGMENTED[way](options):
-        if options.format == "json":
-            for sentence, spans in zip(batch.sentences(), batch.spans(), strict=True):
-                line = json.dumps({"text": sentence, "offsets": spans}, ensure_ascii=False)
-                sys.stdout.buffer.write(line.encode() + b"\n")
-        else:
-            sys.stdout.buffer.write((batch.text() if delimiter is None else batch.delimited(delimiter)).encode())
+    # A text may contain the delimiter in its last line, so nothing is printed before all of it is segmented.
+    with nullcontext(sys.stdout.buffer) if delimiter is None else whole_output() as output:
+        for batch in _SEGMENTED[way](options):
+            if options.json:
+                for sentence, spans in zip(batch.sentences(), batch.spans(), strict=True):
+                    line = json.dumps({"text": sentence, "offsets": spans}, ensure_ascii=False)
+                    output.write(line.encode() + b"\n")
+            else:
+                output.write((batch.text() if delimiter is None else batch.delimited(delimiter)).encode())
 
 
 def _way(options: argparse.Namespace) -> str:
@@ -149,6 +149,8 @@ def _way(options: argparse.Namespace) -> str:
 
 def _delimiter(options: argparse.Namespace) -> str | None:
     given: str | None = getattr(options, "delimiter", None)
+    if given is not None and options.json:  # by `--format json`
+        raise ParameterError("--delimiter has no meaning with --json; leave one of them out")
     if given is not None and (len(given) != 1 or given.isspace() or not given.isprintable()):
         raise ParameterError(f"--delimiter is {given!r}; it must be one visible character that the text does not have")
     return given
@@ -164,22 +166,18 @@ def _by_language_model(options: argparse.Namespace) -> Iterator["Segmentation"]:
     yield from _by_entropy(options, lambda text: scored_lines(text, options))
 
 
-def _by_entropy(
-    options: argparse.Namespace, scored: Callable[["TextInput"], Iterator["Line"]]
-) -> Iterator["Segmentation"]:
+def _by_entropy(options: argparse.Namespace, scored: Callable[[Corpus], Iterator["Line"]]) -> Iterator["Segmentation"]:
     from tokenlab.segment.by_entropy import segment_by_entropy
-    from tokenlab.text.lines import checked_stream
 
     boundaries = options_from(options, BoundaryOptions)
     chosen = options_from(options, SegmentOptions)
-    with checked_stream(options.input) as text:
-        lines = scored(text)
-        while batch := list(islice(lines, _SENTENCES_PER_BATCH)):
+    with open_corpus(options, checked=True) as text:
+        for batch in in_batches(scored(text), _BATCH, size=lambda line: len(line[0]) + 1):
             sentences, entropies = zip(*batch, strict=True)
             yield segment_by_entropy(sentences, entropies, boundaries, chosen.isolate, chosen.split_kana)
 
 
-def _read_entropies(text: "TextInput", source: str) -> Iterator["Line"]:
+def _read_entropies(text: Corpus, source: str) -> Iterator["Line"]:
     """The lines of a text with their entropies from a file. It is read once before, so that errors come first."""
     from tokenlab.entropy.scored_lines import read_entropy_lines
 
@@ -205,35 +203,35 @@ def _by_statistics(
     options: argparse.Namespace, defaults: Mapping[str, float] = MappingProxyType({})
 ) -> Iterator["Segmentation"]:
     from tokenlab.segment.by_statistics import Segmenter
-    from tokenlab.text.lines import checked_stream
 
     counted, chosen = options_from(options, StatisticsOptions), options_from(options, SegmentOptions, defaults=defaults)
     source = getattr(options, "statistics_from", None)
     if source == "-":
         raise InputError("--statistics-from: standard input cannot be read here; name a file")
-    with checked_stream(options.input) as text:
+    with open_corpus(options, checked=source is not None) as text:  # Counting reads all of it, too.
         statistics = statistics_of(text, source, counted)
         with named_as_flags(SegmentOptions):
             segmenter = Segmenter(statistics, chosen)
-        yield from segmenter.segment(with_progress(text.lines(), "segmenting"))
+        del statistics  # The segmenter keeps the part that it needs.
+        lines = with_progress(text.lines(), "segmenting")
+        yield from segmenter.segment(_noting_scripts(lines, text.name) if chosen.isolate == "script" else lines)
 
 
 def _by_words(options: argparse.Namespace) -> Iterator["Segmentation"]:
-    from tokenlab.text.lines import checked_stream
-
     chosen = options_from(options, WordOptions)
     kept = getattr(options, "save_model", None)
     if kept is not None:
         check_output("--save-model", kept, [options.input])
-    with checked_stream(options.input) as text:
+    with open_corpus(options) as text:
         model = _fit(text, chosen)
     if kept is not None:
-        model.save(kept)
+        with written(kept):
+            model.save(kept)
     assert model.training is not None, "`fit` segments its text"
     yield model.training
 
 
-def _fit(text: "TextInput", chosen: WordOptions) -> "WordModel":
+def _fit(text: Corpus, chosen: WordOptions) -> "WordModel":
     from tqdm import tqdm
 
     from tokenlab.segment.words.model import WordModel
@@ -244,17 +242,38 @@ def _fit(text: "TextInput", chosen: WordOptions) -> "WordModel":
             bar.total = total
             bar.update(done - bar.n)
 
-        with named_errors(text.name):
+        try:
             return WordModel.fit(list(text.lines()), chosen, progress=progress)
+        except InputError as error:
+            raise text.named(error) from None
 
 
 def _by_word_model(options: argparse.Namespace) -> Iterator["Segmentation"]:
     from tokenlab.segment.words.model import WordModel
-    from tokenlab.text.lines import checked_stream
 
     model = WordModel.load(options.model)
-    with checked_stream(options.input) as text:
-        yield from model.segment(with_progress(text.lines(), "segmenting"))
+    with open_corpus(options, checked=True) as text:
+        yield from model.segment(_noting_scripts(with_progress(text.lines(), "segmenting"), text.name))
+
+
+def _noting_scripts(lines: Iterator[str], name: str) -> Iterator[str]:
+    """The lines; where they end without a character that the method segments, that is said on standard error."""
+    import regex
+
+    from tokenlab.segment.isolation import run_sets
+
+    segmented = regex.compile(f"[{''.join(run_sets())}]").search
+    found = False
+    for line in lines:
+        found = found or segmented(line) is not None
+        yield line
+    if not found:
+        print(
+            f"tokenlab: {name}: no character of a script that is written without spaces (Chinese, kana, Thai, Lao, "
+            "Khmer, Burmese, Tibetan), so words are what stands between spaces and punctuation; with statistics, "
+            "`--isolate punctuation` segments all scripts",
+            file=sys.stderr,
+        )
 
 
 _SEGMENTED: dict[str, Callable[[argparse.Namespace], Iterator["Segmentation"]]] = {

@@ -5,9 +5,11 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from typing import Literal
 
 from tokenlab.cli.bits.known import add_known, known_characters
 from tokenlab.cli.bits.repair import repaired_lines
+from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_former_json, add_json, check_no_output, open_corpus
 from tokenlab.cli.options import add_options, named_as_flags, options_from
 from tokenlab.cli.output import whole_output, with_progress
 from tokenlab.codes.bits.options import BitOptions
@@ -35,11 +37,9 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         description=f"Print the tokens of every line on a line of its own. {_TOKENS}.",
         allow_abbrev=False,
     )
-    _add_common(
-        parser,
-        "UTF-8 text, a line a text; plain, gzip or zstd; default: standard input",
-        "bytes of INPUT that are not UTF-8: an error (default), one U+FFFD for each run of them, or nothing",
-    )
+    add_corpus(parser, optional=True)
+    _add_common(parser, "bytes of INPUT that are not UTF-8: an error (default), one U+FFFD for each run, or nothing")
+    add_json(parser, "print a list of strings a line; without, tokens with a space between them")
     parser.set_defaults(run=encode)
     parser = actions.add_parser(
         "decode",
@@ -49,25 +49,19 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         "both actions take the same options. With --known, other characters in T: are an error.",
         allow_abbrev=False,
     )
-    _add_common(
-        parser,
-        "lines of tokens; default: standard input",
-        "tokens that are no text: an error (default), one U+FFFD for each run of them, or nothing",
+    parser.add_argument(
+        "input", nargs="?", default="-", metavar="INPUT", help="lines of tokens; default: standard input"
     )
+    _add_common(parser, "tokens that are no text: an error (default), one U+FFFD for each run of them, or nothing")
+    add_json(parser, "INPUT has a list of strings a line, as `encode --json` prints")
+    add_former_json(parser)
     parser.set_defaults(run=decode)
 
 
-def _add_common(parser: argparse.ArgumentParser, text: str, errors: str) -> None:
-    parser.add_argument("input", nargs="?", default="-", metavar="INPUT", help=text)
+def _add_common(parser: argparse.ArgumentParser, errors: str) -> None:
     add_options(parser, BitOptions)
     add_known(parser)
     parser.add_argument("--on-error", choices=["error", "replace", "skip"], default="error", help=errors)
-    parser.add_argument(
-        "--format",
-        choices=["text", "json"],
-        default="text",
-        help="text (default): tokens with a space between them; json: a list of strings a line",
-    )
 
 
 def encode(options: argparse.Namespace) -> None:
@@ -79,16 +73,15 @@ def encode(options: argparse.Namespace) -> None:
     with named_as_flags(BitOptions):
         chosen = options_from(options, BitOptions)
     code = CharacterBits(known, chosen)
-    as_json = options.format == "json"
+    as_json = options.json
     printer, shown = TokenPrinter(known, chosen.emission, escaped=not as_json), _json_line if as_json else " ".join
     errors: Counter[str] = Counter()
-    with whole_output() as output:
-        lines = repaired_lines(options.input, options.on_error, errors)
-        for where, line in _numbered(options.input, lines, "encoding"):
+    with open_corpus(options) as corpus, whole_output() as output:
+        for place, line in _texts(corpus, options.on_error, errors):
             try:
                 symbols = code.encode(line)
             except InputError as error:
-                raise InputError(f"{where}: {error}") from None
+                raise InputError(f"{corpus.where(place)}: {error}") from None
             output.write(shown(printer.print(symbols)).encode() + b"\n")
     _say(options, errors, "bytes that are not UTF-8")
 
@@ -102,7 +95,7 @@ def decode(options: argparse.Namespace) -> None:
     known = None if options.known is None else known_characters(options)
     with named_as_flags(BitOptions):
         chosen = options_from(options, BitOptions)
-    as_json = options.format == "json"
+    as_json = options.json
     parser, tokens_of = TokenParser(known, escaped=not as_json), _json_tokens if as_json else str.split
 
     def spelled(number: int) -> bytes:
@@ -120,8 +113,18 @@ def decode(options: argparse.Namespace) -> None:
     _say(options, errors, _UNDECODABLE)
 
 
+def _texts(
+    corpus: Corpus, on_error: Literal["error", "replace", "skip"], errors: Counter[str]
+) -> Iterator[tuple[int | str, str]]:
+    """The texts with their places; what is not UTF-8 in a text file is repaired as asked."""
+    if corpus.format != "text" or on_error == "error":
+        return corpus.read("encoding")
+    return enumerate(with_progress(repaired_lines(corpus.path, on_error, errors), "encoding"), 1)
+
+
 def _numbered(source: str, lines: Iterator[str], what: str) -> Iterator[tuple[str, str]]:
     """The lines with their places."""
+    check_no_output([source])
     name = "standard input" if source == "-" else source
     for number, line in enumerate(with_progress(lines, what), 1):
         yield f"{name}:{number}", line

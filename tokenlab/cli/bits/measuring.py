@@ -10,8 +10,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from tokenlab.cli.bits.known import add_known, known_characters
+from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, open_corpus
 from tokenlab.cli.options import named_as_flags
-from tokenlab.cli.output import with_progress
+from tokenlab.cli.output import in_batches, with_progress
 from tokenlab.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,17 +48,12 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         "occur (observed).",
         allow_abbrev=False,
     )
-    parser.add_argument("input", metavar="INPUT", help="UTF-8 text; plain, gzip or zstd; `-` is standard input")
+    add_corpus(parser)
     add_known(parser)
     parser.add_argument(
         "--alpha", type=float, default=2.5, metavar="A", help="order of the Rényi efficiency (default 2.5)"
     )
-    parser.add_argument(
-        "--format",
-        choices=["text", "json"],
-        default="text",
-        help="text (default): tables, cells separated by tabs; json: one object",
-    )
+    add_json(parser, "print one object; without, tables, cells separated by tabs")
     parser.set_defaults(run=_run)
 
 
@@ -71,11 +67,11 @@ def _run(options: argparse.Namespace) -> None:
         renyi_efficiency([1], options.alpha)  # A wrong order is said before the text is read.
     code = CharacterBits(known_characters(options))
     scripts, size = TokensByScript(code), {"lines": 0, "characters": 0, "bytes": 0}
-    counts = count_symbols(map(scripts.add, _batches(options.input, size)), len(code.known))
+    with open_corpus(options) as corpus:
+        counts = count_symbols(map(scripts.add, in_batches(_counted(corpus, size), _BATCH)), len(code.known))
     if not size["characters"]:
-        name = "standard input" if options.input == "-" else options.input
-        raise InputError(f"{name}: no character in it; nothing can be measured")
-    found = {
+        raise InputError(f"{corpus.name}: no character in it; nothing can be measured")
+    found: Row = {
         **size,
         "known": len(code.known),
         **_fallback(counts.plain, size["characters"]),
@@ -84,29 +80,25 @@ def _run(options: argparse.Namespace) -> None:
         "scripts": list(_scripts(scripts)),
         "dead": list(_dead()),
     }
-    if options.format == "json":
+    if all(row["tokens"] == found["codes"][0]["tokens"] for row in found["codes"]):
+        print(
+            f"tokenlab: {corpus.name}: no two neighbours of three bytes in UTF-8 that share a prefix, as Chinese, "
+            "Japanese, Korean, Thai or Hindi have; bit-level codes change nothing here",
+            file=sys.stderr,
+        )
+    if options.json:
         print(json.dumps(found))
     else:
         sys.stdout.buffer.write(_tables(found).encode())
 
 
-def _batches(source: str, size: dict[str, int]) -> Iterator[list[str]]:
-    """The lines in lists; `size` counts them."""
-    from tokenlab.text.lines import read_lines
-
-    batch: list[str] = []
-    characters = 0
-    for line in with_progress(read_lines(source), "measuring"):
+def _counted(corpus: Corpus, size: dict[str, int]) -> Iterator[str]:
+    """The lines; `size` counts them."""
+    for line in with_progress(corpus.lines(), "measuring"):
         size["lines"] += 1
         size["characters"] += len(line)
         size["bytes"] += len(line.encode())
-        batch.append(line)
-        characters += len(line)
-        if characters >= _BATCH:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
+        yield line
 
 
 def _fallback(plain: "np.ndarray", characters: int) -> dict[str, float]:

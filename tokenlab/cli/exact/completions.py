@@ -15,6 +15,7 @@ from tokenlab.cli.exact.text_argument import (
     shown_number,
     shown_text,
 )
+from tokenlab.cli.inputs.corpus import add_former_json, add_json
 from tokenlab.cli.options import add_options, named_as_flags, options_from
 from tokenlab.exact.options import ExactOptions
 from tokenlab.exact.uses.options import CompletionOptions
@@ -38,12 +39,8 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     )
     add_text(parser, "PROMPT")
     add_options(parser, CompletionOptions)
-    parser.add_argument(
-        "--format",
-        choices=["text", "json"],
-        default="text",
-        help="text (default): a row for each way, cells separated by tabs; json: one object",
-    )
+    add_json(parser, "print one object; without, a row for each way, cells separated by tabs")
+    add_former_json(parser)
     add_model_options(parser)
     parser.set_defaults(run=_run)
 
@@ -56,7 +53,7 @@ def _run(options: argparse.Namespace) -> None:
     model = load_character_model(options)
     with named_as_flags(ExactOptions):
         found = complete(model, prompt, chosen)
-    if options.format == "json":
+    if options.json:
         print(json.dumps({"prompt": readable(prompt), **{way.way: _record(way) for way in found}}, ensure_ascii=False))
         return
     lines = ["\t".join(_COLUMNS), *map(_line, found)]

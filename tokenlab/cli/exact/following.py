@@ -16,6 +16,7 @@ from tokenlab.cli.exact.text_argument import (
     shown_character,
     shown_number,
 )
+from tokenlab.cli.inputs.corpus import add_former_json, add_json
 from tokenlab.core.options import check_least
 
 if TYPE_CHECKING:
@@ -33,12 +34,8 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     )
     add_text(parser, "TEXT")
     parser.add_argument("--top", type=int, default=20, metavar="N", help="how many characters (default 20)")
-    parser.add_argument(
-        "--format",
-        choices=["text", "json"],
-        default="text",
-        help="text (default): character, probability and its binary logarithm, separated by tabs; json: one object",
-    )
+    add_json(parser, "print one object; without, character, probability and its binary logarithm, separated by tabs")
+    add_former_json(parser)
     add_model_options(parser)
     parser.set_defaults(run=_run)
 
@@ -48,7 +45,7 @@ def _run(options: argparse.Namespace) -> None:
     text = given_text(options, "TEXT")
     model = load_character_model(options)
     found = model.next_character(text, options.top)
-    printed = _json(found, text, options) if options.format == "json" else _text(found)
+    printed = _json(found, text, options) if options.json else _text(found)
     sys.stdout.buffer.write(printed.encode())
 
 

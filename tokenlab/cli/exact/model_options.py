@@ -67,7 +67,7 @@ def load_character_model(options: argparse.Namespace) -> "CharacterModel":
 
 
 def cost_json(cost: "Cost") -> dict[str, int]:
-    """What a result took, for `--format json`."""
+    """What a result took, for `--json`."""
     return cost._asdict()
 
 

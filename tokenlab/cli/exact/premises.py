@@ -4,12 +4,14 @@ import argparse
 import dataclasses
 import json
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokenlab.cli.exact.model_options import add_normalizer_flag
 from tokenlab.cli.exact.text_argument import readable, shown_text
+from tokenlab.cli.inputs.corpus import add_former_json, add_json, open_source
 from tokenlab.cli.output import with_progress
 
 if TYPE_CHECKING:
@@ -40,25 +42,24 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     )
     add_normalizer_flag(parser)
     parser.add_argument("--text", metavar="FILE", help="further texts to check, one per line; `-` is standard input")
-    parser.add_argument(
-        "--format",
-        choices=["text", "json"],
-        default="text",
-        help="text (default): a line for each fact; json: one object",
-    )
+    add_json(parser, "print one object; without, a line for each fact")
+    add_former_json(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
     from tokenlab.exact.adapters.check import check_tokenizer
     from tokenlab.exact.adapters.reading import read_tokenizer
-    from tokenlab.text.lines import checked_stream
 
     with ExitStack() as stack:
-        lines = stack.enter_context(checked_stream(options.text)).lines() if options.text else iter(())
+        lines: Iterator[str] = iter(())
+        if options.text:
+            text = stack.enter_context(open_source(options.text))
+            text.check()
+            lines = text.lines()
         real = read_tokenizer(_place(options.tokenizer), ignore_normalizer=options.ignore_normalizer)
         report = check_tokenizer(real, with_progress(lines, "checking"))
-    if options.format == "json":
+    if options.json:
         print(json.dumps(_record(report), ensure_ascii=False))
     else:
         sys.stdout.buffer.write(_text(report).encode())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokenlab.cli.exact.model_options import add_model_options, cost_json, load_character_model
 from tokenlab.cli.exact.text_argument import add_text, bits, given_text, number, readable
+from tokenlab.cli.inputs.corpus import add_former_json, add_json
 from tokenlab.cli.options import add_options, named_as_flags, options_from
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_least
@@ -37,12 +38,8 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         help="draw characters (default), or a cover of the prompt and then tokens: the same distribution, faster",
     )
     add_options(parser, SamplingOptions)
-    parser.add_argument(
-        "--format",
-        choices=["text", "json"],
-        default="text",
-        help="text (default): the text as it comes; json: one object at the end",
-    )
+    add_json(parser, "print one object at the end; without, the text as it comes")
+    add_former_json(parser)
     add_model_options(parser)
     parser.set_defaults(run=_run)
 
@@ -55,7 +52,7 @@ def _run(options: argparse.Namespace) -> None:
         raise ParameterError("--by tokens knows no characters to warp; leave --temperature, --top-k and --top-p out")
     prompt = given_text(options, "PROMPT")
     model = load_character_model(options)
-    if options.format == "json":
+    if options.json:
         print(json.dumps(_record(model, prompt, options, chosen), ensure_ascii=False))
         return
     for piece in _pieces(model, prompt, options, chosen):

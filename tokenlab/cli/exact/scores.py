@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from tokenlab.cli.exact.model_options import add_model_options, cost_json, load_character_model
 from tokenlab.cli.exact.text_argument import number, shown_number
+from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, open_corpus
 from tokenlab.cli.output import with_progress
 from tokenlab.core.errors import InputError
 
 if TYPE_CHECKING:
     from tokenlab.exact.estimators.character_model import CharacterModel
     from tokenlab.exact.uses.scoring import TextScore
-    from tokenlab.text.lines import TextInput
 
 _COLUMNS = ("line", "characters", "bytes", "bits", "per character", "per byte", "naive bits", "naive per byte", "calls")
 
@@ -29,30 +29,21 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         "overlapping windows.",
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "input", metavar="INPUT", nargs="?", default="-", help="UTF-8 text, one per line; default: standard input"
-    )
+    add_corpus(parser, optional=True)
     parser.add_argument("--with-end", action="store_true", help="add the information of where the text ends")
-    parser.add_argument(
-        "--format",
-        choices=["text", "json"],
-        default="text",
-        help="text (default): a table, a row for each text and one for the total; json: an object for each, the total "
-        "as `total`",
-    )
+    add_json(parser, "print an object for each text, and the total as `total`; without, a table with a row for each")
     add_model_options(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
     from tokenlab.exact.uses.scoring import TextScore, total
-    from tokenlab.text.lines import checked_stream
 
-    with checked_stream(options.input) as text:
+    with open_corpus(options, checked=True) as text:
         model = load_character_model(options)
         if options.with_end and model.model.end is None:
             raise InputError(f"{options.model}: the model has no EOS, so no text ends; leave --with-end out")
-        if options.format == "text":
+        if not options.json:
             sys.stdout.write("\t".join(_COLUMNS) + "\n")
         summed = TextScore()
         for place, score in enumerate(_scores(model, text), 1):
@@ -61,7 +52,7 @@ def _run(options: argparse.Namespace) -> None:
         _write("total", summed, options)
 
 
-def _scores(model: "CharacterModel", text: "TextInput") -> Iterator["TextScore"]:
+def _scores(model: "CharacterModel", text: Corpus) -> Iterator["TextScore"]:
     from tokenlab.exact.uses.scoring import score_texts
 
     # On a terminal, the rows themselves are the progress, and a bar would be written into them.
@@ -70,7 +61,7 @@ def _scores(model: "CharacterModel", text: "TextInput") -> Iterator["TextScore"]
 
 
 def _write(place: str, score: "TextScore", options: argparse.Namespace) -> None:
-    if options.format == "json":
+    if options.json:
         record = _record(score)
         line = json.dumps({"total": record} if place == "total" else {"line": int(place), **record}) + "\n"
     else:

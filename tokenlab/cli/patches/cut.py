@@ -3,11 +3,10 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, open_corpus
 from tokenlab.cli.options import (
     add_options,
     check_meaning,
@@ -16,7 +15,7 @@ from tokenlab.cli.options import (
     named_as_flags,
     options_from,
 )
-from tokenlab.cli.output import named_errors, whole_output, with_progress
+from tokenlab.cli.output import in_batches, named_errors, whole_output
 from tokenlab.cli.patches.checks import check_model_folder, check_most
 from tokenlab.cli.patches.learn import TOKENIZER
 from tokenlab.cli.patches.printed import as_json, as_text
@@ -37,7 +36,6 @@ _MEANT = {
     "learned": ("model",),
 }
 _OTHERS = {"tokenizer": "--tokenizer", "merges": "--merges", "model": "--model", "mean_length": "--mean-length"}
-_DOCUMENTS = (".jsonl", ".parquet")
 _BATCH = 1 << 20
 """Bytes of texts cut at once, unless a single text has more."""
 
@@ -52,25 +50,19 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         "(fixed), or the chunks of a model that learned them (learned). Offsets count bytes of UTF-8.",
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "input",
-        metavar="INPUT",
-        help="UTF-8 text, a line a text; a Bible in CES; documents where the name ends in .jsonl or .parquet; plain, "
-        "gzip or zstd; `-` is standard input",
-    )
+    add_corpus(parser, flags=("json", "summary"))
     parser.add_argument("--patcher", required=True, choices=_KINDS, help="kind of patches")
-    parser.add_argument(
-        "--format",
-        choices=["text", "json", "summary"],
-        default="text",
-        help="text (default): a bar between patches, a bar and a backslash of the text as \\| and \\\\, line feeds and "
-        "the bytes of a divided character as \\xNN; json: an object a text: its bytes and where each patch starts; "
-        "summary: counts and mean lengths",
+    shown = parser.add_mutually_exclusive_group()
+    add_json(
+        shown,
+        "print an object a text: its bytes and where each patch starts; without, a bar between patches, a bar and a "
+        "backslash of the text as \\| and \\\\, line feeds and the bytes of a divided character as \\xNN",
     )
+    shown.add_argument("--summary", action="store_true", default=False, help="print counts and mean lengths")
     hidden: dict[str, Any] = {"argument_default": argparse.SUPPRESS}
     bpe = parser.add_argument_group("bpe", **hidden)
     bpe.add_argument("--tokenizer", metavar="FILE", help=TOKENIZER)
-    bpe.add_argument("--merges", metavar="PATCHES.json", help="of `patches learn`: adds symbols to --format summary")
+    bpe.add_argument("--merges", metavar="PATCHES.json", help="of `patches learn`: adds symbols to --summary")
     add_options(parser.add_argument_group("space and entropy", **hidden), EntropyOptions, only=["cap"])
     entropy = parser.add_argument_group("entropy", **hidden)
     entropy.add_argument(
@@ -93,19 +85,19 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 def _run(options: argparse.Namespace) -> None:
     kinds = (SpaceOptions, EntropyOptions, FixedOptions)
     check_meaning(options, f"with --patcher {options.patcher}", _MEANT[options.patcher], *kinds, **_OTHERS)
-    if hasattr(options, "merges") and options.format != "summary":
-        raise ParameterError(f"--merges has no meaning with --format {options.format}; use --format summary")
+    if hasattr(options, "merges") and not options.summary:
+        raise ParameterError("--merges has no meaning without --summary; add it")
     check_most("--cap", getattr(options, "cap", None))
     patcher = _patcher(options)
-    with _opened(options.input) as texts:
+    with open_corpus(options) as texts:
         if hasattr(options, "mean_length"):
             patcher = _calibrated(options, patcher, texts)
-        if options.format == "summary":
+        if options.summary:
             _summarize(options, patcher, texts)
             return
         with whole_output() as output:
             for text, starts in _cut(patcher, texts, "cutting"):
-                line = as_json(text, starts) if options.format == "json" else as_text(text, starts)
+                line = as_json(text, starts) if options.json else as_text(text, starts)
                 output.write(line.encode() + b"\n")
 
 
@@ -159,29 +151,7 @@ def _of_model(options: argparse.Namespace) -> "Patcher":
         return EntropyPatcher(network, context, chosen)
 
 
-class _Texts:
-    """The texts of an input, which can be read several times."""
-
-    def __init__(self, name: str, read: Any) -> None:
-        self.name, self.read = name, read
-
-
-@contextmanager
-def _opened(source: str) -> Iterator[_Texts]:
-    from tokenlab.cli.sequences import open_sequences
-    from tokenlab.text.readers import read_documents
-
-    ending = Path(source.removesuffix(".gz").removesuffix(".zst")).suffix
-    if ending in _DOCUMENTS:
-        kind: Any = ending.removeprefix(".")
-        read = lambda what: with_progress((document.text for document in read_documents(source, kind)), what)  # noqa: E731
-        yield _Texts(source, read)
-        return
-    with open_sequences(source, "auto") as sequences:
-        yield _Texts(sequences.name, sequences.texts)
-
-
-def _cut(patcher: "Patcher", texts: _Texts, what: str) -> Iterator[tuple[bytes, "Starts"]]:
+def _cut(patcher: "Patcher", texts: Corpus, what: str) -> Iterator[tuple[bytes, "Starts"]]:
     """Each text and its patches."""
     number = 0
     for batch in _batches(texts, what):
@@ -203,21 +173,11 @@ def _placed(patcher: "Patcher", batch: list[bytes], name: str, number: int, erro
     return error
 
 
-def _batches(texts: _Texts, what: str) -> Iterator[list[bytes]]:
-    batch: list[bytes] = []
-    size = 0
-    for text in texts.read(what):
-        data = text.encode()
-        batch.append(data)
-        size += len(data)
-        if size >= _BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+def _batches(texts: Corpus, what: str) -> Iterator[list[bytes]]:
+    return in_batches((text.encode() for text in texts.texts(what)), _BATCH)
 
 
-def _calibrated(options: argparse.Namespace, patcher: Any, texts: _Texts) -> "EntropyPatcher":
+def _calibrated(options: argparse.Namespace, patcher: Any, texts: Corpus) -> "EntropyPatcher":
     from tokenlab.patches.calibration import calibrated, mean_length
 
     found = "rise" if patcher.options.rule == "monotone" else "threshold"
@@ -233,7 +193,7 @@ def _calibrated(options: argparse.Namespace, patcher: Any, texts: _Texts) -> "En
     return patcher.with_options(chosen)
 
 
-def _summarize(options: argparse.Namespace, patcher: "Patcher", texts: _Texts) -> None:
+def _summarize(options: argparse.Namespace, patcher: "Patcher", texts: Corpus) -> None:
     """Print counts and mean lengths."""
     import numpy as np
 

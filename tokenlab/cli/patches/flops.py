@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokenlab.cli.inputs.corpus import add_former_json, add_json
 from tokenlab.cli.options import named_as_flags
 from tokenlab.cli.patches.checks import check_most
 
@@ -109,12 +110,8 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     parser.add_argument(
         "--local-feed-forward", type=int, metavar="N", help="inner size of local SwiGLU layers (default: of the size)"
     )
-    parser.add_argument(
-        "--format",
-        choices=["text", "json"],
-        default="text",
-        help="text (default): a table, cells separated by tabs; json: one object",
-    )
+    add_json(parser, "print one object; without, a table, cells separated by tabs")
+    add_former_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -128,7 +125,7 @@ def _run(options: argparse.Namespace) -> None:
     with named_as_flags(**flags, vocabulary="--vocabulary", symbols="--symbols", feed_forward="--local-feed-forward"):
         _check(options)
         rows = [_row(name, options) for name in options.patcher or _MODELS]
-    if options.format == "json":
+    if options.json:
         print(json.dumps({"size": options.size, "bytes": options.bytes, "models": rows}))
     else:
         table = [_COLUMNS, *([_cell(name, row[name]) for name in _COLUMNS] for row in rows)]

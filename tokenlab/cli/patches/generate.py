@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tokenlab.cli.exact.text_argument import add_text, given_text, readable
+from tokenlab.cli.inputs.corpus import add_former_json, add_json
 from tokenlab.cli.options import add_options, imports_for_models, named_as_flags, options_from
 from tokenlab.cli.output import named_errors
 from tokenlab.cli.patches.checks import check_model_folder, check_most
@@ -30,9 +31,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add_text(parser, "PROMPT")
     parser.add_argument("--model", required=True, metavar="FOLDER", help="a folder with a trained language model")
     add_options(parser, GenerationOptions, without=_NO_FLAG)
-    parser.add_argument(
-        "--format", choices=["text", "json"], default="text", help="text (default): the continuation; json: one object"
-    )
+    add_json(parser, "print one object; without, the continuation")
+    add_former_json(parser)
     add_options(parser.add_argument_group("computation"), PlaceOptions, without=("dtype",))
     parser.set_defaults(run=_run)
 
@@ -74,7 +74,7 @@ def _run(options: argparse.Namespace) -> None:
         threads = place.threads or torch.get_num_threads()
         with deterministic(device, threads), named_errors(options.file or "PROMPT"), _enough_memory(chosen.length):
             (text,) = generate(model, [prompt], chosen)
-    if options.format == "json":
+    if options.json:
         record = {"prompt": readable(prompt), "text": readable(text), "bytes": text.hex()}
         print(json.dumps(record, ensure_ascii=False))
         return

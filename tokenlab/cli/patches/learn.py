@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from tokenlab.cli.options import named_as_flags
-from tokenlab.cli.output import check_output, named_errors
+from tokenlab.cli.output import check_output, named_errors, written
 from tokenlab.cli.patches.checks import check_most
 
 TOKENIZER = (
@@ -53,12 +53,13 @@ def _run(options: argparse.Namespace) -> None:
     check_most("-S", options.longest)
     file = tokenizer_file(options.tokenizer)
     pair = [str(file.with_name(PAIRS[file.name]))] if file.name in PAIRS else []
-    check_output("--output", options.output, [str(file), *pair])
+    check_output("--output", options.output, [str(file), *pair], endings=[".json"])
     tokens = vocabulary_of(options.tokenizer)
     with named_errors(options.tokenizer), named_as_flags(longest="-S"):
         learned = learn_hierarchical(tokens, options.longest)
     lengths = learned.lengths(tokens)
-    learned.save(options.output)
+    with written(options.output):
+        learned.save(options.output)
     sys.stdout.write(
         f"tokens {len(tokens)}\nmerges {len(learned.merges)}\nvocabulary {learned.size}\n"
         f"mean patch {lengths.mean():.4f}\nlargest patch {lengths.max()}\n"

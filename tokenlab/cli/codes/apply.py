@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokenlab.cli.inputs.corpus import check_no_output, open_corpus
 from tokenlab.cli.output import whole_output, with_progress
 from tokenlab.core.errors import InputError, ParameterError
 
@@ -21,19 +22,18 @@ _NO_ATOM = "\0"
 
 def encode(options: argparse.Namespace) -> None:
     """Print the atoms of every sequence by their names."""
-    from tokenlab.cli.sequences import open_sequences
     from tokenlab.codes.base.corpus import collapse
     from tokenlab.codes.base.interface import names_of, print_atoms
     from tokenlab.codes.saved import read_code
 
     code = _with_policy(read_code(options.code), options)
     names = names_of(code)
-    with open_sequences(options.input, options.format) as sequences, whole_output() as output:
-        for place, text in sequences.read("encoding"):
+    with open_corpus(options) as corpus, whole_output() as output:
+        for place, text in corpus.read("encoding"):
             try:
                 line = print_atoms(code.encode(collapse(text)), names)
             except InputError as error:
-                where = sequences.where(place)
+                where = corpus.where(place)
                 if not _has_policy(code):
                     raise InputError(f"{where}: {error}") from None
                 origin = f"{options.code} was learned from another text (SHA-256 {code.facts.get('corpus')})"
@@ -112,6 +112,7 @@ def _lines_of_atoms(source: str, what: str) -> Iterator[tuple[str, str]]:
     """The lines of a text with their places."""
     from tokenlab.text.lines import read_lines
 
+    check_no_output([source])
     name = "standard input" if source == "-" else source
     for number, line in enumerate(with_progress(read_lines(source), what), 1):
         yield f"{name}:{number}", line

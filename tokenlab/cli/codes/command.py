@@ -4,8 +4,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tokenlab.cli import codes_apply, codes_learn
-from tokenlab.cli.output import check_output
+from tokenlab.cli.codes import apply, learn
+from tokenlab.cli.inputs.corpus import add_corpus, add_json
+from tokenlab.cli.output import check_output, written
 from tokenlab.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from tokenlab.codes.baselines.myte import MyteCode
 
 _COLLAPSE = "Each run of whitespace in a sequence becomes one space, and is removed at its ends"
-_INPUT = "UTF-8 text, one sequence per line, or a Bible in CES XML; plain, gzip or zstd"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -38,14 +38,13 @@ def _add_learn(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         "learn",
         help="learn a code from a text",
         description=f"Learn a code from a text and write it as JSON.\n{_COLLAPSE}.",
-        epilog=codes_learn.PRINTED,
+        epilog=learn.PRINTED,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("input", metavar="INPUT", help=f"{_INPUT}; `-` is standard input")
-    _add_format(parser)
-    codes_learn.add_code_options(parser)
-    parser.set_defaults(run=codes_learn.learn)
+    add_corpus(parser, "sequence")
+    learn.add_code_options(parser)
+    parser.set_defaults(run=learn.learn)
 
 
 def _add_encode(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -57,15 +56,14 @@ def _add_encode(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "of bytes and MYTE, the characters or components themselves of the others, whitespace and controls as \\uXXXX.",
         allow_abbrev=False,
     )
-    parser.add_argument("input", nargs="?", default="-", metavar="INPUT", help=f"{_INPUT}; default: standard input")
-    _add_format(parser)
+    add_corpus(parser, "sequence", optional=True)
     _add_code(parser)
     parser.add_argument(
         "--unknown",
         choices=["error", "byte", "skip"],
         help="characters missing from the code: an error (default), their bytes as <0xE8>, or nothing",
     )
-    parser.set_defaults(run=codes_apply.encode)
+    parser.set_defaults(run=apply.encode)
 
 
 def _add_decode(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -76,7 +74,7 @@ def _add_decode(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         allow_abbrev=False,
     )
     _add_atoms(parser)
-    parser.set_defaults(run=codes_apply.decode)
+    parser.set_defaults(run=apply.decode)
 
 
 def _add_check(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -89,8 +87,8 @@ def _add_check(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         allow_abbrev=False,
     )
     _add_atoms(parser)
-    parser.add_argument("--json", action="store_true", help="a JSON object for each violation, or one with the counts")
-    parser.set_defaults(run=codes_apply.check)
+    add_json(parser, "a JSON object for each violation, or one with the counts")
+    parser.set_defaults(run=apply.check)
 
 
 def _add_show(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -104,15 +102,6 @@ def _add_show(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     parser.add_argument("code", metavar="CODE.json", help="what `tokenlab codes learn` wrote")
     parser.add_argument("--html", metavar="FILE", help="write the table there as a page of HTML, and print nothing")
     parser.set_defaults(run=_show)
-
-
-def _add_format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--format",
-        choices=["auto", "text", "ces"],
-        default="auto",
-        help="of INPUT; auto (default): CES where the name ends in .xml, .xml.gz or .xml.zst or the text begins as XML",
-    )
 
 
 def _add_code(parser: argparse.ArgumentParser) -> None:
@@ -140,7 +129,8 @@ def _show(options: argparse.Namespace) -> None:
         if not isinstance(code, Codebook):
             raise ParameterError(f"--html: the code `{code.kind}` is no codebook and has no table; leave it out")
         check_output("--html", options.html, [options.code])
-        write_text(options.html, codebook_page(code))
+        with written(options.html):
+            write_text(options.html, codebook_page(code))
     except InputError as error:
         raise InputError(f"{options.code}: {error}") from None
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from tokenlab.cli.inputs.corpus import Corpus, open_corpus
 from tokenlab.cli.options import add_options, field_names, flag_of, named_as_flags, options_from
-from tokenlab.cli.output import check_output
+from tokenlab.cli.output import check_output, written
 from tokenlab.codes.registry import KINDS
 from tokenlab.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from tokenlab.cli.sequences import Sequences
     from tokenlab.codes.base.corpus import CharacterCorpus
     from tokenlab.codes.base.interface import Code
 
@@ -54,18 +54,20 @@ def add_code_options(parser: argparse.ArgumentParser) -> None:
 
 def learn(options: argparse.Namespace) -> None:
     """Learn a code, write it, and print the numbers of its training."""
-    from tokenlab.cli.sequences import open_sequences
     from tokenlab.codes.base.document import write_code
 
     given = _given(options)
-    check_output("--output", options.output, [options.input])
-    with open_sequences(options.input, options.format) as sequences:
-        corpus = _corpus(sequences)
+    inputs = [options.input, getattr(options, "tables", None)]
+    check_output("--output", options.output, inputs, endings=[".json"])
+    with open_corpus(options) as text:
+        corpus = _corpus(text)
     try:
         code = _learned(options.code, corpus, given)
     except InputError as error:
-        raise error if KINDS[options.code].table else sequences.named(error) from None
-    write_code(_with_table_order(code, corpus), options.output)
+        raise error if KINDS[options.code].table else text.named(error) from None
+    _check_described(code, text.name)
+    with written(options.output):
+        write_code(_with_table_order(code, corpus), options.output)
     if options.code == "latom":
         sys.stdout.write("".join(f"{line}\n" for line in _figures(code.facts)))
 
@@ -88,13 +90,13 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def _corpus(sequences: "Sequences") -> "CharacterCorpus":
+def _corpus(text: Corpus) -> "CharacterCorpus":
     from tokenlab.codes.base.corpus import character_corpus
 
     try:
-        return character_corpus(sequences.texts("reading"))
+        return character_corpus(text.texts("reading"))
     except InputError as error:
-        raise sequences.named(error) from None
+        raise text.named(error) from None
 
 
 def _learned(kind: Any, corpus: "CharacterCorpus", given: dict[str, Any]) -> "Code":
@@ -105,6 +107,17 @@ def _learned(kind: Any, corpus: "CharacterCorpus", given: dict[str, Any]) -> "Co
             given = given | {"progress": lambda *_: bar.update()}
         with named_as_flags(*KINDS[kind].options, tables="--tables"):
             return learn_code(kind, corpus, **given)
+
+
+def _check_described(code: "Code", name: str) -> None:
+    """Refuse a code of components that takes no character of the text apart: each would stand for itself."""
+    from tokenlab.codes.baselines.components import ComponentCode
+
+    if isinstance(code, ComponentCode) and all(len(names) == 1 for names in code.components.values()):
+        raise InputError(
+            f"{name}: the table of the code `{code.kind}`, which describes Chinese characters, takes none of its "
+            "characters apart; learn another code, such as latom, byte or random"
+        )
 
 
 def _with_table_order(code: "Code", corpus: "CharacterCorpus") -> "Code":

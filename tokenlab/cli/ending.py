@@ -1,0 +1,167 @@
+"""How a command ends: errors as one line, Ctrl-C and termination at any moment, a reader that went away, a full disk.
+
+This module imports next to nothing, because it stands before the imports that take time.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from tokenlab.core.errors import EXIT_STATUS, TokenlabError, one_line
+
+_BY_SIGNAL = 128
+"""Exit status of a process that a signal ended, less the number of the signal."""
+_DOUBLE_PRESS = 1.0
+"""Seconds in which a second Ctrl-C says nothing new: it would interrupt the removal of temporary files."""
+_TRY_AGAIN = 0.05
+"""Seconds after which an interrupt is repeated that fell into a destructor or a callback, where Python drops it."""
+_TEMPORARY = r"\.([^/\s]+)\.[a-z0-9_]{8}\.tmp"
+"""Names that `tokenlab.core.files` gives to files until they are whole."""
+
+
+def ended_well(command: Callable[[], None], *, whole_process: bool) -> int:
+    """Run a command; returns the exit status, and says in one line on standard error why it is not 0.
+
+    Args:
+        whole_process: nothing follows the command but the end of the process, which ignores Ctrl-C from then on.
+
+    Raises:
+        SystemExit: of the parser of arguments, and of commands with an exit status of their own.
+    """
+    if sys.stderr is None:  # Closed by the shell (`2>&-`). Python would print to standard output instead.
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
+    if whole_process and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # whatever the locale says
+    with _Signals(whole_process) as signals:
+        try:
+            try:
+                command()
+            except SystemExit:
+                _flush()
+                raise
+            _flush()
+            return 0
+        except BaseException as error:
+            if not signals.number and not isinstance(error, TokenlabError | OSError | MemoryError):
+                raise  # SystemExit, and errors in the program
+            signals.ignore()
+            status, said = _reason(error, signals.number)
+        # Here, the error and what it held on to (temporary files, pools) are gone.
+        _give_output_up(whole_process)
+        if said:
+            sys.stderr.write(f"{_fresh_line()}tokenlab: {said}\n")
+        elif whole_process:  # As every other program in a pipe whose reader went away.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGPIPE)
+        return status
+
+
+class _Signals:
+    """Ctrl-C, termination and hanging up as KeyboardInterrupt, so that temporary files are removed."""
+
+    def __init__(self, whole_process: bool) -> None:
+        self.number = 0
+        """Of the signal that came; 0 for none."""
+        self._whole_process = whole_process
+        self._came = float("-inf")
+        self._before: dict[int, Any] = {}
+        self._hook = sys.unraisablehook
+
+    def __enter__(self) -> Self:
+        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM"):
+            if hasattr(signal, name):
+                self._handle(getattr(signal, name))
+        if hasattr(signal, "SIGPIPE"):  # A write then is a BrokenPipeError, even if the parent ignored no signal.
+            self._set(signal.SIGPIPE, signal.SIG_IGN)
+        sys.unraisablehook = self._dropped
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        sys.unraisablehook = self._hook
+        if self._whole_process and (kind is None or kind is SystemExit):
+            self.ignore()
+            return
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def ignore(self) -> None:
+        """From now on, no signal of these has an effect."""
+        for number in self._before:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _handle(self, number: int) -> None:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as `nohup` and background jobs want it
+            self._set(number, self._interrupt)
+
+    def _set(self, number: int, handler: Any) -> None:
+        try:
+            self._before[number] = signal.signal(number, handler)
+        except ValueError:  # In a thread other than the main one, no handler can be set and none is called.
+            return
+
+    def _interrupt(self, number: int, _: FrameType | None) -> None:
+        now = time.monotonic()
+        repeated = hasattr(signal, "SIGALRM") and number == signal.SIGALRM
+        if not repeated and now - self._came < _DOUBLE_PRESS:
+            return
+        if not repeated:
+            self.number, self._came = number, now
+        raise KeyboardInterrupt
+
+    def _dropped(self, unraisable: Any) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            self._hook(unraisable)
+        elif hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, _TRY_AGAIN)
+
+
+def _reason(error: BaseException, number: int) -> tuple[int, str]:
+    """The exit status and the line for standard error, which is empty where the reader of the output went away."""
+    if number:
+        name = signal.Signals(number).name
+        return _BY_SIGNAL + number, "interrupted" if name == "SIGINT" else f"ended by {name}"
+    if isinstance(error, BrokenPipeError):
+        return _BY_SIGNAL + 13, ""
+    if isinstance(error, OSError) and error.strerror and not error.filename:
+        reason = f"{_output_name()}: {error.strerror}; what was written there is not whole, so make room and run again"
+        return EXIT_STATUS, reason
+    return EXIT_STATUS, without_temporary_names(one_line(error))
+
+
+def without_temporary_names(message: str) -> str:
+    """A message in which files have the names that they were to have, and not their temporary ones."""
+    import re
+
+    return re.sub(_TEMPORARY, r"\1", message)
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _output_name() -> str:
+    """Standard output in a message, with the name of its file where the system says it."""
+    try:
+        place = os.readlink("/proc/self/fd/1")  # noqa: PTH115
+    except OSError:
+        return "standard output"
+    return f"standard output ({place})" if os.path.isfile(place) else "standard output"  # noqa: PTH113
+
+
+def _give_output_up(whole_process: bool) -> None:
+    """Write what the buffer still holds; where that fails, drop it, or Python would try and complain at its end."""
+    try:
+        _flush()
+    except OSError:
+        if whole_process:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fresh_line() -> str:
+    """A line feed where the terminal shows ^C at the beginning of the line."""
+    return "\n" if sys.stderr.isatty() else ""
