@@ -20,11 +20,14 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 # Which Python .venv is made with; see setup.sh.
 export PYTHON
+# No other variable of Python reaches what runs here: a PYTHONPATH or a user's site-packages has other packages than .venv.
+unexport $(filter-out PYTHON PYTHONDONTWRITEBYTECODE,$(filter PYTHON%,$(.VARIABLES)))
+export PYTHONNOUSERSITE := 1
 ifdef TOKENLAB_MIRROR
 export TOKENLAB_MIRROR := $(abspath $(TOKENLAB_MIRROR))
 endif
 
-.PHONY: help repro reproduced track compare ui test test-slow bench lint presets readme
+.PHONY: help repro reproduced track compare ui test test-slow bench lint presets api tour readme
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -63,6 +66,12 @@ lint: $(STAMP) ## check style and types
 
 bench: $(STAMP) ## time the library beside its peers
 	@exec $(RUN) -m benchmarks
+
+api: $(STAMP) ## write docs/api.md, the public names of the library
+	@exec $(RUN) docs/api_page.py
+
+tour: $(STAMP) ## run docs/tour.ipynb and write its outputs
+	@exec $(RUN) docs/notebook.py
 
 presets: ## copy dvc.yaml to every preset, after an edit
 	@for folder in presets/*/; do cp --remove-destination dvc.yaml "$$folder"; done

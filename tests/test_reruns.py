@@ -5,10 +5,12 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import networkx
 import pytest
 import workspace
 import yaml
 from dvc.repo import Repo
+from stub_outputs import PIPELINES, commit_stubs
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:dvc.repo.*")
 
@@ -22,17 +24,8 @@ EVALUATION = {"evaluate_segmentation", "own_text", "evaluate_codes", *COMPARISON
 def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project whose stages all count as run: every output is a stub, and dvc.lock has its hash."""
     folder = workspace.copy_project(tmp_path_factory.mktemp("reruns") / "project")
-    targets = ["dvc.yaml", "data/raw/dvc.yaml"]
-    with contextlib.chdir(folder), Repo() as repo:
-        stages = [stage for stage in repo.index.stages if stage.path_in_repo in targets]
-        paths = {Path(entry.fs_path) for stage in stages for entry in (*stage.outs, *stage.deps) if entry.fs_path}
-        holders = {parent for path in paths for parent in path.parents}
-        for path in paths - holders:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                path.write_text(f"{path.relative_to(folder)}\n", encoding="utf-8")
-        for target in targets:
-            repo.commit(target, force=True)
+    shutil.rmtree(folder / "presets")  # DVC would read their stages again and again
+    commit_stubs(folder)
     return folder
 
 
@@ -44,23 +37,21 @@ def project(committed: Path, tmp_path: Path) -> Path:
 def changed(folder: Path) -> set[str]:
     """The stages of `sample` and of the raw data whose own dependencies, parameters or outputs differ."""
     with contextlib.chdir(folder), Repo() as repo:
-        return {name.rpartition(":")[2] for name in repo.status(["dvc.yaml", "data/raw/dvc.yaml"])}
+        return _changed(repo)
 
 
 def stale(folder: Path) -> set[str]:
     """The stages of `sample` that DVC would run, and all that rest on them."""
-    own = changed(folder)
     with contextlib.chdir(folder), Repo() as repo:
-        graph = repo.index.graph
-        found = {stage.addressing for stage in graph if stage.addressing in own}
-        while (
-            more := {
-                stage.addressing for stage in graph for need in graph.successors(stage) if need.addressing in found
-            }
-            - found
-        ):
-            found |= more
-    return {address.rpartition(":")[2] for address in found if not address.startswith("presets")}
+        own, graph = _changed(repo), repo.index.graph
+        found = {stage for stage in graph if stage.name in own}
+        for stage in list(found):
+            found |= networkx.ancestors(graph, stage)
+        return {stage.name for stage in found}
+
+
+def _changed(repo: Repo) -> set[str]:
+    return {address.rpartition(":")[2] for address in repo.status(list(PIPELINES))}
 
 
 def names(addresses: set[str]) -> set[str]:
@@ -93,6 +84,7 @@ def test_what_is_drawn_or_said_reruns_drawing_alone(project: Path) -> None:
     assert stale(project) == DRAWING
 
 
+@pytest.mark.slow
 def test_a_codebook_drawn_otherwise_reruns_drawing_alone(project: Path) -> None:
     append(project / "tokenlab" / "codes" / "show" / "codebook_table.py", "\n# another label\n")
     assert stale(project) == {"draw_codes", "report"}
@@ -106,6 +98,7 @@ def test_a_new_metric_reruns_evaluation(project: Path) -> None:
     assert found <= EVALUATION | DRAWING
 
 
+@pytest.mark.slow
 def test_a_new_rule_or_method_of_segmentation_reruns_segmentation_and_what_follows(project: Path) -> None:
     append(project / "tokenlab" / "segment" / "boundaries.py", "\n# toy\n")
     (project / "tasks" / "segmentation" / "methods" / "toy.py").write_text(
@@ -116,6 +109,7 @@ def test_a_new_rule_or_method_of_segmentation_reruns_segmentation_and_what_follo
     assert found == {"segment", "draw_segmentation", "report"} | following
 
 
+@pytest.mark.slow
 def test_a_new_estimator_or_encoder_trains_no_model(project: Path) -> None:
     for name in ("estimators/naive.py", "encoders/byte_pair.py", "adapters/real.py"):
         append(project / "tokenlab" / "exact" / name, "\n# another one\n")
@@ -130,17 +124,20 @@ def test_a_new_estimator_or_encoder_trains_no_model(project: Path) -> None:
     assert names(changed(project)) & PATCHES == {"patch_tokenizer"}
 
 
+@pytest.mark.slow
 def test_more_prompts_train_no_model(project: Path) -> None:
     set_parameter(project, "exact.markov.third-order.prompts.count", 11)
     assert stale(project) == {"markov_experiment@third-order", "draw_exact", "report"}
 
 
+@pytest.mark.slow
 def test_another_split_of_the_bits_trains_no_model(project: Path) -> None:
     set_parameter(project, "bits.search.largest_prefix", 9)
     append(project / "tokenlab" / "codes" / "bits" / "search.py", "\n# another policy\n")
     assert names(stale(project)) - DRAWING == {"bits_length"}
 
 
+@pytest.mark.slow
 def test_other_prompts_or_tasks_train_no_patch_model(project: Path) -> None:
     set_parameter(project, "patches.evaluation.prompts", 3)
     set_parameter(project, "patches.zero_shot.en.limit", 11)
@@ -157,11 +154,13 @@ def test_another_budget_or_variant_cuts_no_patches(project: Path) -> None:
     assert stale(project) == of_models | {"train_patch_lm@zh", "evaluate_patch_lm@zh"}
 
 
+@pytest.mark.slow
 def test_another_number_of_workers_reruns_nothing_but_drawing(project: Path) -> None:
     set_parameter(project, "patches.workers", 2)
     assert stale(project) == {"draw_patches", "report"}
 
 
+@pytest.mark.slow
 def test_a_new_kind_of_code_reruns_no_codebook(project: Path) -> None:
     (project / "tokenlab" / "codes" / "baselines" / "toy.py").write_text("def toy():\n    return 1\n", encoding="utf-8")
     append(project / "tokenlab" / "codes" / "registry.py", "\n# toy\n")
@@ -181,18 +180,21 @@ def _one_more_unigram(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("edit", "corpora"), [(_one_more_size, {"en", "zh", "en-de"}), (_one_more_unigram, {"en"})], ids=["size", "unigram"]
 )
+@pytest.mark.slow
 def test_one_more_tokenizer_reruns_no_codebook(project: Path, edit: Callable[[Path], None], corpora: set[str]) -> None:
     edit(project)
     of_corpora = {f"{stage}@{corpus}" for stage in ("code_tokenizer", "evaluate_codes") for corpus in corpora}
     assert stale(project) == of_corpora | {"measure_codes@en", "draw_codes", "report"}
 
 
+@pytest.mark.slow
 def test_one_more_export_reruns_no_method(project: Path) -> None:
     set_parameter(project, "segmentation.export.other", {"vocabulary_size": 2000})
     stages = ("export", "measure_segmentation")
     assert stale(project) == {f"{stage}@{corpus}" for stage in stages for corpus in ("zh", "ja")} | {"report"}
 
 
+@pytest.mark.slow
 def test_a_new_corpus_runs_its_own_stages(project: Path) -> None:
     text = project / "mine.txt"
     text.write_text("今天天气很好。\n", encoding="utf-8")

@@ -56,7 +56,9 @@ def test_the_vocabularies_of_the_paper(kind, order):
         check(chain, paper(kind), kind, np.random.default_rng(seed))
 
 
-@pytest.mark.parametrize("first", range(0, 200, 20))
+@pytest.mark.parametrize(
+    "first", [0, 20, *(pytest.param(first, marks=pytest.mark.slow) for first in range(40, 200, 20))]
+)
 def test_random_vocabularies(first):
     """200 of MPE and BPE, alphabets of 2 to 4 characters, orders 1 to 3."""
     for seed in range(first, first + 20):

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import killing
 import pytest
@@ -136,11 +135,11 @@ def test_killed_at_any_moment_it_ends_with_the_same_bytes(folder):
     undisturbed = hashes(folder, "long")
     for path in OUTPUTS:
         (folder / path.format("long")).unlink()
-    for seconds in (0.0, 0.6):
-        written = finished_checkpoints(folder)
+    for checkpoints_to_wait_for in (1, 3):
         process = start(folder)
-        killing.wait_until(lambda before=written: finished_checkpoints(folder) != before)
-        time.sleep(seconds)
+        for _ in range(checkpoints_to_wait_for):
+            written = finished_checkpoints(folder)
+            killing.wait_until(lambda before=written: finished_checkpoints(folder) != before)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
         assert not (folder / OUTPUTS[0].format("long")).exists()

@@ -1,0 +1,53 @@
+"""The notebook runs, and says what it says."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tasks.runtime.numerics import PINNED
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TOUR = DOCS / "tour.ipynb"
+RUN = "import json, sys; from notebook import outputs; print(json.dumps(outputs(json.load(open(sys.argv[1])))))"
+
+
+def outputs(path):
+    """What the code cells of a notebook print and return, with the numerics of the pipeline: equal on every machine."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, path],
+        env=os.environ | PINNED | {"PYTHONPATH": os.pathsep.join([str(DOCS), str(DOCS.parent)])},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def notebook(path, *sources):
+    cells = [{"cell_type": "code", "source": source.splitlines(keepends=True)} for source in sources]
+    path.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": ["text"]}, *cells]}))
+    return path
+
+
+@pytest.mark.slow  # Twenty seconds where numba has to compile.
+def test_the_tour_has_the_outputs_that_it_shows():
+    cells = [cell for cell in json.loads(TOUR.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    assert [cell["outputs"] for cell in cells] == outputs(TOUR), "run `make tour`"
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+
+
+def test_printed_text_and_the_last_value_are_outputs(tmp_path):
+    path = notebook(tmp_path / "a.ipynb", "x = 2\nprint('a')\nprint('b')\nx + 1", "y = x", "None", "x")
+    first, second, third, fourth = outputs(path)
+    assert [output.get("text") or output["data"] for output in first] == [["a\n", "b\n"], {"text/plain": ["3"]}]
+    assert (second, third) == ([], [])
+    assert fourth[0]["execution_count"] == 4
+
+
+def test_a_cell_that_fails_is_named(tmp_path):
+    with pytest.raises(AssertionError, match=r'File "<cell 2>", line 1'):
+        outputs(notebook(tmp_path / "a.ipynb", "x = 2", "x / 0"))
