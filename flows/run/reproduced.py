@@ -1,7 +1,7 @@
 """Do the results of this workspace have the bytes that the last commit records? `python -m flows.run.reproduced`.
 
 Run after `make repro` in a clean clone: the output names every stage whose results differ from the committed dvc.lock,
-and every committed table that changed. CI ends with this check.
+and every committed table that changed, and every file that no stage declares. CI ends with this check.
 """
 
 import subprocess
@@ -16,6 +16,9 @@ from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_lin
 
 LOCKS = ("dvc.lock", "data/raw/dvc.lock")
 """The lock files of the preset `sample` and of the raw data."""
+
+FOLDERS = ("data/sample", "models/sample", "reports/sample")
+"""Where the stages of the preset `sample` write."""
 
 MADE, KEPT = Path("reports/sample/tables"), KEPT_TABLES["sample"]
 """The tables of the last run, and those in git."""
@@ -45,6 +48,17 @@ def differences(address: str, before: Hashes, after: Hashes) -> list[str]:
     ]
 
 
+def undeclared(root: Path, recorded: Hashes) -> list[str]:
+    """A line for each file among the outputs that no stage declares: DVC would neither restore nor share it."""
+    outputs = {root / path for hashes in recorded.values() for path in hashes}
+    return [
+        f"{path.relative_to(root)}: no stage has it as an output; name it in dvc.yaml"
+        for folder in FOLDERS
+        for path in sorted((root / folder).rglob("*"))
+        if path.is_file() and path.name not in (".keep", ".gitignore") and outputs.isdisjoint([path, *path.parents])
+    ]
+
+
 def check(root: Path) -> list[str]:
     """A line for each difference between the workspace and its last commit: outputs of stages, committed tables.
 
@@ -57,6 +71,8 @@ def check(root: Path) -> list[str]:
             raise InputError(f"{name}: not there; run `make repro` first")
         before, after = recorded_hashes(committed), recorded_hashes((root / name).read_bytes())
         found += [line for address in sorted(before | after) for line in differences(address, before, after)]
+        if name == "dvc.lock":
+            found += undeclared(root, after)
     changed = _git(root, "status", "--porcelain", "--", str(KEPT)).decode().splitlines()
     found += [f"{line[3:]}: not as committed" for line in changed]
     made, kept = tables_to_keep(root / MADE), tables_to_keep(root / KEPT)

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from command import tokenlab_here
 
+from tokenlab.cli import main
+
 # Sends the process a real signal at the import of the nth module, counted from the command's own package on. It runs in
 # a process of its own for each n, forked from one that has only Python's own modules.
 AT_AN_IMPORT = """
@@ -104,6 +106,16 @@ def test_an_ignored_interrupt_stays_ignored(text):
     )
     done = subprocess.run([sys.executable, "-c", program, "bits", "encode", text], capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("arguments", [["score", "missing", "missing"], ["--version"], []])
+def test_a_caller_keeps_its_own_handlers(arguments):
+    """A process that calls the command must not die of a closed pipe later on."""
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGPIPE]
+    before = [signal.getsignal(number) for number in numbers]
+    with suppress(SystemExit):
+        main(arguments)
+    assert [signal.getsignal(number) for number in numbers] == before
 
 
 def test_the_command_and_the_module_are_the_same():

@@ -8,7 +8,19 @@ import pytest
 from flows.run.reproduced import KEPT, LOCKS, MADE, check
 from tokenlab.core.errors import InputError
 
-LOCK = "schema: '2.0'\nstages:\n  segment@zh:\n    cmd: x\n    outs:\n    - path: data/zh\n      md5: {md5}\n"
+LOCK = """schema: '2.0'
+stages:
+  segment@zh:
+    cmd: x
+    outs:
+    - path: data/zh
+      md5: {md5}
+  report:
+    cmd: y
+    outs:
+    - path: reports/sample/tables
+      md5: 3c
+"""
 
 
 @pytest.fixture
@@ -43,7 +55,13 @@ def test_another_command_or_dependency_is_no_difference(project: Path) -> None:
 
 def test_a_stage_that_is_gone_is_named(project: Path) -> None:
     (project / "dvc.lock").write_text("schema: '2.0'\nstages: {}\n", encoding="utf-8")
-    assert check(project) == ["segment@zh: data/zh has no hash, dvc.lock says 1a"]
+    assert "segment@zh: data/zh has no hash, dvc.lock says 1a" in check(project)
+
+
+def test_a_file_that_no_stage_declares_is_named(project: Path) -> None:
+    (project / "reports/sample/unit.json").write_text("{}", encoding="utf-8")
+    (project / "reports/sample/.gitignore").write_text("", encoding="utf-8")
+    assert check(project) == ["reports/sample/unit.json: no stage has it as an output; name it in dvc.yaml"]
 
 
 @pytest.mark.parametrize("name", ["words.csv", "new.csv"])
