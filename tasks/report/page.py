@@ -1,6 +1,6 @@
 """Stage `report`: the result tables as text, Markdown and CSV, and one HTML page with all tables and pictures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +35,12 @@ from tokenlab.metrics.registry import SEGMENTATION, TOKENIZATION
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def report(stage: Stage) -> None:
-    """Write the tables and the page."""
+FAMILIES = "families.txt"
+"""Beside the tables of some families only: their names."""
+
+
+def report(stage: Stage, families: Sequence[str] = ()) -> None:
+    """Write the tables and the page; `families` are named where the parameters have some families only."""
     segmented = [_segmented(stage, name) for name in stage.parameters("segmentation.corpora", dict[str, Any])]
     own_texts = [_own_text(stage, name) for name in stage.parameters("segmentation.own_text", dict[str, Any])]
     encoded = [_encoded(stage, name) for name in stage.parameters("codes.corpora", dict[str, Any])]
@@ -47,7 +51,7 @@ def report(stage: Stage) -> None:
     main = {"exact": exact.main, "bits": bits.main, "patches": patches.main}
     main["compare"] = [table for table in measures if table.name.startswith("parity-")]
     others = exact.all + bits.all + patches.all + measures
-    _write_tables(stage.reports("tables"), segmented, own_texts, encoded, summaries, main, others)
+    _write_tables(stage.reports("tables"), segmented, own_texts, encoded, summaries, main, others, families)
     page = render_page(
         preset=stage.preset,
         findings={
@@ -185,6 +189,7 @@ def _write_tables(
     summaries: list[Table],
     main: Mapping[str, list[Table]],
     others: list[Table],
+    families: Sequence[str],
 ) -> None:
     """Every table as Markdown and CSV; results.txt, which `make repro` prints, has the main ones, results-FAMILY.txt
     those of a family.
@@ -199,6 +204,8 @@ def _write_tables(
         for table in tables + summaries + more + others:
             write_text(target / f"{table.name}.md", table.markdown())
             write_text(target / f"{table.name}.csv", table.csv())
+        if families:
+            write_text(target / FAMILIES, ",".join(families) + "\n")
         texts = {name: [table.text() for table in of_family] for name, of_family in printed.items()}
         for name, of_family in texts.items():
             write_text(target / f"results-{name}.txt", "\n".join(of_family))

@@ -15,8 +15,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from tasks.report.page import FAMILIES
 from tasks.report.pipeline_diagram import pipeline_diagram
-from tasks.report.sections.families import FAMILIES
 from tasks.report.tables.table import Table, read_markdown
 from tasks.runtime.stage import read_json
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line

@@ -284,7 +284,7 @@ def test_bad_input_is_one_line_and_status_2(learned, tables, text, tmp_path):
 
     out = tmp_path / "out.json"
     radical = tmp_path / "radical.json"
-    codes("learn", text, "--code", "radical", "--tables", tables, "-o", radical)
+    codes("learn", file("han", "明月\n"), "--code", "radical", "--tables", tables, "-o", radical)
     latom, byte = learned / "latom.json", learned / "byte.json"
     whole = latom.read_text(encoding="utf-8")
     learn = ["learn", text, "-o", out, "--code"]

@@ -7,7 +7,7 @@ import sys
 
 import pyarrow.parquet as pq
 import pytest
-from command import tokenlab
+from command import tokenlab_here as tokenlab
 from plain_segmentation import plain_segments, utility_table
 
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics

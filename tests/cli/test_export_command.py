@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 import pytest
-from command import tokenlab
+from command import tokenlab_here as tokenlab
 from tokenizers import Tokenizer
 
 from tokenlab.export import ExportOptions, SentencePiece, export_tokenizer, word_tokenizer
@@ -53,7 +53,6 @@ def test_equals_the_library(tmp_path, text, chinese_sentences, model):
     assert (config["add_bos_token"], "bos_token" in config) == (False, False)
 
 
-@pytest.mark.slow
 def test_check(tmp_path, text, chinese_sentences):
     gold = tmp_path / "gold.txt"
     segmenter = Segmenter(ngram_statistics(chinese_sentences), SegmentOptions())

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command import tokenlab
+from command import tokenlab_here as tokenlab
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 
 from tokenlab.cli import main

@@ -7,7 +7,7 @@ import re
 import pytest
 import small_bases
 import unicode_text
-from command import tokenlab
+from command import tokenlab_here as tokenlab
 from real_tokenizers import tokenizer_folder
 from tokenizers import Tokenizer, models
 

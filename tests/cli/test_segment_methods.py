@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command import tokenlab
+from command import tokenlab_here as tokenlab
 
 from tokenlab.ngrams import ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions
@@ -96,7 +96,7 @@ def test_bad_input_is_one_line(tmp_path, text):
         ([text, "--delimiter", "ab"], "--delimiter is 'ab'"),
         ([text, "--delimiter", " "], "--delimiter is ' '"),
         ([text, "--delimiter", "。"], "the text contains '。'"),
-        ([text, "--delimiter", "|", "--format", "json"], "not allowed with"),
+        ([text, "--delimiter", "|", "--json"], "not allowed with"),
     ]:
         assert message in tokenlab("segment", *arguments, status=2), arguments
     assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged", "empty", "latin", "text.txt"]

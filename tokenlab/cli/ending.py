@@ -3,6 +3,7 @@
 This module imports next to nothing, because it stands before the imports that take time.
 """
 
+import errno
 import os
 import signal
 import sys
@@ -19,6 +20,8 @@ _DOUBLE_PRESS = 1.0
 """Seconds in which a second Ctrl-C says nothing new: it would interrupt the removal of temporary files."""
 _TRY_AGAIN = 0.05
 """Seconds after which an interrupt is repeated that fell into a destructor or a callback, where Python drops it."""
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of a write; without the name of a file, of a write to standard output."""
 _TEMPORARY = r"\.([^/\s]+)\.[a-z0-9_]{8}\.tmp"
 """Names that `tokenlab.core.files` gives to files until they are whole."""
 
@@ -105,7 +108,7 @@ class _Signals:
 
     def _interrupt(self, number: int, _: FrameType | None) -> None:
         now = time.monotonic()
-        repeated = hasattr(signal, "SIGALRM") and number == signal.SIGALRM
+        repeated = self.number != 0 and hasattr(signal, "SIGALRM") and number == signal.SIGALRM
         if not repeated and now - self._came < _DOUBLE_PRESS:
             return
         if not repeated:
@@ -126,7 +129,7 @@ def _reason(error: BaseException, number: int) -> tuple[int, str]:
         return _BY_SIGNAL + number, "interrupted" if name == "SIGINT" else f"ended by {name}"
     if isinstance(error, BrokenPipeError):
         return _BY_SIGNAL + 13, ""
-    if isinstance(error, OSError) and error.strerror and not error.filename:
+    if isinstance(error, OSError) and error.errno in _NO_ROOM and not error.filename:
         reason = f"{_output_name()}: {error.strerror}; what was written there is not whole, so make room and run again"
         return EXIT_STATUS, reason
     return EXIT_STATUS, without_temporary_names(one_line(error))

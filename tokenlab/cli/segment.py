@@ -86,7 +86,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     signal.add_argument(
         "--entropies",
         metavar="FILE",
-        help="use the entropies of INPUT that `tokenlab entropy --format json` or `-o` wrote",
+        help="use the entropies of INPUT that `tokenlab entropy --json` or `-o` wrote",
     )
     signal.add_argument(
         "--statistics-from",

@@ -12,17 +12,14 @@ import yaml
 
 from tasks.report.page import report
 from tasks.runtime.stage import Stage, run
-from tokenlab.core.files import write_text
-
-FAMILIES = "families.txt"
 
 
 def report_families(stage: Stage) -> None:
     """Write the report of the families that the second argument names."""
     shown = stage.variant.split(",")
     pipeline = yaml.safe_load(Path(stage.params_file).with_name("dvc.yaml").read_bytes())
-    report(stage._replace(variant="", sections=without_others(stage.sections, pipeline["stages"], shown)))
-    write_text(stage.reports("tables", FAMILIES), stage.variant + "\n")
+    sections = without_others(stage.sections, pipeline["stages"], shown)
+    report(stage._replace(variant="", sections=sections), families=shown)
 
 
 def without_others(sections: dict[str, Any], stages: dict[str, Any], shown: list[str]) -> dict[str, Any]:

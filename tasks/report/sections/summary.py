@@ -130,7 +130,10 @@ def _leaders(
             return sentence.format(_listed(_ordered(found, place, largest), header, label, place))
     if len(known) < 2 or any("±" in row[place] for row in known):
         return ""
-    return f"{_listed(_ordered(known, place, largest)[:1], header, label, place)} comes first in one run, no verdict"
+    ordered = _ordered(known, place, largest)
+    first = [row for row in ordered if row[place] == ordered[0][place]]
+    named = _listed(first, header, label, place)
+    return f"{named} are equal, one run" if len(first) > 1 else f"{named} comes first in one run, no verdict"
 
 
 def _ordered(rows: Sequence[list[str]], place: int, largest: bool) -> list[list[str]]:

@@ -129,18 +129,18 @@ def comparison_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | Non
     """Bytes, bit-level codes and SCRIPT where no character is a token, and characters; None without rows."""
     bottom = lengths.filter(pl.col("base") == CHARACTERS, known=0)
     bits = bottom.filter(**_LOSSLESS)
-    kinds = {"bytes": bottom.filter(code="bytes")}
-    kinds |= {name: bits.filter(prefixes=some, emission=emission) for (some, emission), name in _VARIANTS.items()}
-    kinds |= {"SCRIPT": lengths.filter(code="script"), "characters": lengths.filter(code="characters")}
+    columns = {"bytes": bottom.filter(code="bytes")}
+    columns |= {name: bits.filter(prefixes=some, emission=emission) for (some, emission), name in _VARIANTS.items()}
+    columns |= {"SCRIPT": lengths.filter(code="script"), "characters": lengths.filter(code="characters")}
     if bottom.is_empty():
         return None
     cells = []
     for corpus in lengths["corpus"].unique(maintain_order=True):
-        of_kinds = [rows.filter(corpus=corpus) for rows in kinds.values()]
-        pairs = [(_tokens_per_character(rows), _bits_per_character(rows)) for rows in of_kinds]
+        of_columns = [rows.filter(corpus=corpus) for rows in columns.values()]
+        pairs = [(_tokens_per_character(rows), _bits_per_character(rows)) for rows in of_columns]
         cells.append([corpus, *(f"{_text(length, '{:.3f}')} / {_text(bits, '{:.2f}')}" for length, bits in pairs)])
     title = "Without merges: tokens per character / bits per character by the entropy of single tokens"
-    return Table("bits-comparison", title, ["corpus", *kinds], cells, list(notes))
+    return Table("bits-comparison", title, ["corpus", *columns], cells, list(notes))
 
 
 def _tokens_per_character(rows: pl.DataFrame) -> float | None:

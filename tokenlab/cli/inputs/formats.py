@@ -9,7 +9,14 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 _ENDINGS: dict[str, Format] = {".xml": "ces", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _COMPRESSED = (".gz", ".zst")
-_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE|!--|cesDoc|html)\b", re.IGNORECASE)
+_XML = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*<(?:(?:\?xml|!DOCTYPE|cesDoc|html|TEI|teiCorpus|corpus)\b|!--|[a-z_][^<>\n]*>\s*(?:\n|$))",
+    re.IGNORECASE,
+)
+"""A declaration, the root of a corpus, or any tag that stands alone on the first line."""
+_JSON_BEGINS = re.compile(rb'(?:\[\s*)?\{\s*(?:"|$)|\[\s*$')
+"""An object up to its first key, alone or in a list; or a line with nothing but a bracket."""
+_LONG_LIST = re.compile(rb'\[\s*[\["]')
 _PARQUET = b"PAR1"
 
 
@@ -28,19 +35,22 @@ def guessed_format(name: str, first: bytes) -> Format:
         return "ces"
     if _is_json(first):
         return "jsonl"
+    name = name.lower()
     for ending in _COMPRESSED:
         name = name.removesuffix(ending)
-    return next((form for ending, form in _ENDINGS.items() if name.lower().endswith(ending)), "text")
+    return next((form for ending, form in _ENDINGS.items() if name.endswith(ending)), "text")
 
 
 def _is_json(first: bytes) -> bool:
-    """Whether the first line with anything in it is a JSON object or array, or the beginning of a long one."""
+    """Whether the first line with anything in it is a JSON object or array, or the beginning of one.
+
+    A list of numbers alone is text: `[1]` is the mark of a footnote.
+    """
     line, feed, _ = first.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
     if not line.startswith((b"{", b"[")):
         return False
-    if not feed and len(line) > 1:  # Cut off inside an object: its first key is there.
-        return re.match(rb'\{\s*"', line) is not None
     try:
-        return isinstance(json.loads(line), dict | list)
-    except (ValueError, RecursionError):
-        return line.strip() in (b"{", b"[")
+        found = json.loads(line)
+    except (ValueError, RecursionError):  # of several lines, or cut off
+        return bool(_JSON_BEGINS.match(line.rstrip()) or (not feed and _LONG_LIST.match(line)))
+    return isinstance(found, dict) or any(isinstance(item, dict | list | str) for item in found)
