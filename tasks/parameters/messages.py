@@ -5,6 +5,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tasks.segmentation.methods.registry import METHODS
+
 _LONGEST = 60
 """Characters of a value in a message."""
 
@@ -34,9 +36,9 @@ def _line(where: str, problem: Any) -> str:
     if kind == "string_pattern_mismatch":
         return f"{where}: the name may have letters, digits, - and _ alone, for it is a part of paths; rename it"
     if kind == "union_tag_not_found":
-        return f"{where}.by is missing; it is one of {_known(problem)}"
+        return f"{where}.by is missing; it is one of {', '.join(METHODS)}"
     if kind == "union_tag_invalid":
-        return f"{where}.by is {problem['ctx']['tag']!r}; it is one of {_known(problem)}"
+        return f"{where}.by is {problem['ctx']['tag']!r}; it is one of {', '.join(METHODS)}"
     if cause is not None:  # a check of our own, which says what to do
         return f"{where}: {' '.join(str(cause).split())}"
     message = problem["msg"][0].lower() + problem["msg"][1:]
@@ -46,10 +48,6 @@ def _line(where: str, problem: Any) -> str:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
-def _known(problem: Any) -> str:
-    return problem["ctx"].get("expected_tags", "statistics, entropy, both, words").replace("'", "")
 
 
 def _place(loc: tuple[Any, ...], sections: Any) -> str:
