@@ -12,12 +12,14 @@ import time
 from pathlib import Path
 
 from flows.parameter_check import find_problems, known_presets
+from flows.part_report import report_part
 from flows.run.history import History
 from flows.run.leftovers import remove_leftovers
 from flows.run.plan import Dag, Plan, Selection, make_plan
 from flows.run.presets import DEFAULT_PRESET, find_targets
 from flows.run.repro import Interrupted, signals_raise
 from flows.run.workspace import pipeline
+from flows.tracking.command import tracking_command
 from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
 
@@ -42,7 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"flows: {one_line(error)}", file=sys.stderr)
         return EXIT_STATUS
     except Interrupted as interruption:
-        print(f"flows: ended by {interruption}; `{_selection(options).command()}` continues from here", file=sys.stderr)
+        advice = f"; `{_selection(options).command()}` continues from here" if options.command is _run else ""
+        print(f"flows: ended by {interruption}{advice}", file=sys.stderr)
         return 128 + interruption.number
 
 
@@ -109,13 +112,15 @@ def _run(root: Path, options: argparse.Namespace) -> int:
             remove_leftovers(root, selection.preset)
         plan = make_plan(root, selection)
         if not plan.steps:
+            if selection.only and not options.dry_run:
+                report_part(root, selection.preset, selection.only, plan.reported, changed=False, log=_print_report)
             workspace.succeeded()
     if options.dry_run:
         print(describe(plan, History.read(root, selection.preset).durations))
         return 0
     if not plan.steps:
         print(f"nothing to do: all {len(plan.selected)} stages are up to date", flush=True)
-        return _track(root, selection.preset) if plan.tracked else 0
+        return _track(root, selection) if plan.tracked else 0
 
     from flows.server import connect
 
@@ -138,8 +143,12 @@ def _run(root: Path, options: argparse.Namespace) -> int:
     return error.status
 
 
-def _track(root: Path, preset: str) -> int:
-    return subprocess.run([sys.executable, "-m", "flows.tracking", "--preset", preset], cwd=root).returncode
+def _print_report(line: str) -> None:
+    print(f"report | {line}", flush=True)
+
+
+def _track(root: Path, selection: Selection) -> int:
+    return subprocess.run(tracking_command(selection), cwd=root).returncode
 
 
 def describe(plan: Plan, durations: dict[str, float]) -> str:

@@ -13,7 +13,7 @@ reason, so do its processes (`flows.run.dvc_processes`).
 """
 
 import os
-import sys
+import signal
 import time
 from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
@@ -32,6 +32,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from flows.deployed import StillRunning, follow_worker, one_at_a_time
 from flows.notify import notify
 from flows.parameter_check import require_valid_parameters
+from flows.part_report import report_part
 from flows.rebuild import rebuild_and_compare
 from flows.run.dvc_processes import DvcProcesses, Ended
 from flows.run.history import EVENT_STATES, History
@@ -41,6 +42,7 @@ from flows.run.presets import DEFAULT_PRESET
 from flows.run.reconcile import recorded
 from flows.run.schedule import Schedule, local_limits
 from flows.run.workspace import pipeline
+from flows.tracking.command import tracking_command
 from tokenlab.core.errors import EXIT_STATUS, ParameterError, TokenlabError
 
 _THREADS = 256
@@ -133,9 +135,10 @@ def _update(root: Path, selection: Selection, workers: int) -> State:
         if plan.steps:
             state = _run_plan(root, selection, plan, workers)
         else:
+            _report(root, selection, plan, changed=False)
             if plan.tracked:
                 with DvcProcesses(root) as processes:
-                    track(processes, selection.preset)
+                    track(processes, selection)
             state = Completed(name="Cached", message=f"all {len(plan.selected)} stages are up to date")
         if state.is_completed():
             workspace.succeeded()
@@ -154,8 +157,9 @@ def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> Sta
                 return Cancelled(message="cancelled; " + _continues(selection))
             if run.failures:
                 raise _pipeline_failed(run.failures, plan, selection)
+            _report(root, selection, plan, run.changed)
             if plan.tracked:
-                track(processes, selection.preset)
+                track(processes, selection)
         state = "Completed"
         return Completed(message=run.summary())
     except TokenlabError:
@@ -165,13 +169,18 @@ def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> Sta
         history.end(state)
 
 
-def track(processes: DvcProcesses, preset: str) -> None:
+def _report(root: Path, selection: Selection, plan: Plan, changed: bool) -> None:
+    if selection.only:
+        report_part(root, selection.preset, selection.only, plan.reported, changed, get_run_logger().info)
+
+
+def track(processes: DvcProcesses, selection: Selection) -> None:
     """Bring MLflow up to date with the results. Raises PipelineFailed."""
-    command = [sys.executable, "-m", "flows.tracking", "--preset", preset]
-    ended = processes.run(command, get_run_logger().info)
-    if ended.killed:
-        how = ended.describe()
-        raise PipelineFailed(f"the stages completed; tracking was ended by {how}, `make track` continues", 1)
+    ended = processes.run(tracking_command(selection), get_run_logger().info)
+    number = -ended.status if ended.status < 0 else ended.status - 128  # the tracker ends itself when it is asked to
+    if number in set(signal.Signals):
+        name = signal.Signals(number).name
+        raise PipelineFailed(f"the stages completed; tracking was ended by {name}, `make track` continues", 1)
     if ended.status != 0:
         raise PipelineFailed("the stages completed, but tracking failed: " + " ".join(ended.lines[-1:]), EXIT_STATUS)
 
@@ -212,6 +221,11 @@ class _Run:
     def summary(self) -> str:
         """How many stages ended in which state."""
         return ", ".join(f"{self._states.count(name)} {name}" for name in dict.fromkeys(self._states))
+
+    @property
+    def changed(self) -> bool:
+        """Whether any stage has a new result."""
+        return set(self._states) != {"Cached"}
 
     def to_end(self) -> bool:
         """Run all steps; return False if the flow run was cancelled. Raises ParameterError for a missing GPU."""

@@ -4,6 +4,7 @@ The check imports what the stages import, which takes seconds, so it runs as a p
 dvc.yaml or the code of the stages changed since it last passed: then a run that has nothing to do does not pay for it.
 """
 
+import contextlib
 import hashlib
 import json
 import subprocess
@@ -95,13 +96,14 @@ def _passed(record: Path, state: str, root: Path) -> bool:
         return False
 
 
-def _stamp(path: Path) -> list[int] | None:
-    """The size and time of a file or folder; None where there is none."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return [status.st_size, status.st_mtime_ns]
+def _stamp(path: Path) -> list[list[Any]]:
+    """The name, size and time of a file, or of a folder and all that is below it; empty where there is none."""
+    found = []
+    for place in (path, *sorted(path.rglob("*"))):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            status = place.stat()
+            found.append([str(place), status.st_size, status.st_mtime_ns])
+    return found
 
 
 def _state(root: Path, pipeline: Path) -> str:

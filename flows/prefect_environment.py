@@ -8,11 +8,11 @@ refuse to start, for prefect.toml holds no valid secret.
 `environment` gives the same settings as prefect.toml and `.env` together, for processes that start in other folders.
 """
 
+import fcntl
 import os
 import secrets
 import stat
 import sys
-import tempfile
 from pathlib import Path
 
 from dotenv import dotenv_values
@@ -25,19 +25,22 @@ USUAL_PORT = 4200
 SECRET_FILE = ".env"
 USER = "tokenlab"
 
-_CLIENT, _SERVER = "PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"
+CLIENT_SECRET, SERVER_SECRET = "PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"
 _COMMENT = "# The password of this folder's Prefect and MLflow pages. Whoever knows it can run commands here."
 
 
 def environment(root: Path, port: int = USUAL_PORT) -> dict[str, str]:
-    """The environment of a Prefect server, or of its clients, in the workspace `root`. port: that of the server."""
+    """The environment of a Prefect server, or of its clients, in the workspace `root`. port: that of the server.
+
+    What the user set in `.env` counts, as it does for Prefect's own commands there.
+    """
     home = root / ".prefect"
     home.mkdir(mode=0o700, exist_ok=True)
     secret = read_secret(root)
     return {
         "PREFECT_HOME": str(home),
-        _CLIENT: secret,
-        _SERVER: secret,
+        CLIENT_SECRET: secret,
+        SERVER_SECRET: secret,
         "PREFECT_SERVER_API_HOST": HOST,
         "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(origins(port)),
@@ -48,6 +51,7 @@ def environment(root: Path, port: int = USUAL_PORT) -> dict[str, str]:
         "PREFECT_CLIENT_MAX_RETRIES": "10",
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
         "DO_NOT_TRACK": "1",
+        **{name: value for name, value in _values(root / SECRET_FILE).items() if name.startswith("PREFECT_")},
     }
 
 
@@ -55,6 +59,14 @@ def adopt(root: Path) -> None:
     """Give this process the environment of the workspace, before Prefect is imported. The user's own settings stay."""
     for name, value in environment(root).items():
         os.environ.setdefault(name, value)
+    _pass_by_proxies()
+
+
+def _pass_by_proxies() -> None:
+    """Let no password for a server of this machine go through a proxy."""
+    given = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
+    names = ",".join(filter(None, [given, HOST, "localhost"]))
+    os.environ |= {"no_proxy": names, "NO_PROXY": names}
 
 
 def origins(port: int) -> tuple[str, ...]:
@@ -63,51 +75,60 @@ def origins(port: int) -> tuple[str, ...]:
 
 
 def read_secret(root: Path) -> str:
-    """The secret `USER:PASSWORD` of a workspace; it is made if there is none.
+    """The secret `USER:PASSWORD` of the servers of a workspace; it is made if there is none.
 
-    Raises InputError where `.env` belongs to another user or is not a file.
+    Raises InputError where `.env` belongs to another user or is not a text file, or holds something else as secret.
     """
     path = root / SECRET_FILE
-    if (known := _read(path)) is None:
-        _write(path)
-        known = _read(path)
-    if known is None:
-        raise InputError(f"{path}: {_CLIENT} is not in it; remove the file, and it is made anew")
-    return known
+    known = _values(path)
+    if not {CLIENT_SECRET, SERVER_SECRET} <= known.keys():
+        _complete(path)
+        known = _values(path)
+    if ":" not in known[SERVER_SECRET]:
+        raise InputError(f"{path}: {SERVER_SECRET} has no colon; write it as USER:PASSWORD")
+    return known[SERVER_SECRET]
 
 
-def _read(path: Path) -> str | None:
-    """The secret in a file, which is made unreadable for others. None where there is none."""
+def _values(path: Path) -> dict[str, str]:
+    """What is set in a file, which is made unreadable for others."""
     try:
         found = path.lstat()
     except FileNotFoundError:
-        return None
+        return {}
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
         raise InputError(f"{path}: must be a plain file of your own, for it holds a password; remove it")
     if found.st_mode & 0o077:
         path.chmod(0o600)
-    values = dotenv_values(path, interpolate=False)
-    return values.get(_SERVER) and values.get(_CLIENT)
-
-
-def _write(path: Path) -> None:
-    """Add a new secret to the file. Of two processes that do it at once, the first one's secret counts."""
-    secret = f"{USER}:{secrets.token_urlsafe(32)}"
-    old = path.read_text(encoding="utf-8") if path.exists() else ""
-    content = [*old.splitlines(), _COMMENT, f"{_CLIENT}={secret}", f"{_SERVER}={secret}", ""]
-    handle, name = tempfile.mkstemp(prefix=f"{SECRET_FILE}.", suffix=".tmp", dir=path.parent)  # mode 0600
-    os.close(handle)
-    temporary = Path(name)
     try:
-        temporary.write_text("\n".join(content), encoding="utf-8")
-        if old:
-            temporary.replace(path)
-        else:
-            path.hardlink_to(temporary)
-    except FileExistsError:
-        pass
-    finally:
-        temporary.unlink(missing_ok=True)
+        return {name: value for name, value in dotenv_values(path).items() if value}
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8; correct it, or remove it") from None
+
+
+def _complete(path: Path) -> None:
+    """Add the missing ones of the two secrets to the file, equal to the other one if that is there.
+
+    One process at a time: it holds a lock on the file, and what the one before it added counts.
+    """
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600), "rb+", 0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        known = _values(path)
+        given = known.get(SERVER_SECRET) or known.get(CLIENT_SECRET)
+        secret = given or f"{USER}:{secrets.token_urlsafe(32)}"
+        missing = [f"{name}={secret}" for name in (CLIENT_SECRET, SERVER_SECRET) if name not in known]
+        if not missing:
+            return
+        old = file.read()
+        end = "" if not old or old.endswith(b"\n") else "\n"
+        text = (end + "\n".join([_COMMENT, *missing, ""])).encode()
+        try:
+            written = file.write(text)
+        except OSError:
+            file.truncate(len(old))
+            raise
+        if written != len(text):
+            file.truncate(len(old))
+            raise InputError(f"{path}: no space to write the password; free some")
 
 
 def main() -> int:

@@ -7,15 +7,23 @@ import atexit
 import base64
 import contextlib
 import os
+import subprocess
 import sys
-import tomllib
 import urllib.error
 import urllib.request
 from http import HTTPStatus
 from pathlib import Path
 
 from flows.pages.servers import Server, Servers, choose_port
-from flows.prefect_environment import HOST, SECRET_FILE, adopt, environment
+from flows.prefect_environment import (
+    CLIENT_SECRET,
+    HOST,
+    SECRET_FILE,
+    SERVER_SECRET,
+    adopt,
+    environment,
+    read_secret,
+)
 from tokenlab.core.errors import InputError
 
 ADDRESS = "PREFECT_API_URL"
@@ -35,7 +43,7 @@ def connect(root: Path) -> None:
     TokenlabError where the temporary one does not start.
     """
     adopt(root)
-    if url := os.environ.get(ADDRESS) or _address_in_profile(root):
+    if url := os.environ.get(ADDRESS) or _address_in_files(root):
         _require(url)
         return
     port = choose_port(None, 0)
@@ -49,31 +57,34 @@ def connect(root: Path) -> None:
     servers = stack.enter_context(Servers(root))
     servers.start(server)
     servers.wait(lambda started: None)
-    os.environ[ADDRESS] = f"{address}/api"
+    # A password that the user set is that of another server.
+    secret = read_secret(root)
+    os.environ |= {ADDRESS: f"{address}/api", CLIENT_SECRET: secret, SERVER_SECRET: secret}
 
 
-def _address_in_profile(root: Path) -> str | None:
-    """The address that `prefect config set PREFECT_API_URL=...` wrote."""
-    path = Path(os.environ.get("PREFECT_HOME", root / ".prefect"), "profiles.toml")
-    try:
-        profiles = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except ValueError as error:
-        raise InputError(f"{path}: {error}; correct it, or remove the file") from None
-    active = profiles.get("profiles", {}).get(profiles.get("active"), {})
-    return str(active[ADDRESS]) if ADDRESS in active else None
+def _address_in_files(root: Path) -> str:
+    """The address in Prefect's profiles or in prefect.toml; empty where there is none.
+
+    Prefect itself looks, by its own rules, in a process of its own: it keeps the settings with which it is imported.
+    """
+    script = "from prefect.settings import get_current_settings; print(get_current_settings().api.url or '')"
+    command = [sys.executable, "-W", "error:Failed to load profiles", "-c", script]
+    asked = subprocess.run(command, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if asked.returncode != 0:
+        reason = (asked.stderr.strip() or f"exit status {asked.returncode}").splitlines()[-1]
+        raise InputError(f"Prefect's settings: {reason}; `prefect config view` shows them")
+    return asked.stdout.strip()
 
 
 def _require(url: str) -> None:
     """Raise InputError unless a server answers there, and to the password that this process would use."""
-    password = base64.b64encode(os.environ["PREFECT_API_AUTH_STRING"].encode()).decode()
+    password = base64.b64encode(os.environ[CLIENT_SECRET].encode()).decode()
     try:
         request = urllib.request.Request(f"{url}/admin/version", headers={"Authorization": f"Basic {password}"})
         urllib.request.urlopen(request, timeout=_SECONDS_TO_ANSWER).close()
     except urllib.error.HTTPError as error:
         if error.code == HTTPStatus.UNAUTHORIZED:
-            message = f"the server at {url} does not take the password in {SECRET_FILE}; set PREFECT_API_AUTH_STRING"
+            message = f"the server at {url} does not take the password in {SECRET_FILE}; set {CLIENT_SECRET}"
         else:
             message = f"{url} answers {error.code}; start Prefect's server, or unset the variable"
         raise InputError(f"{ADDRESS}: {message}") from None

@@ -6,6 +6,7 @@ artefacts are read from the store alone: no service takes files from elsewhere.
 """
 
 import os
+import re
 from pathlib import Path
 
 from mlflow.server.constants import ARTIFACT_ROOT_ENV_VAR, BACKEND_STORE_URI_ENV_VAR, REGISTRY_STORE_URI_ENV_VAR
@@ -16,8 +17,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from flows.pages.guard import Guard
 from flows.prefect_environment import read_secret
 
-_CALLS_OUT = ("/ajax-api/3.0/mlflow/assistant", "/ajax-api/3.0/mlflow/gateway", "/gateway/")
-"""Services of MLflow that run other programs on this machine, or send text to language models elsewhere."""
+_SERVICES = "assistant|gateway(?!-proxy)|genai/evaluate|issues/invoke|jobs|prompt-optimization|scorer/invoke|webhooks"
+_CALLS_OUT = re.compile(rf"/+gateway/|/+(ajax-)?api/+\d\.\d/+(mlflow/+)?({_SERVICES})\b")
+"""Services of MLflow that run other programs on this machine, or send requests elsewhere, as to language models."""
 
 
 def create() -> ASGIApp:
@@ -30,6 +32,8 @@ def create() -> ASGIApp:
         REGISTRY_STORE_URI_ENV_VAR: store,
         ARTIFACT_ROOT_ENV_VAR: artefacts,
     }
+    # MLflow's page asks its proxy for models at each start; without a target, the proxy says "none" and calls nobody.
+    os.environ.pop("MLFLOW_DEPLOYMENTS_TARGET", None)
     initialize_backend_stores(store, store, artefacts)
     from mlflow.server.fastapi_app import app  # reads the environment
 
@@ -39,12 +43,12 @@ def create() -> ASGIApp:
 class _Without:
     """An application without some of its paths."""
 
-    def __init__(self, application: ASGIApp, paths: tuple[str, ...]) -> None:
+    def __init__(self, application: ASGIApp, paths: re.Pattern[str]) -> None:
         self._application = application
         self._paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope.get("path", "").startswith(self._paths):
+        if self._paths.match(scope.get("path", "")):
             await PlainTextResponse("not served here", 404)(scope, receive, send)
         else:
             await self._application(scope, receive, send)

@@ -2,7 +2,8 @@
 
 `python -m flows.run.dvc_child FD repro TARGET ...` writes {"stage": ..., "event": ...} to the file descriptor FD. The
 events are `unchanged`, `restored` (from the run cache), `running`, and `failed`, with the exit `status` of the command
-where there is one. They come from DVC's log, so DVC's own output is unchanged.
+where there is one, and `busy` where another DVC held a lock that the stage needs. They come from DVC's log, so DVC's
+own output is unchanged.
 """
 
 import json
@@ -35,11 +36,15 @@ class _Reporter(logging.Handler):
         self._descriptor = descriptor
 
     def emit(self, record: logging.LogRecord) -> None:
+        from dvc.lock import LockError
+
         if record.msg in _EVENTS and isinstance(record.args, tuple):
             self._write({"event": _EVENTS[record.msg], "stage": record.args[0]})
         elif record.exc_info and (failed := _FAILED_STAGE.match(str(error := record.exc_info[1]))):
-            status = _FAILED_STATUS.search(str(error.__cause__)) if error else None
-            self._write({"event": "failed", "stage": failed[1], "status": int(status[1]) if status else None})
+            cause = error.__cause__ if error else None
+            status = _FAILED_STATUS.search(str(cause))
+            event = {"event": "failed", "stage": failed[1], "status": int(status[1]) if status else None}
+            self._write(event | {"busy": True} if isinstance(cause, LockError) else event)
 
     def _write(self, event: dict[str, Any]) -> None:
         os.write(self._descriptor, json.dumps(event).encode() + b"\n")

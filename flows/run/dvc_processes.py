@@ -30,10 +30,12 @@ Log = Callable[[str], None]
 _LINES_KEPT = 20
 _SECONDS_TO_READ_ON = 5.0
 _SECONDS_BETWEEN_POLLS = 1.0
-_BUSY = " is busy, it is being blocked by:"
-"""DVC's message when another DVC works on the same path; it gives up at once, whatever the flag for waiting."""
-_OF_BUSY = re.compile(rf"{_BUSY}$|^  \(PID \d+\): |^If there are no processes with such PIDs, you can manually remove")
-"""The lines of that message. The runner waits, so nobody need follow DVC's advice to remove a lock."""
+_OF_BUSY = re.compile(
+    r" is busy, it is being blocked by:$|^  \(PID \d+\): |"
+    r"^If there are no processes with such PIDs, you can manually remove"
+)
+"""DVC's message when another DVC works on the same path; it gives up at once, whatever the flag for waiting. The runner
+waits, so nobody need follow DVC's advice to remove a lock."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Ended:
     @property
     def busy(self) -> bool:
         """Whether DVC gave up because another DVC was working on the same paths."""
-        return self.status > 0 and any(_BUSY in line for line in self.lines)
+        return bool(self.events and self.events[-1].get("busy"))
 
     @property
     def killed(self) -> bool:
@@ -101,27 +103,25 @@ class DvcProcesses:
             self.stop()
 
     def run_stage(self, address: str, log: Log, timeout: float | None = None) -> Ended:
-        """Bring one stage up to date. Waits while another DVC works here, also where that made the stage fail."""
-        self._wait_for_others(log)
+        """Bring one stage up to date. Waits while another DVC works here, also where DVC gave up because of it."""
 
         def log_rest(line: str) -> None:
             if not _OF_BUSY.search(line):
                 log(line)
 
-        while (ended := self.dvc(["repro", "--single-item", address], log_rest, timeout)).status > 0 and (
-            self._wait_for_others(log) or ended.busy
-        ):
+        while True:
+            self._wait_for_others(log)
+            ended = self.dvc(["repro", "--single-item", address], log_rest, timeout)
+            if not ended.busy:
+                return ended
             self.pause(_SECONDS_BETWEEN_POLLS)
-        return ended
 
-    def _wait_for_others(self, log: Log) -> bool:
-        """Wait until no DVC of somebody else works here; return whether there was one."""
-        found = other_dvc(self._root)
-        if found:
+    def _wait_for_others(self, log: Log) -> None:
+        """Wait until no DVC of somebody else works here."""
+        if found := other_dvc(self._root):
             log(f"{describe(found)} is working here; waiting until it ends")
         while other_dvc(self._root):
             self.pause(_SECONDS_BETWEEN_POLLS)
-        return bool(found)
 
     def dvc(self, arguments: Sequence[str], log: Log, timeout: float | None = None) -> Ended:
         """Run `dvc --wait-for-lock ARGUMENTS`; as `run`, with the events of its stages."""

@@ -82,8 +82,8 @@ class Selection(NamedTuple):
 class Plan(NamedTuple):
     """The steps in order; the addresses of the selection in order; whether any of these is tracked in MLflow.
 
-    reported: where the selection has a tag and leaves out a report that is out of date, the families that the report
-    can show: those whose stages are all up to date once the steps have run.
+    reported: where the selection is all stages with a tag and leaves out a report that is out of date, the families
+    that the report can show: those whose stages are all up to date once the steps have run.
     """
 
     steps: tuple[Step, ...]
@@ -192,7 +192,8 @@ def _plan(root: Path, selection: Selection, dag: Dag) -> Plan:
             _require_inputs(dag, address, selected)
             steps[address] = Step(address, tuple(reasons), after, read_policy(address, _meta(stage)))
     tracked = any(_names(dag.stages[address])[1] in _TRACKED for address in selected)
-    reported = _reported(root, selection, dag, selected, steps) if selection.only else ()
+    whole_family = selection.only and not (selection.start or selection.end)
+    reported = _reported(root, selection, dag, selected, steps) if whole_family else ()
     return Plan(tuple(steps.values()), tuple(selected), tracked, reported)
 
 

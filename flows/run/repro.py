@@ -24,6 +24,7 @@ from types import FrameType
 from typing import NoReturn
 
 from flows.parameter_check import find_problems
+from flows.part_report import report_part
 from flows.run.dvc_processes import DvcProcesses, Ended
 from flows.run.history import EVENT_STATES, History
 from flows.run.leftovers import remove_leftovers
@@ -95,7 +96,9 @@ def main(arguments: list[str] | None = None) -> int:
                 outcome = reproduce(root, options.preset, options.only)
                 if not outcome.failed and not outcome.unplanned:
                     if options.only:
-                        report_part(root, options.preset, options.only, outcome)
+                        changed = set(outcome.stages.values()) != {"unchanged"}
+                        show = partial(_print_line, "report")
+                        report_part(root, options.preset, options.only, outcome.reported, changed, show)
                     workspace.succeeded()
     except (TokenlabError, OSError) as error:
         print(f"repro: {one_line(error)}", file=sys.stderr)
@@ -177,26 +180,6 @@ def in_words(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     hours, minutes = divmod(round(seconds / 60), 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
-
-
-def report_part(root: Path, preset: str, tag: str, outcome: Outcome) -> None:
-    """Bring the page and the tables up to date where only a part of the stages was asked for.
-
-    They show the families whose results are up to date. Raises TokenlabError where they cannot be written.
-    """
-    families = ",".join(outcome.reported)
-    written = root / "reports" / preset / "tables" / "families.txt"
-    nothing_new = set(outcome.stages.values()) <= {"unchanged"}
-    if tag not in outcome.reported:
-        return
-    if nothing_new and written.exists() and written.read_text() == families + "\n":
-        return
-    parameters = str(Path(find_targets(root, preset, None)[0]).with_name("params.yaml"))
-    command = [sys.executable, "-m", "tasks.report.sections.families", parameters, families]
-    with DvcProcesses(root) as processes:
-        ended = processes.run(command, partial(_print_line, "report"))
-    if ended.status != 0:
-        raise TokenlabError(f"the report was not written ({ended.describe()}, see above)")
 
 
 def _make_plan(root: Path, preset: str, tag: str | None) -> tuple[Plan | None, int]:

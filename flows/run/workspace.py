@@ -289,7 +289,9 @@ def _unfinished_records(root: Path) -> Iterator[Path]:
         root.glob("presets/*/.*.tmp"),
         (root / ".dvc" / "tmp").glob(".*.tmp"),
         *((root / ".dvc" / "tmp" / name).rglob(".*.tmp") for name in ("tokenlab-locks", "tokenlab-outputs")),
-        (root / ".work").rglob(".*.tmp"),
+        (root / ".work").glob(".*.tmp"),
+        # Not in a rebuild, which may be at work beside a run; `flows.rebuild` removes what a killed one left.
+        *(folder.rglob(".*.tmp") for folder in (root / ".work").glob("*/") if folder.name != "rebuild"),
     ]
     for path in itertools.chain.from_iterable(places):
         with contextlib.suppress(FileNotFoundError):

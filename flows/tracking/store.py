@@ -9,7 +9,6 @@ that applies to every page and search by default, but it hides deleted runs ever
 with the filter "State: Deleted", and are restored when their row comes back.
 """
 
-import fcntl
 import filecmp
 import json
 import logging
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
+from flows.run.workspace import wait_for_lock
 from flows.tracking.lock import Pipeline
 from flows.tracking.mlflow_pages import view_tags
 from flows.tracking.rows import Row
@@ -226,7 +226,7 @@ def open_store(root: Path) -> Iterator[Store]:
     folder = root / FOLDER
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        wait_for_lock(lock.fileno())
         for unfinished in folder.rglob(".*.tmp*"):  # of a killed process: whoever writes here holds the lock
             unfinished.unlink(missing_ok=True)
         _set_environment()

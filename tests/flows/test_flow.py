@@ -235,36 +235,50 @@ def test_plain_dvc_before_a_flow(fresh: Path, assert_complete: Check, server: Se
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("whom", "number"), [("flow", signal.SIGTERM), ("flow", signal.SIGINT), ("tracker", signal.SIGTERM)]
+)
 def test_told_to_end_while_tracking(
-    fresh: Path, server: Server, client: SyncPrefectClient, number: signal.Signals
+    fresh: Path, server: Server, client: SyncPrefectClient, whom: str, number: signal.Signals
 ) -> None:
     """The tracker waits for somebody else who holds the store."""
-    table = fresh / "table.parquet"
+    make_tracked(fresh)
+    with (fresh / ".mlflow/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        started = server.start(FLOW, fresh)
+        killing.wait_until(lambda: started.process.poll() is not None or trackers(fresh))
+        assert started.process.poll() is None, started.output()
+        (tracker,) = trackers(fresh)
+        (started.process if whom == "flow" else tracker).send_signal(number)
+        assert started.finish() == (128 + number if whom == "flow" else 1), started.output()
+        killing.assert_ended(started)
+    status = "Crashed" if whom == "flow" else "Failed"
+    message = {
+        "flow": f"ended by {number.name}; `python -m flows run` continues from here",
+        "tracker": f"the stages completed; tracking was ended by {number.name}, `make track` continues",
+    }
+    assert f"flows: {message[whom]}\n" in started.output()
+    assert last_run(client).state_name == status
+    shown = killing.run([sys.executable, "-m", "flows", "status"], fresh)[1]
+    assert shown.startswith(f"last run of sample: {status}")
+
+
+def make_tracked(folder: Path) -> None:
+    """Replace the stages by one that MLflow tracks; it has no rows."""
+    table = folder / "table.parquet"
     pl.DataFrame({name: ["x"] for name in SEGMENTATION.columns()}).clear().write_parquet(table)
     target = SEGMENTATION.table.format(preset="sample", key="toy")
     command = f"mkdir -p {Path(target).parent} && cp {table.name} {target}"
     stage = {"cmd": command, "deps": [table.name], "outs": [target]}
-    (fresh / "dvc.yaml").write_text(yaml.safe_dump({"stages": {SEGMENTATION.stage: {"foreach": ["toy"], "do": stage}}}))
-    (fresh / ".mlflow").mkdir()
-    with (fresh / ".mlflow/lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        started = server.start(FLOW, fresh)
-        killing.wait_until(lambda: started.process.poll() is not None or tracks(fresh))
-        assert started.process.poll() is None, started.output()
-        started.process.send_signal(number)
-        assert started.finish() == 128 + number, started.output()
-        killing.assert_ended(started)
-    assert f"flows: ended by {number.name}; `python -m flows run` continues from here\n" in started.output()
-    assert last_run(client).state_name == "Crashed"
-    shown = killing.run([sys.executable, "-m", "flows", "status"], fresh)[1]
-    assert shown.startswith("last run of sample: Crashed")
+    pipeline = {"stages": {SEGMENTATION.stage: {"foreach": ["toy"], "do": stage}}}
+    (folder / "dvc.yaml").write_text(yaml.safe_dump(pipeline))
+    (folder / ".mlflow").mkdir()
 
 
-def tracks(folder: Path) -> bool:
-    """Whether a tracker waits for the store in the folder."""
+def trackers(folder: Path) -> list[psutil.Process]:
+    """The trackers that wait for the store in the folder."""
     found = [process for process in killing.living(folder) if "flows.tracking" in process.cmdline()]
-    return any(str(folder / ".mlflow/lock") in files_of(process) for process in found)
+    return [process for process in found if str(folder / ".mlflow/lock") in files_of(process)]
 
 
 def files_of(process: psutil.Process) -> list[str]:

@@ -1,10 +1,12 @@
 """`make repro ONLY=family` on one's own text: a page of the families that are there, and nothing left in git."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
 import killing
 import pytest
+from prefect_server import FLOW
 from workspace import SMALL, make_workspace
 
 pytestmark = pytest.mark.slow
@@ -40,3 +42,12 @@ def test_one_family_shows_itself_and_leaves_git_clean(tmp_path: Path) -> None:
     status, output = killing.run([*killing.RUNNER, "--only", "bits"], folder)
     assert (status, output.splitlines()[0]) == (0, "Data and pipelines are up to date.")
     assert (tables / "families.txt").stat().st_mtime_ns == written, "nothing changed, so the page is not written again"
+
+    # The flow does the same, first where all is up to date, then where it restores a stage.
+    for missing in ((), (folder / "reports/sample/figures/bits",)):
+        (tables / "families.txt").unlink()
+        for path in missing:
+            shutil.rmtree(path)
+        status, output = killing.run([*FLOW, "--only", "bits"], folder)
+        assert status == 0, output
+        assert (tables / "families.txt").read_text() == "bits\n"

@@ -72,6 +72,18 @@ def test_a_text_that_is_another_or_gone_is_checked_again(root: Path, checked: li
     assert len(checked) == 3
 
 
+def test_an_edit_in_a_folder_of_texts_is_checked_again(root: Path, checked: list[list[str]]) -> None:
+    (root / "mine.txt").unlink()
+    text = root / "mine.txt" / "deep" / "a.txt"
+    text.parent.mkdir(parents=True)
+    text.write_text("one")
+    find_problems(root, ["sample"])
+    text.write_text("another")
+    find_problems(root, ["sample"])
+    find_problems(root, ["sample"])
+    assert len(checked) == 2
+
+
 def test_a_damaged_record_is_no_pass(root: Path, checked: list[list[str]]) -> None:
     find_problems(root, ["sample"])
     for content in ("", "[]", "{}", json.dumps({"state": 1, "texts": 2})):

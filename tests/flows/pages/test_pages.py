@@ -17,7 +17,7 @@ import pytest
 import tracked_pipeline
 from browser import Browser, open_browser
 
-from flows.pages.servers import Server, Servers, ask, choose_port, reports_server
+from flows.pages.servers import Server, Servers, ask, choose_port, mlflow_server, reports_server
 from flows.prefect_environment import read_secret
 from flows.tracking.synchronise import track
 from tokenlab.core.errors import ParameterError
@@ -114,7 +114,7 @@ def test_hostile_requests_get_nothing(reports: Server) -> None:
     for request in hostile.requests(port):
         for method in ("GET", "POST"):
             answer = hostile.send(method, f"{reports.address}/sample/", request, reports.secret)
-            assert answer.status_code in (400, 401, 403) and "report" not in answer.text, request
+            assert answer.status_code == request.status and "report" not in answer.text, request
     answer = hostile.preflight(f"{reports.address}/sample/", hostile.EVIL)
     assert "access-control-allow-origin" not in answer.headers
 
@@ -200,12 +200,57 @@ def test_three_pages(serve: Callable[..., killing.Run], tracked: Path, tmp_path:
     killing.assert_ended(started)
 
 
+@pytest.mark.slow
+def test_mlflow_runs_nothing_and_calls_nobody(tracked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No service that would is served, not to the user either; those that the pages need are."""
+    monkeypatch.setenv("PYTHONPATH", str(killing.PROJECT))
+    monkeypatch.setenv("MLFLOW_DEPLOYMENTS_TARGET", "http://127.0.0.1:9")
+    with Servers(tracked) as servers:
+        server = mlflow_server(tracked, choose_port(None, 0))
+        servers.start(server)
+        paths = [re.sub("[<{].*?[>}]", "x", path) for path in mlflow_paths()]
+        closed = [path for path in paths if CALLS_OUT.search(path) and path != PROXY]
+        assert len(closed) > 100, paths
+        servers.wait(lambda started: None)
+        headers = hostile.basic(server.secret)
+        with httpx.Client(base_url=server.address, headers=headers, trust_env=False, timeout=60) as client:
+            for path in [*closed, "/ajax-api/3.0//mlflow/issues/invoke"]:
+                for method in ("GET", "POST"):
+                    answer = client.request(method, path, json={}, follow_redirects=True)
+                    assert (answer.status_code, answer.text) == (404, "not served here"), (method, path)
+            content = {"gateway_path": "gateway/x/invocations", "json_data": {}}
+            assert client.get(PROXY, params={"gateway_path": "api/2.0/endpoints/"}).json() == {"endpoints": []}
+            assert client.post(PROXY, json=content).json() == {"endpoints": []}
+            assert client.get("/ajax-api/3.0/mlflow/server-info").status_code == 200
+            search = client.post("/ajax-api/2.0/mlflow/experiments/search", json={"max_results": 1})
+            assert search.status_code == 200 and search.json()["experiments"]
+
+
+PROXY = "/ajax-api/2.0/mlflow/gateway-proxy"
+"""Asked by MLflow's page; it has nowhere to pass requests on to."""
+
+CALLS_OUT = re.compile(r"assistant|gateway|invo[ck]|jobs|optimi[sz]|webhook|proxy")
+"""In the path of a service of MLflow: it runs something, or calls something."""
+
+
+def mlflow_paths() -> list[str]:
+    """The paths of all services of MLflow."""
+    from mlflow.server import app
+    from mlflow.server.assistant.api import assistant_router
+    from mlflow.server.gateway_api import gateway_router
+    from mlflow.server.job_api import job_api_router
+
+    routers = [assistant_router, gateway_router, job_api_router]
+    paths = [route.path for router in routers for route in router.routes]
+    return [*paths, *(rule.rule for rule in app.url_map.iter_rules())]
+
+
 def refuse_hostile(address: str, secret: str) -> None:
     """Assert that no hostile request gets or changes anything there."""
     port = int(httpx.URL(address).port or 0)
     for request in hostile.requests(port):
         answer = hostile.send("POST", address, request, secret, json.dumps({"name": "hostile", "type": "process"}))
-        assert answer.status_code in (400, 401, 403), (address, request)
+        hostile.assert_refused(request, answer)
     assert "access-control-allow-origin" not in hostile.preflight(address, hostile.EVIL).headers
 
 

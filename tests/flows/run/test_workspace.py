@@ -190,6 +190,16 @@ def test_unfinished_records_are_removed(copy_of_finished: Path) -> None:
             assert kept == {".young.a1_b2c3d.tmp", ".own.tmp"}, place
 
 
+def test_a_rebuild_beside_a_run_keeps_its_files(copy_of_finished: Path) -> None:
+    """It holds its clone, not this workspace. A file that it copies with its time is older than this process."""
+    writing = copy_of_finished / ".work/rebuild/tmp12345678/clone/data/.table.parquet.a1_b2c3d.tmp"
+    writing.parent.mkdir(parents=True)
+    writing.write_text("half")
+    os.utime(writing, (1e9, 1e9))
+    with pipeline(copy_of_finished):
+        assert writing.exists()
+
+
 def test_abandoned_experiments_are_removed(copy_of_finished: Path) -> None:
     """Those in which nobody works, after a run that did not succeed; DVC may just be starting in a young one."""
     names = ["tmpkilled1", "tmpat_work", "tmpyoung12", "run"]

@@ -1,7 +1,9 @@
 """MLflow has a run for every row of the pipeline's tables, none twice, also after interruptions."""
 
+import fcntl
 import json
 import shutil
+import signal
 import sqlite3
 import sys
 from collections import Counter
@@ -341,6 +343,24 @@ def test_killed_while_it_writes(project: Path) -> None:
     shutil.rmtree(project / ".mlflow")
     track(project)
     assert contents(project) == found
+
+
+def test_interrupted_while_another_tracker_holds_the_store(project: Path) -> None:
+    """With polars imported, which lets the system resume an interrupted call."""
+    (project / ".mlflow").mkdir()
+    with (project / ".mlflow/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        started = killing.start(TRACKING, project)
+        waits_for = Path(lock.name)
+        killing.wait_until(
+            lambda: (
+                started.process.poll() is not None
+                or waits_for in [Path(file.path) for file in started.process.open_files()]
+            )
+        )
+        started.process.send_signal(signal.SIGINT)
+        assert started.finish() == 128 + signal.SIGINT
+    assert started.output() == "tracking: ended by SIGINT; `make track` continues\n"
 
 
 def count(folder: Path) -> int:
