@@ -78,7 +78,7 @@ def _about(params: Path) -> str:
     if not params.exists():
         return ""
     lines = itertools.takewhile(lambda line: line.startswith("#"), params.read_text(encoding="utf-8").splitlines())
-    return " ".join(line.lstrip("# ") for line in lines)
+    return " ".join(line.lstrip("# ") for line in lines).replace("`", "")
 
 
 def _written(folder: Path) -> str:
