@@ -146,6 +146,7 @@ def test_other_prompts_or_tasks_train_no_patch_model(project: Path) -> None:
     assert stale(project) == evaluated | {"draw_patches", "report"}
 
 
+@pytest.mark.slow
 def test_another_budget_or_variant_cuts_no_patches(project: Path) -> None:
     set_parameter(project, "patches.models.en.budget.flops", 3e9)
     of_models = {"train_patch_lm@en", "evaluate_patch_lm@en", "zero_shot@en", "draw_patches", "report"}

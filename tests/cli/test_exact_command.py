@@ -163,6 +163,7 @@ def test_a_text_longer_than_the_context(tokenlab, tmp_path, text):
     assert "it has positions for 6" in message
 
 
+@pytest.mark.slow
 def test_standard_input(tokenlab, folder, monkeypatch):
     shown = in_a_process("exact", "score", "--model", folder, "--threads", 1, stdin=TEXT)
     assert shown.count("\n") == 5 and shown.splitlines()[-1].startswith("total\t22\t")

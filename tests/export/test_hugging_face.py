@@ -114,6 +114,7 @@ def test_decodes_every_text_to_itself(tokenizers):
     check()
 
 
+@pytest.mark.slow
 def test_every_code_point_is_decoded_to_itself(tokenizers):
     every = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
     for tokenizer in tokenizers:

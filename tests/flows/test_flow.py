@@ -164,6 +164,7 @@ def test_retries(fresh: Path, assert_complete: Check, server: Server, client: Sy
     completes(fresh, server, assert_complete)
 
 
+@pytest.mark.slow
 def test_killed_and_asked_to_end(
     fresh: Path, assert_complete: Check, server: Server, client: SyncPrefectClient
 ) -> None:

@@ -129,6 +129,7 @@ def start(folder):
     return subprocess.Popen(command, cwd=folder, env=killing.environment(folder) | {"PYTHONPATH": str(folder)})
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_ends_with_the_same_bytes(folder):
     """SIGKILL twice, the second time later; the last run resumes from the last checkpoint."""
     train_here(folder, "long", LONG)
