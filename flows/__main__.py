@@ -11,12 +11,12 @@ import sys
 import time
 from pathlib import Path
 
-from flows.parameter_check import find_problems, known_presets
+from flows.parameter_check import find_problems
 from flows.part_report import report_part
 from flows.run.history import History
 from flows.run.leftovers import remove_leftovers
 from flows.run.plan import Dag, Plan, Selection, make_plan
-from flows.run.presets import DEFAULT_PRESET, find_targets
+from flows.run.presets import DEFAULT_PRESET, find_targets, pipelines
 from flows.run.repro import Interrupted, signals_raise
 from flows.run.workspace import pipeline
 from flows.tracking.command import tracking_command
@@ -88,7 +88,7 @@ def _selection(options: argparse.Namespace) -> Selection:
 
 
 def _check(root: Path, options: argparse.Namespace) -> int:
-    presets = [options.preset] if options.preset else known_presets(root)
+    presets = [options.preset] if options.preset else list(pipelines(root))
     if _show_problems(root, presets):
         return EXIT_STATUS
     print(f"the parameters of {', '.join(presets)} are valid")

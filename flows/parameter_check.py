@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flows.run.presets import DEFAULT_PRESET, find_targets
+from flows.run.presets import find_targets
 from flows.run.processes import PIPELINE, environment
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import write_text
@@ -79,11 +79,6 @@ def _check(root: Path, pipelines: list[str]) -> dict[str, Any]:
         raise InputError(f"the parameters were not checked (exit status {ended.returncode}, see above)")
     result: dict[str, Any] = json.loads(ended.stdout)
     return result
-
-
-def known_presets(root: Path) -> list[str]:
-    """The presets of the project."""
-    return [DEFAULT_PRESET, *sorted(path.parent.name for path in root.glob("presets/*/dvc.yaml"))]
 
 
 def _passed(record: Path, state: str, root: Path) -> bool:

@@ -11,17 +11,16 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 
-from flows.pages.servers import Server, Servers, choose_port
+from flows.pages.servers import Servers, choose_port, prefect_server
 from flows.prefect_environment import (
     CLIENT_SECRET,
-    HOST,
     SECRET_FILE,
     SERVER_SECRET,
     adopt,
-    environment,
     read_secret,
 )
 from tokenlab.core.errors import InputError
@@ -47,10 +46,13 @@ def connect(root: Path) -> None:
         _require(url)
         return
     port = choose_port(None, 0)
-    address = f"http://{HOST}:{port}"
-    command = [sys.executable, "-m", "uvicorn", "--factory", "flows.pages.prefect_app:create"]
-    command += ["--host", HOST, "--port", str(port), "--log-level", "warning"]
-    server = Server("Flow", address, f"{address}/api/health", command, environment(root, port) | _TEMPORARY)
+    served = prefect_server(root, port)
+    server = replace(
+        served,
+        name="Flow",
+        command=[*served.command, "--log-level", "warning"],
+        environment=served.environment | _TEMPORARY,
+    )
     stack = contextlib.ExitStack()
     # At the very end, after Prefect has sent its last events and lines of the log: what registers last ends first.
     atexit.register(stack.close)
@@ -59,7 +61,7 @@ def connect(root: Path) -> None:
     servers.wait(lambda started: None)
     # A password that the user set is that of another server.
     secret = read_secret(root)
-    os.environ |= {ADDRESS: f"{address}/api", CLIENT_SECRET: secret, SERVER_SECRET: secret}
+    os.environ |= {ADDRESS: f"{server.address}/api", CLIENT_SECRET: secret, SERVER_SECRET: secret}
 
 
 def _address_in_files(root: Path) -> str:

@@ -2,7 +2,7 @@
 
 Prefect asks for the password itself, but it has no list of hosts. And it begins its transactions on SQLite so that one
 that reads first, and writes after another one has written, is turned away at once as "database is locked", whatever the
-time that it may wait (measured: 16 of 138 requests of twelve clients). Here each waits for its turn from its beginning.
+time that it may wait. Here each waits for its turn from its beginning.
 """
 
 from contextlib import AbstractAsyncContextManager

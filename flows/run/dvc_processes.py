@@ -118,9 +118,11 @@ class DvcProcesses:
 
     def _wait_for_others(self, log: Log) -> None:
         """Wait until no DVC of somebody else works here."""
-        if found := other_dvc(self._root):
-            log(f"{describe(found)} is working here; waiting until it ends")
-        while other_dvc(self._root):
+        told = False
+        while found := other_dvc(self._root):
+            if not told:
+                log(f"{describe(found)} is working here; waiting until it ends")
+                told = True
             self.pause(_SECONDS_BETWEEN_POLLS)
 
     def dvc(self, arguments: Sequence[str], log: Log, timeout: float | None = None) -> Ended:

@@ -9,17 +9,22 @@ DEFAULT_PRESET = "sample"
 """The preset of the root dvc.yaml; the others are in presets/."""
 
 
+def pipelines(root: Path) -> dict[str, Path]:
+    """The presets of the project and the dvc.yaml of each, the default preset first."""
+    others = {path.parent.name: path for path in sorted(root.glob("presets/*/dvc.yaml"))}
+    return {DEFAULT_PRESET: root / "dvc.yaml", **others}
+
+
 def find_targets(root: Path, preset: str, tag: str | None) -> list[str]:
     """The targets for `dvc repro`: the preset's dvc.yaml, or its stages with `tag` in their `meta: {tags: [...]}`.
 
     Raises ParameterError for an unknown preset or tag, and names the known ones, and InputError where the preset's
     dvc.yaml differs from the root's.
     """
-    pipelines = {path.parent.name: path for path in sorted(root.glob("presets/*/dvc.yaml"))}
-    pipelines = {DEFAULT_PRESET: root / "dvc.yaml", **pipelines}
-    if preset not in pipelines:
-        raise ParameterError(f"no preset {preset!r}; there are: {', '.join(pipelines)}")
-    path = pipelines[preset]
+    presets = pipelines(root)
+    if preset not in presets:
+        raise ParameterError(f"no preset {preset!r}; there are: {', '.join(presets)}")
+    path = presets[preset]
     address = str(path.relative_to(root))
     if preset != DEFAULT_PRESET:
         _require_copy(path, root / "dvc.yaml")

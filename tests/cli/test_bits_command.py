@@ -1,18 +1,14 @@
 """`tokenlab bits`, as a user runs it."""
 
 import gzip
-import io
 import json
-import signal
 import subprocess
 import sys
-from unittest import mock
 
 import pytest
+from command import ended_here
 from command import tokenlab as in_a_process
 from plain_bits import AmbiguousError, encode, fallback
-
-from tokenlab.cli import main
 
 TEXT = "众A日本語\n\nあ x\\y\r\nカタカナé\U0001f600\n"
 LINES = ["众A日本語", "", "あ x\\y", "カタカナé\U0001f600"]
@@ -20,19 +16,7 @@ LINES = ["众A日本語", "", "あ x\\y", "カタカナé\U0001f600"]
 
 def bits(*arguments, stdin="", status=0):
     """Standard output and standard error of `tokenlab bits ...`; of a failure the one line of standard error."""
-    given = io.TextIOWrapper(io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode()))
-    printed, said = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
-    at_closed_pipe = signal.getsignal(signal.SIGPIPE)
-    with mock.patch.multiple(sys, stdin=given, stdout=printed, stderr=said):
-        try:
-            ended = main(["bits", *map(str, arguments)])
-        except SystemExit as exit:
-            ended = exit.code
-        finally:
-            signal.signal(signal.SIGPIPE, at_closed_pipe)
-        printed.flush()
-        said.flush()
-    out, error = printed.buffer.getvalue().decode(), said.buffer.getvalue().decode()
+    out, error, ended = ended_here("bits", *arguments, stdin=stdin)
     assert ended == status, error
     if status:
         assert out == "" and error.count("\n") == 1, (out, error)

@@ -1,19 +1,16 @@
 """`tokenlab codes` as a user runs it: learn, encode, decode, check and show, and every kind of bad input."""
 
 import gzip
-import io
 import json
-import signal
 import subprocess
 import sys
 import unicodedata
-from unittest import mock
 
 import pytest
+from command import ended_here
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenlab.cli import main
 from tokenlab.codes.saved import read_code
 
 TEXT = "In the beginning God created the heaven and the earth.\n\nAnd the earth  was without form,\tand void;\n"
@@ -30,19 +27,7 @@ CES = """<?xml version="1.0"?>
 
 def codes(*arguments, stdin="", status=0):
     """Standard output of `tokenlab codes ...`; of a failure the one line of standard error."""
-    given = io.TextIOWrapper(io.BytesIO(stdin if isinstance(stdin, bytes) else stdin.encode()))
-    printed, said = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
-    at_closed_pipe = signal.getsignal(signal.SIGPIPE)
-    with mock.patch.multiple(sys, stdin=given, stdout=printed, stderr=said):
-        try:
-            ended = main(["codes", *map(str, arguments)])
-        except SystemExit as exit:
-            ended = exit.code
-        finally:
-            signal.signal(signal.SIGPIPE, at_closed_pipe)
-        printed.flush()
-        said.flush()
-    out, error = printed.buffer.getvalue().decode(), said.buffer.getvalue().decode()
+    out, error, ended = ended_here("codes", *arguments, stdin=stdin)
     assert ended == status, error
     if status == 2:
         assert out == "" and error.count("\n") == 1, (out, error)

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -65,7 +64,7 @@ def text(tmp_path):
 @pytest.fixture
 def tokenlab(capfdbinary):
     """Runs the command in this process; returns what it printed, or its one line of complaint."""
-    threads, on_pipe = torch.get_num_threads(), signal.getsignal(signal.SIGPIPE)
+    threads = torch.get_num_threads()
 
     def run(*arguments, status=0, printed=False):
         capfdbinary.readouterr()
@@ -83,7 +82,6 @@ def tokenlab(capfdbinary):
 
     yield run
     torch.set_num_threads(threads)
-    signal.signal(signal.SIGPIPE, on_pipe)
 
 
 @pytest.mark.parametrize(

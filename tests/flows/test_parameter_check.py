@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from flows import parameter_check
-from flows.parameter_check import find_problems, known_presets, require_valid_parameters
+from flows.parameter_check import find_problems, require_valid_parameters
+from flows.run.presets import pipelines
 from tokenlab.core.errors import InputError, ParameterError
 
 PIPELINE = "stages:\n  prepare: {cmd: exec python -m tasks.corpora.prepare params.yaml zh}\n"
@@ -40,7 +41,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 def test_a_file_that_passed_is_not_checked_again(root: Path, checked: list[list[str]]) -> None:
     assert find_problems(root, ["sample"]) == find_problems(root, ["sample"]) == []
-    assert find_problems(root, known_presets(root)) == []
+    assert find_problems(root, list(pipelines(root))) == []
     assert checked == [["dvc.yaml"], ["presets/cpu/dvc.yaml"]]
 
 
