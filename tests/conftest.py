@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tasks.runtime.numerics import pin
+
+# Before any test imports a library that computes: a stage in the process of the tests uses the same kernels as in the
+# processes that it starts, whichever tests ran before it.
+pin()
+
 # The same examples in every run, or one that fails once in a hundred runs would stop the wrong change; and no deadline,
 # for a busy machine is no failure. Other examples: `pytest --hypothesis-profile default`.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
-
-# As in the Makefile: tests share the cores between processes, and threads that fight for cores take many times longer.
-for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(threads, "1")
 
 
 @pytest.fixture(scope="session")
