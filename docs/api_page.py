@@ -15,9 +15,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "api.md"
 
-MISTAKEN = {"tokenlab.formats.ranks.SpecialTokens"}
-"""Offered, but defined nowhere. To be removed when the package changes: its files are dependencies of trainings."""
-
 HEAD = """# The Python library
 
 The public names of every package, their signatures and the modules that define them. `make api` writes this page from
@@ -68,7 +65,7 @@ def _definitions(root: Path, package: str, tree: ast.Module) -> Iterator[Definit
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "offer":
             for module, names in ast.literal_eval(node.args[1]).items():
                 full = module if module.startswith("tokenlab.") else f"{package}.{module}"
-                yield from (_define(root, full, name) for name in names if f"{full}.{name}" not in MISTAKEN)
+                yield from (_define(root, full, name) for name in names)
 
 
 def _define(root: Path, module: str, name: str) -> Definition:

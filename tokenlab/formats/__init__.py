@@ -8,7 +8,7 @@ from tokenlab.core.lazy import offer
 __getattr__, __all__ = offer(
     __name__,
     {
-        "ranks": ["RankTokenizer", "SpecialTokens", "read_ranks", "read_rank_tokenizer", "read_tekken"],
+        "ranks": ["RankTokenizer", "read_ranks", "read_rank_tokenizer", "read_tekken"],
         "pieces": ["Piece", "PieceModel", "read_pieces"],
         "byte_level": ["byte_characters", "spelled_bytes"],
         "gpt2": ["read_gpt2"],
