@@ -18,6 +18,7 @@ from benchmarks import (
     entropy,
     exact,
     export,
+    gpt,
     hmm,
     patches,
     patches_generation,
@@ -46,6 +47,7 @@ _BENCHMARKS = {
         exact,
         bits,
         translation,
+        gpt,
         patches,
         patches_generation,
     )

@@ -1,4 +1,4 @@
-"""Training of language models: patches beside this repository's own GPT, and that beside Hugging Face's GPT-2.
+"""Training of language models: patches beside this repository's own GPT (which `gpt` has beside Hugging Face's).
 
 A step is forward and backward pass, clipping of the gradients and AdamW, in float32. All of our models read the same
 rows of English: 2,048 bytes, about 512 tokens. Weights are random, and a tokenizer trained on the text gives tokens and
@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
-from transformers import __version__ as transformers_version
 
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Measurement, Task
@@ -39,43 +37,21 @@ _ROWS = 2
 
 
 def table(bench: Bench) -> list[str]:
-    """Measure every model on one thread, and the two GPTs on two; Markdown."""
+    """Measure every model on one thread; Markdown."""
     quick = bench.runs == 1
     size, width, row = ("tiny", 256, 256) if quick else ("small", _PRODUCT, 2048)
-    given = (size, str(row))
-    lines = [
-        "| model | threads | steps/s | kB/s | GFLOP/s | of the product | MB of a step |",
-        "| --- | --: | --: | --: | --: | --: | --: |",
-    ]
-    ratios = []
-    for threads in (1, 2):
-        product = bench.measure("patches:product", str(width), threads=threads)
-        most = product.facts["flops"] / product.median
-        lines.append(
-            f"| product {width:,} x {width:,} | {threads} | | | {product.rate(product.facts['flops'] / 1e9)} | | |"
-        )
-        theirs = bench.measure("patches:hugging", *given, threads=threads)
-        lines.append(_row("`GPT2LMHeadModel`", threads, theirs, most))
-        found = {}
-        for kind in _KINDS if threads == 1 else ["tokens"]:
-            found[kind] = bench.measure("patches:ours", kind, *given, threads=threads)
-            lines.append(_row(_KINDS[kind], threads, found[kind], most))
-        faster = theirs.median / found["tokens"].median
-        ratios.append(
-            f"- {threads} thread{'s' * (threads > 1)}: our GPT is {faster:.2f} times as fast as `GPT2LMHeadModel`."
-        )
-        if threads == 1:
-            own = _speed(found["tokens"])
-            shares = ", ".join(f"{kind} {_speed(one) / own:.0%}" for kind, one in found.items() if kind != "tokens")
-            ratios.append(f"- GFLOP/s of our GPT over tokens: {shares}.")
+    product = bench.measure("patches:product", str(width))
+    most = product.facts["flops"] / product.median
+    found = {kind: bench.measure("patches:ours", kind, size, str(row)) for kind in _KINDS}
+    own = _speed(found["tokens"])
     return [
-        f"Size `{size}`, {_ROWS} rows of {row:,} bytes ({theirs.facts['tokens']} tokens) a step; torch "
-        f"{torch.__version__}, transformers {transformers_version}. MB of a step: peak above weights, gradients and "
-        "optimizer.",
+        f"Size `{size}`, {_ROWS} rows of {row:,} bytes a step, one thread; torch {torch.__version__}. MB of a step: "
+        "peak above weights, gradients and optimizer.",
         "",
-        *lines,
-        "",
-        *ratios,
+        "| model | steps/s | kB/s | GFLOP/s | of the product | of our GPT | MB of a step |",
+        "| --- | --: | --: | --: | --: | --: | --: |",
+        f"| product {width:,} x {width:,} | | | {product.rate(product.facts['flops'] / 1e9)} | | | |",
+        *(_row(_KINDS[kind], one, most, own) for kind, one in found.items()),
     ]
 
 
@@ -84,11 +60,11 @@ def _speed(found: Measurement) -> float:
     return found.facts["flops"] / found.median
 
 
-def _row(name: str, threads: int, found: Measurement, most: float) -> str:
-    facts = found.facts
+def _row(name: str, found: Measurement, most: float, own: float) -> str:
+    speed = _speed(found)
     return (
-        f"| {name} | {threads} | {found.rate(1)} | {facts['bytes'] / 1e3 / found.median:.3g} "
-        f"| {_speed(found) / 1e9:.3g} | {_speed(found) / most:.0%} | {found.peak / 1e6:.0f} |"
+        f"| {name} | {found.rate(1)} | {found.facts['bytes'] / 1e3 / found.median:.3g} | {speed / 1e9:.3g} "
+        f"| {speed / most:.0%} | {speed / own:.0%} | {found.peak / 1e6:.0f} |"
     )
 
 
@@ -120,40 +96,11 @@ def _ours(kind: str, size: str, row: str) -> Task:
             patches = float(network.boundaries(network.collate([pieces])).float().mean())
         return {"bytes": size, "flops": size * training_flops_per_byte(shape, int(row), symbols, patches or 1.0)}
 
-    return Task(_trained(network, loss), [_beginning(pieces[0])], pieces, facts)
+    return Task(training_step(network, loss), [_beginning(pieces[0])], pieces, facts)
 
 
-def _hugging(size: str, row: str) -> Task:
-    """A step of GPT-2 in `transformers`, of the size of our GPT over tokens, with its rows."""
-    pieces = [_spread(piece) for piece in _pieces(_coder("tokens"), int(row))]
-    latent, _ = SIZES[size]
-    length = min(len(piece.ids) for piece in pieces)
-    config = GPT2Config(
-        vocab_size=_VOCABULARY,
-        n_positions=max(len(piece.ids) for piece in pieces),
-        n_embd=latent.width,
-        n_layer=latent.layers,
-        n_head=latent.heads,
-        embd_pdrop=0.0,
-        resid_pdrop=0.0,
-        attn_pdrop=0.0,
-    )
-    torch.manual_seed(0)
-    network = GPT2LMHeadModel(config)
-
-    def loss(ids: torch.Tensor) -> torch.Tensor:
-        return network(input_ids=ids, labels=ids, use_cache=False).loss
-
-    shape = TokenShape(_VOCABULARY, latent)
-    tokens = len(pieces) * length
-    flops = tokens * int(row) / length * training_flops_per_byte(shape, int(row), length / int(row))
-    ids = torch.from_numpy(np.stack([piece.ids[:length] for piece in pieces]).astype(np.int64))
-    counted = {"bytes": len(pieces) * int(row), "tokens": tokens, "flops": flops}
-    return Task(_trained(network, loss), ids[:1, :16], ids, lambda _: counted)
-
-
-def _trained(network: torch.nn.Module, loss: Callable[[Any], torch.Tensor]) -> Callable[[Any], None]:
-    """A step of training."""
+def training_step(network: torch.nn.Module, loss: Callable[[Any], torch.Tensor]) -> Callable[[Any], None]:
+    """A step of training on the rows that `loss` takes."""
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4, fused=True)
 
     def step(rows: Any) -> None:
@@ -195,4 +142,4 @@ def _shape(kind: str, size: str, symbols: int) -> Shape:
     return PatchShape(symbols, kind == "bpe", latent, local, HashShape() if kind == "space-hash" else None)
 
 
-TASKS = {"product": _product, "ours": _ours, "hugging": _hugging}
+TASKS = {"product": _product, "ours": _ours}
