@@ -12,7 +12,7 @@ import yaml
 from dvc.repo import Repo
 from stub_outputs import PIPELINES, commit_stubs
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:dvc.repo.*")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:dvc.repo.*")]
 
 DRAWING = {"draw_segmentation", "draw_codes", "draw_exact", "draw_bits", "draw_patches", "report"}
 COMPARISON = {"measure_segmentation", "measure_codes", "measure_parallel"}

@@ -133,6 +133,7 @@ def as_measured(facts):
     return Measurement([1.0], [1.0], 0.0, 0, facts)
 
 
+@pytest.mark.slow
 def test_atoms_are_those_of_the_text(encoded):
     code = random_codebook(character_corpus(verses("en", 4000)))
     lines = encoded.with_suffix(".txt").read_text(encoding="utf-8").split("\n")

@@ -9,6 +9,8 @@ from tokenlab.export import ExportOptions, HuggingFace, export_tokenizer, measur
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions
 
+pytestmark = pytest.mark.slow
+
 BEST = SegmentOptions(weight=1.25, vbe_weight=0.5)
 
 

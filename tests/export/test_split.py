@@ -52,6 +52,7 @@ def test_cuts_as_the_isolation(isolate, split_kana):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("isolate", "split_kana"), HOW)
 def test_real_sentences(isolate, split_kana):
     pattern = split_pattern(isolate, split_kana)

@@ -77,6 +77,7 @@ def test_every_token_allowed(small: RealTokenizer) -> None:
     assert "allowed without a state" in failures(small, allowed=lambda state: everything)
 
 
+@pytest.mark.slow
 def test_an_automaton_without_the_splits(small: RealTokenizer) -> None:
     """BPE alone, with the engine of the tokenizer that splits: 'a b' may merge across the space."""
     word = small.automaton._words._word

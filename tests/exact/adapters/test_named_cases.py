@@ -28,6 +28,7 @@ def covers(real: RealTokenizer, text: str | bytes) -> list[list[bytes | None]]:
     return [spelled(real, ids) for ids in automaton_covers(real, data, np.random.default_rng(SEED))]
 
 
+@pytest.mark.slow
 def every_cut(real: RealTokenizer, text: str) -> None:
     data = text.encode()
     assert_exact_covers(real, data, list(range(1, len(data) + 1)), np.random.default_rng(SEED), most=4)

@@ -32,6 +32,7 @@ def recorded(folder: Path, stage: str) -> bool:
     return lock.exists() and f"stage.py {stage} " in lock.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kills",
     [
@@ -39,11 +40,7 @@ def recorded(folder: Path, stage: str) -> bool:
             [("worker", "fan", at_work), ("stage", "fan", at_work), ("make", "fan", saving)], id="worker-stage-make"
         ),
         *(
-            pytest.param(
-                [(whom, "first", at_work), (whom, "fan", saving), (whom, "leaf-a", recorded)],
-                id=whom,
-                marks=pytest.mark.slow,
-            )
+            pytest.param([(whom, "first", at_work), (whom, "fan", saving), (whom, "leaf-a", recorded)], id=whom)
             for whom in ("runner", "dvc")
         ),
     ],

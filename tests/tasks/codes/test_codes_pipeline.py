@@ -26,6 +26,8 @@ TOY = """
 from tokenlab.codes.baselines.codebooks import random_codebook
 from dataclasses import replace
 
+pytestmark = pytest.mark.slow
+
 def learn_toy(corpus, shape, *, unknown="error"):
     return replace(random_codebook(corpus, shape, unknown=unknown), kind="toy")
 """

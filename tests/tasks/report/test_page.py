@@ -15,6 +15,8 @@ from tasks.report.draw_patches import draw as draw_patches
 from tasks.report.draw_segmentation import draw as draw_segmentation
 from tasks.report.page import report
 
+pytestmark = pytest.mark.slow
+
 DRAWINGS = (draw_segmentation, draw_codes, draw_exact, draw_bits, draw_patches)
 
 

@@ -192,6 +192,8 @@ _LOAD = """
 import json, sys
 sys.modules["tokenlab"] = sys.modules["tasks"] = None
 from transformers import AutoTokenizer
+
+pytestmark = pytest.mark.slow
 tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
 ids = tokenizer(sys.argv[2])["input_ids"]
 print(json.dumps([tokenizer.convert_ids_to_tokens(ids), tokenizer.decode(ids)]))
