@@ -133,7 +133,6 @@ def as_measured(facts):
     return Measurement([1.0], [1.0], 0.0, 0, facts)
 
 
-@pytest.mark.slow
 def test_atoms_are_those_of_the_text(encoded):
     code = random_codebook(character_corpus(verses("en", 4000)))
     lines = encoded.with_suffix(".txt").read_text(encoding="utf-8").split("\n")
@@ -144,6 +143,7 @@ def test_atoms_are_those_of_the_text(encoded):
         assert len(arrays["merges"]) == 400 - arrays["alphabet"]
 
 
+@pytest.mark.slow
 def test_peers_over_atoms_give_the_same(encoded):
     merges = [task_facts("bpe", encoded, 400, sizes) for sizes in (1, 10)]
     assert merges == 2 * [task_facts("BpeTrainer", encoded, 400)]

@@ -52,7 +52,6 @@ def test_cuts_as_the_isolation(isolate, split_kana):
     check()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("isolate", "split_kana"), HOW)
 def test_real_sentences(isolate, split_kana):
     pattern = split_pattern(isolate, split_kana)
@@ -61,6 +60,7 @@ def test_real_sentences(isolate, split_kana):
         assert split(pattern, f" {text}\n\n") == expected(f" {text}\n\n", isolate, split_kana), text
 
 
+@pytest.mark.slow
 def test_every_match_begins_where_the_last_one_ends():
     every = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
     for isolate, split_kana in HOW:

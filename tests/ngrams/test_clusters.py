@@ -25,6 +25,7 @@ def expected_clusters(whole):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=3000, deadline=None)
 @given(text)
 def test_equals_regex_over_unicode(whole):

@@ -25,6 +25,7 @@ def class_of(kind, split_kana):
     return classes[kind]
 
 
+@pytest.mark.slow
 @settings(max_examples=2000, deadline=None)
 @given(text, st.sampled_from(["script", "punctuation", "none"]), st.booleans())
 def test_equals_the_plain_rule_over_unicode(text, isolate, split_kana):

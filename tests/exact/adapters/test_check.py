@@ -77,7 +77,6 @@ def test_every_token_allowed(small: RealTokenizer) -> None:
     assert "allowed without a state" in failures(small, allowed=lambda state: everything)
 
 
-@pytest.mark.slow
 def test_an_automaton_without_the_splits(small: RealTokenizer) -> None:
     """BPE alone, with the engine of the tokenizer that splits: 'a b' may merge across the space."""
     word = small.automaton._words._word
@@ -85,6 +84,7 @@ def test_an_automaton_without_the_splits(small: RealTokenizer) -> None:
     assert kinds & {"not allowed", "other encodings", "completed otherwise"}
 
 
+@pytest.mark.slow
 def test_ends_that_are_none(small: RealTokenizer) -> None:
     assert failures(small, may_end=lambda state: True) & {"ends inside a character", "other encodings"}
     inside, start = small.automaton.may_end, small.automaton.start()

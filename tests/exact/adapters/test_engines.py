@@ -66,6 +66,7 @@ def test_unigram_as_sentencepiece_on_texts_that_are_normalised() -> None:
     assert compared > 10
 
 
+@pytest.mark.slow
 def test_special_tokens_are_ordinary_text(real: RealTokenizer) -> None:
     for text in ("<|endoftext|>", "</s>", "<s>"):
         try:

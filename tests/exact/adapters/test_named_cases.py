@@ -28,13 +28,13 @@ def covers(real: RealTokenizer, text: str | bytes) -> list[list[bytes | None]]:
     return [spelled(real, ids) for ids in automaton_covers(real, data, np.random.default_rng(SEED))]
 
 
-@pytest.mark.slow
 def every_cut(real: RealTokenizer, text: str) -> None:
     data = text.encode()
     assert_exact_covers(real, data, list(range(1, len(data) + 1)), np.random.default_rng(SEED), most=4)
     assert accepted(real, text) == [real.automaton.encode(data)]
 
 
+@pytest.mark.slow
 def test_words_that_are_tokens_though_merging_does_not_make_them() -> None:
     """`ignore_merges: true` of Llama 3, as tiktoken."""
     real = real_tokenizer("llama3")

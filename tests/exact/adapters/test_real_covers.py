@@ -31,6 +31,7 @@ def compare(real: RealTokenizer, texts: list[str], cuts: int, seed: int) -> int:
     return compared
 
 
+@pytest.mark.slow
 def test_lines_of_all_languages(real: RealTokenizer, mirror: Path) -> None:
     count = 60 if real.name == "cluecorpussmall" else 30  # of the former, few can be encoded
     texts = [text for text in real_lines(mirror, count) if text and encodable(real, text)]

@@ -81,6 +81,7 @@ def test_nothing_to_do_shows_the_results(copy_of_finished: Path) -> None:
     assert output.endswith("are up to date.\nmethod  F1\nreport: reports/sample/index.html\n")
 
 
+@pytest.mark.slow
 def test_time_left_by_the_last_durations(copy_of_finished: Path) -> None:
     """Nothing is known in a first run; later each stage counts with the time that its command took last."""
     record = copy_of_finished / ".work/flow/sample.json"

@@ -24,6 +24,7 @@ def test_damaged_lock_file_is_restored(copy_of_finished: Path, assert_complete: 
         assert_complete(copy_of_finished)
 
 
+@pytest.mark.slow
 def test_damaged_lock_file_without_a_copy_is_rebuilt_from_the_cache(
     copy_of_finished: Path, assert_complete: Check
 ) -> None:

@@ -230,6 +230,7 @@ def test_tracked_once_then_again_from_the_cache(project: Path) -> None:
     assert contents(project) == found
 
 
+@pytest.mark.slow
 def test_a_row_with_hundreds_of_parameters(project: Path) -> None:
     many = {f"digit{number}": number for number in range(250)}
     set_params(project, corpora={name: corpus | many for name, corpus in PARAMS["corpora"].items()})
@@ -240,6 +241,7 @@ def test_a_row_with_hundreds_of_parameters(project: Path) -> None:
         assert found[row.key][2] == row.params and len(row.params) > len(many)
 
 
+@pytest.mark.slow
 def test_figures_follow_the_drawing_stage(project: Path) -> None:
     """Runs get a figure once it is drawn; a new colour changes the files of runs and no key."""
 

@@ -14,6 +14,8 @@ from tokenlab.codes.base.document import read_document
 from tokenlab.codes.base.interface import atom
 from tokenlab.codes.saved import read_code
 
+pytestmark = pytest.mark.slow
+
 EN = {
     "codebooks": {"lengths": {2: 2, 3: 1}, "K_sweep": [10], "restarts": 2, "held_out": True},
     "baselines": ["character", "byte", "random", "radical", "myte", "toy"],
@@ -25,8 +27,6 @@ STAGES = ["corpora.prepare", "codes.codebook", "codes.table_codes", "codes.encod
 TOY = """
 from tokenlab.codes.baselines.codebooks import random_codebook
 from dataclasses import replace
-
-pytestmark = pytest.mark.slow
 
 def learn_toy(corpus, shape, *, unknown="error"):
     return replace(random_codebook(corpus, shape, unknown=unknown), kind="toy")

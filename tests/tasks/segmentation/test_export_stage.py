@@ -27,6 +27,8 @@ from tokenlab.generated import generate
 from tokenlab.text.documents import Document
 from tokenlab.text.store import read_corpus, write_corpus
 
+pytestmark = pytest.mark.slow
+
 VITERBI = SMALL["methods"]["viterbi"]
 METHODS = {
     "viterbi": VITERBI,
@@ -192,8 +194,6 @@ _LOAD = """
 import json, sys
 sys.modules["tokenlab"] = sys.modules["tasks"] = None
 from transformers import AutoTokenizer
-
-pytestmark = pytest.mark.slow
 tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
 ids = tokenizer(sys.argv[2])["input_ids"]
 print(json.dumps([tokenizer.convert_ids_to_tokens(ids), tokenizer.decode(ids)]))
