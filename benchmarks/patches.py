@@ -32,26 +32,22 @@ _KINDS = {
     "bytes": "our GPT over bytes",
 }
 _VOCABULARY = 50_257
-_PRODUCT = 4096
 _ROWS = 2
 
 
 def table(bench: Bench) -> list[str]:
     """Measure every model on one thread; Markdown."""
     quick = bench.runs == 1
-    size, width, row = ("tiny", 256, 256) if quick else ("small", _PRODUCT, 2048)
-    product = bench.measure("patches:product", str(width))
-    most = product.facts["flops"] / product.median
+    size, row = ("tiny", 256) if quick else ("small", 2048)
     found = {kind: bench.measure("patches:ours", kind, size, str(row)) for kind in _KINDS}
     own = _speed(found["tokens"])
     return [
         f"Size `{size}`, {_ROWS} rows of {row:,} bytes a step, one thread; torch {torch.__version__}. MB of a step: "
         "peak above weights, gradients and optimizer.",
         "",
-        "| model | steps/s | kB/s | GFLOP/s | of the product | of our GPT | MB of a step |",
-        "| --- | --: | --: | --: | --: | --: | --: |",
-        f"| product {width:,} x {width:,} | | | {product.rate(product.facts['flops'] / 1e9)} | | | |",
-        *(_row(_KINDS[kind], one, most, own) for kind, one in found.items()),
+        "| model | steps/s | kB/s | GFLOP/s | of our GPT | MB of a step |",
+        "| --- | --: | --: | --: | --: | --: |",
+        *(_row(_KINDS[kind], one, own) for kind, one in found.items()),
     ]
 
 
@@ -60,18 +56,12 @@ def _speed(found: Measurement) -> float:
     return found.facts["flops"] / found.median
 
 
-def _row(name: str, found: Measurement, most: float, own: float) -> str:
+def _row(name: str, found: Measurement, own: float) -> str:
     speed = _speed(found)
     return (
         f"| {name} | {found.rate(1)} | {found.facts['bytes'] / 1e3 / found.median:.3g} | {speed / 1e9:.3g} "
-        f"| {speed / most:.0%} | {speed / own:.0%} | {found.peak / 1e6:.0f} |"
+        f"| {speed / own:.0%} | {found.peak / 1e6:.0f} |"
     )
-
-
-def _product(width: str) -> Task:
-    """One product of square matrices."""
-    one, other = (torch.randn(int(width), int(width)) for _ in range(2))
-    return Task(lambda rows: one[:rows] @ other, 64, int(width), lambda _: {"flops": 2 * int(width) ** 3})
 
 
 def _ours(kind: str, size: str, row: str) -> Task:
@@ -142,4 +132,4 @@ def _shape(kind: str, size: str, symbols: int) -> Shape:
     return PatchShape(symbols, kind == "bpe", latent, local, HashShape() if kind == "space-hash" else None)
 
 
-TASKS = {"product": _product, "ours": _ours}
+TASKS = {"ours": _ours}

@@ -9,9 +9,10 @@ import os
 import re
 from pathlib import Path
 
+import mlflow.server
 from mlflow.server.constants import ARTIFACT_ROOT_ENV_VAR, BACKEND_STORE_URI_ENV_VAR, REGISTRY_STORE_URI_ENV_VAR
 from mlflow.server.handlers import initialize_backend_stores
-from starlette.responses import PlainTextResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flows.pages.guard import Guard
@@ -20,6 +21,8 @@ from flows.prefect_environment import read_secret
 _SERVICES = "assistant|gateway(?!-proxy)|genai/evaluate|issues/invoke|jobs|prompt-optimization|scorer/invoke|webhooks"
 _CALLS_OUT = re.compile(rf"/+gateway/|/+(ajax-)?api/+\d\.\d/+(mlflow/+)?({_SERVICES})\b")
 """Services of MLflow that run other programs on this machine, or send requests elsewhere, as to language models."""
+_SHOWN_BEFORE = '<script>localStorage["mlflow.assistant.fab.autoOpenedOnFirstLoad_v1"] = "true"</script>'
+"""MLflow's page opens its assistant over the runs when a browser first comes; its service is among those left out."""
 
 
 def create() -> ASGIApp:
@@ -37,18 +40,24 @@ def create() -> ASGIApp:
     initialize_backend_stores(store, store, artefacts)
     from mlflow.server.fastapi_app import app  # reads the environment
 
-    return Guard(_Without(app, _CALLS_OUT), read_secret(root))
+    return Guard(_Trimmed(app), read_secret(root))
 
 
-class _Without:
-    """An application without some of its paths."""
+class _Trimmed:
+    """MLflow's application without some of its services and without its assistant."""
 
-    def __init__(self, application: ASGIApp, paths: re.Pattern[str]) -> None:
+    def __init__(self, application: ASGIApp) -> None:
         self._application = application
-        self._paths = paths
+        page = Path(mlflow.server.__file__).parent / mlflow.server.REL_STATIC_DIR / "index.html"
+        self._page = page.read_text(encoding="utf-8").replace("<head>", f"<head>{_SHOWN_BEFORE}", 1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._paths.match(scope.get("path", "")):
-            await PlainTextResponse("not served here", 404)(scope, receive, send)
-        else:
-            await self._application(scope, receive, send)
+        await (self._own_answer(scope) or self._application)(scope, receive, send)
+
+    def _own_answer(self, scope: Scope) -> Response | None:
+        path, method = scope.get("path", ""), scope.get("method", "")
+        if _CALLS_OUT.match(path):
+            return PlainTextResponse("not served here", 404)
+        if path == "/" and method == "GET":
+            return HTMLResponse(self._page, headers={"Cache-Control": "no-cache"})
+        return None

@@ -32,23 +32,15 @@ def test_a_step_changes_the_weights(kind, monkeypatch):
 build = benchmark.build_network
 
 
-def test_product():
-    task = benchmark.TASKS["product"]("16")
-    assert task.run(task.whole).shape == (16, 16)
-    assert task.facts(None) == {"flops": 2 * 16**3}
-
-
 def test_table(tmp_path, monkeypatch):
-    seconds = {"product": 0.1, "tokens": 2.0, "bpe": 1.0}
+    seconds = {"tokens": 2.0, "bpe": 1.0}
 
-    def measure(_bench, task, *given):
-        name = given[0] if task == "patches:ours" else "product"
-        assert given[1:] == ("small", "2048") or given == ("4096",)
-        facts = {"flops": 10e9 if name == "product" else 100e9, "bytes": 4000}
-        return Measurement([seconds.get(name, 4.0)], [1.0], 0.0, 5_000_000, facts)
+    def measure(_bench, task, kind, *given):
+        assert (task, *given) == ("patches:ours", "small", "2048")
+        return Measurement([seconds.get(kind, 4.0)], [1.0], 0.0, 5_000_000, {"flops": 100e9, "bytes": 4000})
 
     monkeypatch.setattr(Bench, "measure", measure)
     lines = benchmark.table(Bench(tmp_path, {}, 3, None))
-    assert "| our GPT over tokens | 0.5 (0.5 to 0.5) | 2 | 50 | 50% | 100% | 5 |" in lines
-    assert "| patches: bpe, S = 10 | 1 (1 to 1) | 4 | 100 | 100% | 200% | 5 |" in lines
-    assert "| learned chunks | 0.25 (0.25 to 0.25) | 1 | 25 | 25% | 50% | 5 |" in lines
+    assert "| our GPT over tokens | 0.5 (0.5 to 0.5) | 2 | 50 | 100% | 5 |" in lines
+    assert "| patches: bpe, S = 10 | 1 (1 to 1) | 4 | 100 | 200% | 5 |" in lines
+    assert "| learned chunks | 0.25 (0.25 to 0.25) | 1 | 25 | 50% | 5 |" in lines

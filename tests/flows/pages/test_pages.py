@@ -273,6 +273,7 @@ def test_comparison_in_a_browser(serve: Callable[..., killing.Run], tracked: Pat
         browser.read(pages["Charts"], until="Add section")
         browser.picture(tmp_path / "charts.png")
         assert "seed 7" not in browser.read(pages["All runs"].partition("?")[0], until="24 matching runs")
+        assert browser.evaluate("localStorage['mlflow.assistant.panelOpen_v1'] ?? 'false'") == "false"
     started.process.terminate()
     assert started.finish() == 0
     killing.assert_ended(started)
