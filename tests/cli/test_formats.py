@@ -102,6 +102,13 @@ def test_text_that_begins_with_a_bracket_is_text():
         assert ended_here("segment", "-", "--isolate", "none", stdin=text).status == 0
 
 
+def test_a_name_tells_where_the_first_bytes_do_not(tmp_path):
+    """A list of numbers is a footnote's mark in a text, and JSON in a file of that name."""
+    for name, status in (("a.txt", 0), ("a.json", 2), ("a.jsonl", 2), ("a.xml", 2)):
+        (tmp_path / name).write_text("[1, 2]\n", encoding="utf-8")
+        assert ended_here("segment", tmp_path / name, "--isolate", "none").status == status, name
+
+
 def test_options_of_other_formats_are_refused(tmp_path):
     assert "--text-key has no meaning" in tokenlab_here("segment", "-", "--text-key", "t", stdin="a", status=2)
     assert "invalid choice: 'csv'" in tokenlab_here("segment", "-", "--format", "csv", status=2)

@@ -7,7 +7,13 @@ from typing import Literal, get_args
 Format = Literal["text", "sighan", "ces", "jsonl", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
-_ENDINGS: dict[str, Format] = {".xml": "ces", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_ENDINGS: dict[str, Format] = {
+    ".xml": "ces",
+    ".json": "jsonl",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
 _COMPRESSED = (".gz", ".zst")
 _XML = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*<(?:(?:\?xml|!DOCTYPE|cesDoc|html|TEI|teiCorpus|corpus)\b|!--|[a-z_][^<>\n]*>\s*(?:\n|$))",
