@@ -5,6 +5,7 @@ has patterns such as `10.*`, which the name 10.example.org matches. What `mlflow
 artefacts are read from the store alone: no service takes files from elsewhere.
 """
 
+import json
 import os
 import re
 from pathlib import Path
@@ -21,8 +22,17 @@ from flows.prefect_environment import read_secret
 _SERVICES = "assistant|gateway(?!-proxy)|genai/evaluate|issues/invoke|jobs|prompt-optimization|scorer/invoke|webhooks"
 _CALLS_OUT = re.compile(rf"/+gateway/|/+(ajax-)?api/+\d\.\d/+(mlflow/+)?({_SERVICES})\b")
 """Services of MLflow that run other programs on this machine, or send requests elsewhere, as to language models."""
-_SHOWN_BEFORE = '<script>localStorage["mlflow.assistant.fab.autoOpenedOnFirstLoad_v1"] = "true"</script>'
-"""MLflow's page opens its assistant over the runs when a browser first comes; its service is among those left out."""
+_CHOICES = {
+    "mlflow.workflowType_v1": "machine_learning",  # not "GenAI", whose menus lead away from the runs
+    "mlflow.settings.telemetry.enabled_v1": False,
+    "mlflow.telemetry.info.alert.dismissed_v1": True,
+    "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": True,  # its service is among those left out
+}
+"""What MLflow's page keeps in the browser, for a reader who has chosen nothing there yet."""
+_BEFORE_MLFLOW = f"""<script>
+for (const [name, choice] of Object.entries({json.dumps(_CHOICES)})) localStorage[name] ??= JSON.stringify(choice);
+if (!location.hash) location.replace("#/experiments");
+</script>"""
 
 
 def create() -> ASGIApp:
@@ -40,16 +50,16 @@ def create() -> ASGIApp:
     initialize_backend_stores(store, store, artefacts)
     from mlflow.server.fastapi_app import app  # reads the environment
 
-    return Guard(_Trimmed(app), read_secret(root))
+    return Guard(_Adapted(app), read_secret(root))
 
 
-class _Trimmed:
-    """MLflow's application without some of its services and without its assistant."""
+class _Adapted:
+    """MLflow's application without some of its services, its page with `_CHOICES`, opened on the list of questions."""
 
     def __init__(self, application: ASGIApp) -> None:
         self._application = application
         page = Path(mlflow.server.__file__).parent / mlflow.server.REL_STATIC_DIR / "index.html"
-        self._page = page.read_text(encoding="utf-8").replace("<head>", f"<head>{_SHOWN_BEFORE}", 1)
+        self._page = page.read_text(encoding="utf-8").replace("<head>", f"<head>{_BEFORE_MLFLOW}", 1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await (self._own_answer(scope) or self._application)(scope, receive, send)

@@ -274,6 +274,8 @@ def test_comparison_in_a_browser(serve: Callable[..., killing.Run], tracked: Pat
         browser.picture(tmp_path / "charts.png")
         assert "seed 7" not in browser.read(pages["All runs"].partition("?")[0], until="24 matching runs")
         assert browser.evaluate("localStorage['mlflow.assistant.panelOpen_v1'] ?? 'false'") == "false"
+        first = browser.read(pages["All runs"].partition("#")[0], until="Where do words end?")
+        assert "usage data" not in first and "Welcome" not in first
     started.process.terminate()
     assert started.finish() == 0
     killing.assert_ended(started)
