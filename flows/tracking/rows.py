@@ -22,7 +22,7 @@ from tokenlab.core.errors import ParameterError
 ROW, MEAN = "row", "mean"
 """The tag `kind` of a run."""
 
-_FORM = 2
+_FORM = 3
 """Another form of the same results makes new runs."""
 
 _CODE = ("flows", "tasks", "tokenlab")
@@ -37,11 +37,20 @@ class Row:
     name: str
     params: dict[str, str]
     metrics: dict[str, float]
+    """Those that the view names: MLflow draws a bar for each on the page of the run."""
+    numbers: dict[str, float]
+    """All others."""
     tags: dict[str, str]
     datasets: dict[str, tuple[str, str]]
     """Path -> version (DVC's md5) and context: `source` or `input`."""
     artefacts: list[str]
     figures: list[str]
+
+    @property
+    def description(self) -> str:
+        """The numbers that are no metrics, as a table in Markdown."""
+        lines = [f"| {name} | {number:.7g} |" for name, number in self.numbers.items()]
+        return "\n".join(["| number | value |", "| --- | --: |", *lines]) if lines else ""
 
 
 def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterator[Row]:
@@ -60,13 +69,13 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
         )
     own = [name for name in table.columns if name.startswith(PARAMETER)]
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and name not in (*facts, *own)]
-    metrics = [*(name for name in view.metrics if name in numbers), *numbers]  # MLflow shows the first ones first
     ancestry = _Ancestry(pipeline, entry, view)
     digest = [_FORM, pipeline.digest(entry), asdict(view)]
     variants: dict[str, list[Row]] = {}
     for row in table.iter_rows(named=True):
         described = {name: _text(row[name]) for name in facts if row[name] is not None}
         parameters = {name.removeprefix(PARAMETER): _text(row[name]) for name in own if row[name] is not None}
+        measured = {name: _rounded(row[name]) for name in numbers if _is_number(row[name])}
         above, datasets = ancestry.of(row)
         tags = {name: _tag(text, row) for name, text in view.tags.items()}
         tags |= {
@@ -82,7 +91,8 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
             key=_hash([digest, [row[name] for name in view.key]]),
             name=_name(view, row),
             params={"preset": preset, **above, **parameters, **described},
-            metrics={name: _rounded(row[name]) for name in metrics if _is_number(row[name])},
+            metrics={name: measured[name] for name in view.metrics if name in measured},
+            numbers={name: number for name, number in measured.items() if name not in view.metrics},
             tags={name: text for name, text in tags.items() if text},
             datasets=datasets,
             artefacts=_paths(view.artefacts, row, names),
@@ -157,19 +167,23 @@ def _file(entry: Entry) -> str:
 
 
 def _mean(variant: str, rows: list[Row], view: View) -> Row:
-    """The mean of each metric over the rows that have it, the standard deviation of the view's metrics, and everything
-    that all rows share."""
-    values = {
-        name: [row.metrics[name] for row in rows if name in row.metrics]
-        for name in dict.fromkeys(name for row in rows for name in row.metrics)
+    """The mean of each number over the rows that have it, the standard deviation of the view's metrics, and everything
+    that all rows share. The first metric's deviation is a metric, too."""
+    of_rows = [row.metrics | row.numbers for row in rows]
+    names = dict.fromkeys(name for one in of_rows for name in one)
+    values = {name: [one[name] for one in of_rows if name in one] for name in names}
+    means = {name: _rounded(statistics.fmean(found)) for name, found in values.items()}
+    spreads = {
+        f"{name}_sd": _rounded(statistics.stdev(values[name])) for name in view.metrics if len(values.get(name, [])) > 1
     }
-    spreads = {f"{name}_sd": statistics.stdev(values[name]) for name in view.metrics if len(values.get(name, [])) > 1}
-    means = {name: statistics.fmean(of_rows) for name, of_rows in values.items()}
+    shown = [*view.metrics, f"{view.metrics[0]}_sd"]
+    found = means | spreads
     return Row(
         key=_hash([MEAN, [row.key for row in rows]]),
         name=variant,
         params={**_shared(row.params for row in rows), "runs": str(len(rows))},
-        metrics={name: _rounded(number) for name, number in (means | spreads).items()},
+        metrics={name: found[name] for name in shown if name in found},
+        numbers={name: number for name, number in found.items() if name not in shown},
         tags=_shared(row.tags for row in rows) | {"kind": MEAN},
         datasets=rows[0].datasets,
         artefacts=[path for path in rows[0].artefacts if all(path in row.artefacts for row in rows)],

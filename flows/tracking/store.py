@@ -39,6 +39,8 @@ FOLDER = ".mlflow"
 DATABASE = "mlruns.db"
 
 _KEY, _SUPERSEDED, _QUESTION = "key", "superseded", "question"
+_DESCRIPTION = "mlflow.note.content"
+"""The tag with the text on the page of a run."""
 _PAGE = 5000
 _BATCH = 100
 """Most parameters that MLflow takes at once."""
@@ -158,7 +160,8 @@ class Store:
         from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunStatus, RunTag
 
         if run is None:
-            tags = [RunTag(name, value) for name, value in {_KEY: row.key, **row.tags, **code}.items()]
+            texts = {_KEY: row.key, **row.tags, **code, _DESCRIPTION: row.description}
+            tags = [RunTag(name, value) for name, value in texts.items() if value]
             run = self._store.create_run(experiment.experiment_id, "", _now(), tags, row.name)
         else:
             self._restore(run)

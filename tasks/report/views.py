@@ -1,8 +1,8 @@
 """How MLflow shows the tables of the evaluation stages: one `View` for each of these stages.
 
-A view names the table of a stage, the columns that identify a row, the columns that describe it, the metrics to show
-first, and the files to attach. `flows.tracking` makes one MLflow run from each row; it logs every other numeric column
-as a metric and every column `param.NAME` as the parameter NAME.
+A view names the table of a stage, the columns that identify a row, the columns that describe it, the metrics, and the
+files to attach. `flows.tracking` makes one MLflow run from each row; every other numeric column stands in a table in
+the run's description, and every column `param.NAME` is the parameter NAME.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ class View:
     label: Mapping[str, str | Mapping[str, str]]
     """Column -> its text in the name of a run: a format such as "λ={}", or a text for each value that has one."""
     metrics: Sequence[str]
-    """The metrics to show first; the first of them sorts the runs."""
+    """The first of them sorts the runs; MLflow draws each on the page of a run, so a few."""
     lower_is_better: bool = False
     """Whether small values of the first metric come first; for registered metrics the registry decides."""
     facts: Sequence[str] = ()

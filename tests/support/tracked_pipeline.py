@@ -41,7 +41,7 @@ if name == "evaluate":
     params = yaml.safe_load(Path("params.yaml").read_text())
     rows = [
         {"corpus": corpus, "method": method, "weight": weight, "seed": seed, "bpe": bpe, "size": size,
-         "f1": (seed + 1) / (len(method) + 10 * (len(seeds) + 1)), "recall": 0.5,
+         "f1": (seed + 1) / (len(method) + 10 * (len(seeds) + 1)), "recall": 0.5, "segments": 10 + seed,
          "param.digits": params["scores"]["digits"],
          "param.method.merge": params["methods"][method]["merge"],
          "param.method.wideness": None if weight is None else params["methods"][method]["wideness"]}

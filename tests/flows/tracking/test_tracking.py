@@ -110,7 +110,9 @@ def test_a_row_has_the_parameters_that_apply_to_it(built: Path) -> None:
 
 def test_a_row_has_its_metrics_tags_data_and_files(built: Path) -> None:
     row = named(built, "own plain BPE seed 1")
-    assert row.metrics == {"size": 101.0, "f1": 0.05714286, "recall": 0.5}  # 2/35, as the pages can show it
+    assert row.metrics == {"f1": 0.05714286, "recall": 0.5, "size": 101.0}  # 2/35, as the pages can show it
+    assert row.numbers == {"segments": 11.0}
+    assert row.description == "| number | value |\n| --- | --: |\n| segments | 11 |"
     assert {name: row.tags.get(name) for name in ("paper", "language", "preset", "stage", "seed", "variant")} == {
         **{"paper": "A paper", "language": None, "preset": "sample"},
         **{"stage": "evaluate@own", "seed": "1", "variant": "own plain BPE"},
@@ -128,9 +130,8 @@ def test_a_row_has_its_metrics_tags_data_and_files(built: Path) -> None:
 
 def test_a_variant_has_the_means(built: Path) -> None:
     mean = named(built, "zh wide λ=2.5 BPE", MEAN)
-    assert mean.metrics == pytest.approx(
-        {"f1": 1.5 / 34, "f1_sd": 0.5**0.5 / 34, "recall": 0.5, "recall_sd": 0, "size": 100.5, "size_sd": 0.5**0.5}
-    )
+    assert mean.metrics == pytest.approx({"f1": 1.5 / 34, "f1_sd": 0.5**0.5 / 34, "recall": 0.5, "size": 100.5})
+    assert mean.numbers == pytest.approx({"recall_sd": 0, "size_sd": 0.5**0.5, "segments": 10.5})
     assert mean.params["runs"] == "2" and "seed" not in mean.params and mean.params["method.wideness"] == "7"
     assert "seed" not in mean.tags and mean.artefacts == ["reports/sample/zh/scores.parquet"]
 
@@ -213,6 +214,7 @@ def test_tracked_once_then_again_from_the_cache(project: Path) -> None:
         name, _, params, metrics, tags, datasets, files = found[row.key]
         assert (name, params) == (row.name, row.params) and metrics == pytest.approx(row.metrics)
         assert tags.items() >= row.tags.items() and len(tags["code"]) == 40
+        assert tags["mlflow.note.content"] == row.description
         assert datasets == sorted((path, md5) for path, (md5, _) in row.datasets.items())
         assert files == {Path(path).name: (project / path).read_bytes() for path in (*row.artefacts, *row.figures)}
     (experiment,) = [e for e in client(project).search_experiments() if e.experiment_id != "0"]
