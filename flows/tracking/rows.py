@@ -176,7 +176,8 @@ def _mean(variant: str, rows: list[Row], view: View) -> Row:
     spreads = {
         f"{name}_sd": _rounded(statistics.stdev(values[name])) for name in view.metrics if len(values.get(name, [])) > 1
     }
-    shown = [*view.metrics, f"{view.metrics[0]}_sd"]
+    first, *others = view.metrics
+    shown = [first, f"{first}_sd", *others]
     found = means | spreads
     return Row(
         key=_hash([MEAN, [row.key for row in rows]]),

@@ -56,12 +56,14 @@ def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, view
 
 
 def _sources(root: Path, path: Path, views: Sequence[View]) -> str:
-    """A hash of everything that the rows of a preset come from: views, dvc.yaml, its parameters, dvc.lock."""
+    """A hash of everything that the runs of a preset come from: views, dvc.yaml, parameters, dvc.lock, this code."""
     folders = (root / path.parent, root / "data" / "raw")
     state = hashlib.sha256(repr(tuple(views)).encode())
     for file in (folder / name for folder in folders for name in ("dvc.yaml", "params.yaml", "dvc.lock")):
         content = file.read_bytes() if file.exists() else b""
         state.update(f"{file.relative_to(root)} {len(content)}\n".encode() + content)
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        state.update(file.read_bytes())
     return state.hexdigest()
 
 
