@@ -143,9 +143,12 @@ def _kill_group(process: "subprocess.Popen[bytes]") -> None:
 
 
 def interrupt_on_signals() -> None:
-    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, as Control-C does."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, as Control-C does; a hang-up that nohup ignores stays ignored.
+
+    SIGINT counts even where it was ignored: shells start jobs in the background that way.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
 
 

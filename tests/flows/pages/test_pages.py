@@ -156,13 +156,19 @@ with Servers(Path.cwd()) as servers:
 """
 
 
-@pytest.mark.parametrize("ends", ["request", "killed", "server"])
+IN_BACKGROUND = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
+"""A shell that is not interactive ignores SIGINT for what it starts with `&`."""
+
+
+@pytest.mark.parametrize("ends", ["request", "interrupt", "killed", "server"])
 def test_servers_end_together(tmp_path: Path, ends: str) -> None:
-    """At a request, with the process that started them, and with each other."""
-    started = killing.start([sys.executable, "-c", SERVE], tmp_path)
+    """At a request, in the background too, with the process that started them, and with each other."""
+    started = killing.start([*IN_BACKGROUND, sys.executable, "-c", SERVE], tmp_path)
     killing.wait_until(lambda: "all" in started.output() or started.process.poll() is not None)
     if ends == "request":
         started.process.terminate()
+    elif ends == "interrupt":
+        started.process.send_signal(signal.SIGINT)
     elif ends == "killed":
         started.process.kill()
     else:
@@ -170,7 +176,7 @@ def test_servers_end_together(tmp_path: Path, ends: str) -> None:
         child.children()[0].kill()
     status = started.finish()
     killing.assert_ended(started)
-    assert status == {"request": 0, "killed": -signal.SIGKILL, "server": 1}[ends], started.output()
+    assert status == {"request": 0, "interrupt": 0, "killed": -signal.SIGKILL, "server": 1}[ends], started.output()
     assert ends != "server" or "TokenlabError: one ended" in started.output()
 
 
