@@ -269,6 +269,7 @@ def test_a_line_of_a_million_characters():
     assert bits("decode", stdin=tokens)[0] == line + "\n"
 
 
+@pytest.mark.slow
 def test_processes_pipes_and_what_is_imported(tmp_path):
     assert in_a_process("bits", "decode", stdin="B:41\n") == "A\n"
     assert "not UTF-8" in in_a_process("bits", "encode", stdin=b"\xff", status=2)

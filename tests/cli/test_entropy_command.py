@@ -165,6 +165,7 @@ def test_other_commands_import_no_torch(text):
     subprocess.run([sys.executable, "-c", program, text], check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_a_process_says_nothing_but_the_values(model, text):
     program = "import sys; from tokenlab.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", program, "entropy", "-", "--model", model, "--threads", "1"]

@@ -196,6 +196,7 @@ def test_completions_side_by_side(tokenlab, folder, model, method):
         assert float(rows[way.way][2]) == pytest.approx(way.exact / np.log(2), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_check(tokenlab, folder, tmp_path, text):
     report = json.loads(tokenlab("check", folder, "--text", text, "--format", "json"))
     assert report["handled"] and report["failed"] == 0 and report["tokens"] == 300

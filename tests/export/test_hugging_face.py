@@ -253,6 +253,7 @@ json.dump([ids, names, sorted(tokenizer.all_special_tokens), len(tokenizer)], sy
 """
 
 
+@pytest.mark.slow
 def test_loads_where_this_library_cannot_be_imported(tmp_path, chinese_sentences):
     pytest.importorskip("transformers")
     statistics = ngram_statistics(chinese_sentences)

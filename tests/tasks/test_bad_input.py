@@ -5,6 +5,8 @@ from workspace import SMALL, make_workspace, run, set_parameters
 
 from tokenlab.generated import generate
 
+pytestmark = pytest.mark.slow
+
 OWN = SMALL | {"corpora": {"own": {}}}
 VITERBI = SMALL["methods"]["viterbi"]
 PEAKS = {"by": "entropy", "rule": "maxima", "isolate": "none"}

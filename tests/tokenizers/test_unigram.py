@@ -144,6 +144,7 @@ def test_as_good_as_huggingface(language):
     assert_as_good([d.text for d in generate(language, sentences=300, seed=1)], 300, within=0.03)
 
 
+@pytest.mark.slow
 def test_as_good_as_huggingface_on_the_bible(mirror):
     verses = [document.text for document in read_documents(mirror / "bible/English.xml.gz", "ces")][::120]
     assert_as_good(verses, 400, within=0.03)

@@ -112,6 +112,7 @@ def test_gpt2s_newlines_are_the_counterexample() -> None:
     assert not report.premise and report.premise_example.startswith(r"'\n'|'\n'")
 
 
+@pytest.mark.slow
 def test_pieces_meet_the_premise() -> None:
     report = check_tokenizer(real_tokenizer("mistral-v7"), walks=50)
     assert report.handled, report.failures

@@ -35,6 +35,7 @@ def test_live_sequences(seed):
     assert all(tuple(automaton.encode(text)) == best_path(tokens, scores, text) for text in strings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_live_sequences_of_endless_texts(seed):
     alphabet, tokens, scores = random_case(seed)

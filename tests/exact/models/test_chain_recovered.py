@@ -56,6 +56,7 @@ def test_the_vocabularies_of_the_paper(kind, order):
         check(chain, paper(kind), kind, np.random.default_rng(seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first", [0, 20, *(pytest.param(first, marks=pytest.mark.slow) for first in range(40, 200, 20))]
 )

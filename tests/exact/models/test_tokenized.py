@@ -51,6 +51,7 @@ def test_the_vocabularies_of_the_paper(kind, order):
     check_contexts(MarkovChain.random(order, "AB", seed=order), paper(kind), np.random.default_rng(order), 8, 25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(30))
 def test_random_vocabularies(seed):
     alphabet, order, automaton = random_automaton(seed, longest=5 if seed % 6 < 2 else 3)

@@ -65,6 +65,7 @@ def unsplit(expressions, merges=25, **options):
     return tokenizer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole_words", [False, True])
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_byte_pairs_with_real_expressions(name, whole_words):

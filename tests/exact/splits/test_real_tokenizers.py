@@ -52,6 +52,7 @@ def follow(real, text):
     assert real.may_end(state)
 
 
+@pytest.mark.slow
 def test_encodings_of_web_text_are_accepted(real, lines):
     for line in lines:
         follow(real, line)

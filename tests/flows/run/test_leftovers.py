@@ -35,7 +35,8 @@ def without_leaf_b(folder: Path) -> None:
 LEAF_B = {"sample/leaf-b/text.txt", "sample/leaf-b/name.txt", "sample/leaf-b.json"}
 
 
-@pytest.mark.parametrize("known_from", [pytest.param("record", marks=pytest.mark.slow), "dvc.lock"])
+@pytest.mark.slow
+@pytest.mark.parametrize("known_from", ["record", "dvc.lock"])
 def test_a_run_removes_them(copy_of_finished: Path, assert_complete: Check, known_from: str) -> None:
     lost = ".dvc/tmp/tokenlab-outputs/sample.json" if known_from == "dvc.lock" else "dvc.lock"
     (copy_of_finished / lost).unlink()

@@ -74,6 +74,7 @@ def test_damaged_rwlock_is_removed(copy_of_finished: Path, damage: str) -> None:
         assert not rwlock.exists()
 
 
+@pytest.mark.slow
 def test_run_after_repairs(copy_of_finished: Path, assert_complete: Check) -> None:
     """Without repairs DVC reports that an output is busy, then restores only one of two outputs from the run cache."""
     path = str(copy_of_finished / "data/sample/last")
@@ -89,6 +90,7 @@ def test_run_after_repairs(copy_of_finished: Path, assert_complete: Check) -> No
     assert_complete(copy_of_finished)
 
 
+@pytest.mark.slow
 def test_folder_of_the_run_cache_without_an_entry(copy_of_finished: Path, assert_complete: Check) -> None:
     """The kill came before the entry was complete; DVC stops with `join() argument must be str`."""
     entry = _run_cache_entry(copy_of_finished, "last")

@@ -263,6 +263,7 @@ def test_figures_follow_the_drawing_stage(project: Path) -> None:
         assert figures() == {colour}
 
 
+@pytest.mark.slow
 def test_removed_rows_are_superseded_and_restored(project: Path) -> None:
     track(project)
     before = contents(project)
@@ -279,6 +280,7 @@ def test_removed_rows_are_superseded_and_restored(project: Path) -> None:
     assert contents(project) == before and not any("superseded" in run.data.tags for run in runs(project))
 
 
+@pytest.mark.slow
 def test_tag_restricts_tracking(project: Path) -> None:
     """The runs of another question stay as they are, and its files are not needed."""
     path = project / "dvc.yaml"

@@ -22,6 +22,8 @@ from tokenlab.generated import generate
 from tokenlab.text.splits import draw_splits
 from tokenlab.text.store import read_corpus, write_corpus
 
+pytestmark = pytest.mark.slow
+
 MODEL = {
     "text": "zh-ja",
     "held_out": "zh",
