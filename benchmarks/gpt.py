@@ -72,10 +72,10 @@ def _steps(size: str, context: str, rounds: str, *kinds: str) -> Task:
     steps = {kind: _step(kind, size, int(context)) for kind in kinds}
     left, right = torch.rand(2, _PRODUCT, _PRODUCT)
 
-    def run(ids: torch.Tensor) -> list[dict[str, float]]:
+    def run(batches: list[torch.Tensor]) -> list[dict[str, float]]:
         return [
             {"product": _seconds(lambda: left @ right), **{kind: _seconds(step, ids) for kind, step in steps.items()}}
-            for _ in range(int(rounds))
+            for ids in batches
         ]
 
     def facts(found: list[dict[str, float]]) -> Facts:
@@ -83,7 +83,7 @@ def _steps(size: str, context: str, rounds: str, *kinds: str) -> Task:
         flops = ids.numel() * training_flops_per_byte(shape, int(context))  # a token is a symbol as a byte is
         return {"tokens": ids.numel(), "flops": flops, "rounds": found}
 
-    return Task(run, ids[:, :16], ids, facts)
+    return Task(run, [ids[:, :16]], [ids] * int(rounds), facts)
 
 
 def _seconds(work: Callable[..., Any], *given: Any) -> float:

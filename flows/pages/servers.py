@@ -22,6 +22,7 @@ from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
 
 from flows.prefect_environment import HOST, environment, origins, read_secret
+from flows.run.processes import requests_to_end
 from tokenlab.core.errors import InputError, ParameterError, TokenlabError
 
 MLFLOW_ADDRESS = "TOKENLAB_MLFLOW_ADDRESS"
@@ -143,13 +144,9 @@ def _kill_group(process: "subprocess.Popen[bytes]") -> None:
 
 
 def interrupt_on_signals() -> None:
-    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, as Control-C does; a hang-up that nohup ignores stays ignored.
-
-    SIGINT counts even where it was ignored: shells start jobs in the background that way.
-    """
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler)
+    """Let every request to end raise KeyboardInterrupt, as Control-C does."""
+    for number in requests_to_end():
+        signal.signal(number, signal.default_int_handler)
 
 
 _OPENER = build_opener(ProxyHandler({}))

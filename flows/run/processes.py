@@ -6,6 +6,7 @@ to stop its children, and by the next run to stop orphans.
 
 import contextlib
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -82,3 +83,12 @@ def _processes(root: Path) -> list[psutil.Process]:
             if process.pid != os.getpid() and process.environ().get(PIPELINE) == str(root):
                 found.append(process)
     return found
+
+
+def requests_to_end() -> list[signal.Signals]:
+    """The signals by which this process is asked to end; a hang-up that nohup ignores is none.
+
+    SIGINT counts even where it is ignored: shells start jobs in the background that way.
+    """
+    asking = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    return [one for one in asking if one == signal.SIGINT or signal.getsignal(one) is not signal.SIG_IGN]

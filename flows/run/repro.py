@@ -30,7 +30,7 @@ from flows.run.history import EVENT_STATES, History
 from flows.run.leftovers import remove_leftovers
 from flows.run.plan import Plan, Step, read_plan
 from flows.run.presets import DEFAULT_PRESET, find_targets
-from flows.run.processes import environment
+from flows.run.processes import environment, requests_to_end
 from flows.run.schedule import Schedule, local_limits
 from flows.run.workspace import pipeline
 from tasks.runtime.parent_death import die_with_parent
@@ -205,21 +205,16 @@ def _print_line(stage: str, line: str) -> None:
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """Within the block, the first request to end raises Interrupted; a hang-up that nohup ignores stays ignored.
-
-    SIGINT counts even where it was ignored: shells start jobs in the background that way.
-    """
-    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-    before = {number: signal.getsignal(number) for number in numbers}
+    """Within the block, the first request to end raises Interrupted."""
+    before = {number: signal.getsignal(number) for number in requests_to_end()}
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-        for other in numbers:
+        for other in before:
             signal.signal(other, signal.SIG_IGN)  # nothing may interrupt the end of the children
         raise Interrupted(number)
 
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN or number == signal.SIGINT:
-            signal.signal(number, interrupt)
+    for number in before:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:

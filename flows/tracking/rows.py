@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -76,6 +76,7 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
         described = {name: _text(row[name]) for name in facts if row[name] is not None}
         parameters = {name.removeprefix(PARAMETER): _text(row[name]) for name in own if row[name] is not None}
         measured = {name: _rounded(row[name]) for name in numbers if _is_number(row[name])}
+        metrics, others = _parted(measured, view.metrics)
         above, datasets = ancestry.of(row)
         tags = {name: _tag(text, row) for name, text in view.tags.items()}
         tags |= {
@@ -91,8 +92,8 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
             key=_hash([digest, [row[name] for name in view.key]]),
             name=_name(view, row),
             params={"preset": preset, **above, **parameters, **described},
-            metrics={name: measured[name] for name in view.metrics if name in measured},
-            numbers={name: number for name, number in measured.items() if name not in view.metrics},
+            metrics=metrics,
+            numbers=others,
             tags={name: text for name, text in tags.items() if text},
             datasets=datasets,
             artefacts=_paths(view.artefacts, row, names),
@@ -176,20 +177,25 @@ def _mean(variant: str, rows: list[Row], view: View) -> Row:
     spreads = {
         f"{name}_sd": _rounded(statistics.stdev(values[name])) for name in view.metrics if len(values.get(name, [])) > 1
     }
-    first, *others = view.metrics
-    shown = [first, f"{first}_sd", *others]
-    found = means | spreads
+    first, *rest = view.metrics
+    metrics, others = _parted(means | spreads, [first, f"{first}_sd", *rest])
     return Row(
         key=_hash([MEAN, [row.key for row in rows]]),
         name=variant,
         params={**_shared(row.params for row in rows), "runs": str(len(rows))},
-        metrics={name: found[name] for name in shown if name in found},
-        numbers={name: number for name, number in found.items() if name not in shown},
+        metrics=metrics,
+        numbers=others,
         tags=_shared(row.tags for row in rows) | {"kind": MEAN},
         datasets=rows[0].datasets,
         artefacts=[path for path in rows[0].artefacts if all(path in row.artefacts for row in rows)],
         figures=[path for path in rows[0].figures if all(path in row.figures for row in rows)],
     )
+
+
+def _parted(numbers: Mapping[str, float], names: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
+    """The numbers with these names, in their order, and the others."""
+    chosen = {name: numbers[name] for name in names if name in numbers}
+    return chosen, {name: number for name, number in numbers.items() if name not in chosen}
 
 
 def _shared(mappings: Iterable[dict[str, str]]) -> dict[str, str]:
