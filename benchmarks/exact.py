@@ -243,7 +243,7 @@ def _on(run: Callable[[bytes], Facts], path: str) -> Task:
 
 def _plain(folder: str) -> tuple[Any, Tokenizer]:
     """The model as `load` prepares it, and its tokenizer."""
-    from tokenlab.models.pretrained.loading import load_model
+    from tokenlab.pretrained.loading import load_model
 
     return load_model(folder).model, Tokenizer.from_file(f"{folder}/tokenizer.json")
 

@@ -3,7 +3,7 @@
 A step is forward and backward pass, clipping of the gradients and AdamW, in float32, on two rows of random tokens.
 Steps of all models and a product of two 4096 x 4096 matrices alternate in one process, so that all meet the same
 neighbours. GPT-2 runs twice: without dropout, which our GPT does not have, and with that of its configuration.
-Operations are those of our GPT as built (`tokenlab.models.networks.cost`), three times the forward pass; those of GPT-2
+Operations are those of our GPT as built (`tokenlab.networks.cost`), three times the forward pass; those of GPT-2
 are as many, up to its positions and biases.
 """
 
@@ -18,10 +18,10 @@ from transformers import __version__ as transformers_version
 
 from benchmarks.measure import Bench, Facts, Task
 from benchmarks.patches import training_step
-from tokenlab.models.networks.cost import training_flops_per_byte
-from tokenlab.models.networks.options import SIZES, TokenShape
-from tokenlab.models.networks.pieces import Piece
-from tokenlab.models.networks.stored import build_network
+from tokenlab.networks.cost import training_flops_per_byte
+from tokenlab.networks.options import SIZES, TokenShape
+from tokenlab.networks.pieces import Piece
+from tokenlab.networks.stored import build_network
 
 TITLE = "Training of our GPT"
 TEXTS = ()

@@ -3,7 +3,7 @@
 A step is forward and backward pass, clipping of the gradients and AdamW, in float32. All of our models read the same
 rows of English: 2,048 bytes, about 512 tokens. Weights are random, and a tokenizer trained on the text gives tokens and
 patches; the ids of tokens are spread over GPT-2's vocabulary, so that the output layer has its size. Operations are
-those of the models as built (`tokenlab.models.networks.cost`), three times the forward pass.
+those of the models as built (`tokenlab.networks.cost`), three times the forward pass.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,11 +15,11 @@ import torch
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Measurement, Task
 from benchmarks.patches_generation import coder_of
-from tokenlab.models.language.coding import Coder
-from tokenlab.models.networks.cost import training_flops_per_byte
-from tokenlab.models.networks.options import SIZES, ChunkShape, HashShape, PatchShape, Shape, TokenShape
-from tokenlab.models.networks.pieces import Piece
-from tokenlab.models.networks.stored import build_network
+from tokenlab.language.coding import Coder
+from tokenlab.networks.cost import training_flops_per_byte
+from tokenlab.networks.options import SIZES, ChunkShape, HashShape, PatchShape, Shape, TokenShape
+from tokenlab.networks.pieces import Piece
+from tokenlab.networks.stored import build_network
 
 TITLE = "Training of language models"
 TEXTS = ()

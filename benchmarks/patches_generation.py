@@ -14,12 +14,12 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Facts, Task
-from tokenlab.models.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
-from tokenlab.models.language.generation.generate import begin
-from tokenlab.models.language.generation.sampling import draw, uniforms
-from tokenlab.models.language.stored import LanguageModel
-from tokenlab.models.networks.options import SIZES, PatchShape, Shape, TokenShape
-from tokenlab.models.networks.stored import build_network
+from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
+from tokenlab.language.generation.generate import begin
+from tokenlab.language.generation.sampling import draw, uniforms
+from tokenlab.language.stored import LanguageModel
+from tokenlab.networks.options import SIZES, PatchShape, Shape, TokenShape
+from tokenlab.networks.stored import build_network
 from tokenlab.patches.bpe import read_bpe_patcher
 from tokenlab.patches.by_bytes import SpacePatcher
 from tokenlab.patches.options import SpaceOptions

@@ -20,11 +20,11 @@ from tokenlab.codes.bits.over.tokenizer import BitTokenizer
 from tokenlab.codes.bits.over.training import END, SPECIAL
 from tokenlab.core.errors import InputError
 from tokenlab.metrics.throughput import perceived_tps, relative_gain, tokens_per_second
-from tokenlab.models.translation.generation import Translation, translate
-from tokenlab.models.translation.model import load_model
-from tokenlab.models.translation.options import GenerationOptions
-from tokenlab.models.translation.pairs import sentences
 from tokenlab.text.store import read_corpus
+from tokenlab.translation.generation import Translation, translate
+from tokenlab.translation.model import load_model
+from tokenlab.translation.options import GenerationOptions
+from tokenlab.translation.pairs import sentences
 
 TITLE = "Translation"
 TEXTS = ()

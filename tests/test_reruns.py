@@ -141,7 +141,7 @@ def test_another_split_of_the_bits_trains_no_model(project: Path) -> None:
 def test_other_prompts_or_tasks_train_no_patch_model(project: Path) -> None:
     set_parameter(project, "patches.evaluation.prompts", 3)
     set_parameter(project, "patches.zero_shot.en.limit", 11)
-    append(project / "tokenlab" / "models" / "language" / "generation" / "sampling.py", "\n# another way to draw\n")
+    append(project / "tokenlab" / "language" / "generation" / "sampling.py", "\n# another way to draw\n")
     evaluated = {"evaluate_patch_lm@en", "evaluate_patch_lm@zh", "zero_shot@en"}
     assert stale(project) == evaluated | {"draw_patches", "report"}
 

@@ -28,10 +28,10 @@ from tasks.bits.translation.workers import in_processes
 from tasks.runtime.stage import Stage, read_json, run, write_json
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file
-from tokenlab.models.translation.generation import translate
-from tokenlab.models.translation.model import load_model
-from tokenlab.models.translation.options import GenerationOptions
-from tokenlab.models.translation.pairs import Sentences
+from tokenlab.translation.generation import translate
+from tokenlab.translation.model import load_model
+from tokenlab.translation.options import GenerationOptions
+from tokenlab.translation.pairs import Sentences
 
 
 class Job(NamedTuple):

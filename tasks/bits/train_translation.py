@@ -39,9 +39,9 @@ from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Stage, run, write_json
 from tokenlab.codes.bits.over.bases import Base
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.models.translation.checkpoint import Evaluation
-from tokenlab.models.translation.model import MEAN
-from tokenlab.models.translation.training import best_evaluation
+from tokenlab.translation.checkpoint import Evaluation
+from tokenlab.translation.model import MEAN
+from tokenlab.translation.training import best_evaluation
 
 Curves = dict[str, list[Evaluation]]
 

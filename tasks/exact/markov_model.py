@@ -23,10 +23,10 @@ from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.models.gpt.alphabet import START_ID, Alphabet
-from tokenlab.models.gpt.model import GptShape, build_gpt, save_model
-from tokenlab.models.gpt.packing import Sequences
-from tokenlab.models.gpt.training import Evaluation, TrainingOptions, train
+from tokenlab.gpt.alphabet import START_ID, Alphabet
+from tokenlab.gpt.model import GptShape, build_gpt, save_model
+from tokenlab.gpt.packing import Sequences
+from tokenlab.gpt.training import Evaluation, TrainingOptions, train
 
 _AFTER = 8
 """Further longest tokens of text behind the tokens that are kept."""

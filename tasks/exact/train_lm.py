@@ -17,8 +17,8 @@ from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.models.gpt.model import GptShape, build_gpt
-from tokenlab.models.gpt.training import Evaluation, TrainingOptions, train
+from tokenlab.gpt.model import GptShape, build_gpt
+from tokenlab.gpt.training import Evaluation, TrainingOptions, train
 
 
 class LanguageModel(Parameters):

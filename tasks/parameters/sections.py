@@ -35,7 +35,7 @@ from tasks.segmentation.splits import Splitting
 from tokenlab.codes.options import LatomOptions
 from tokenlab.core.errors import ParameterError
 from tokenlab.export.options import ExportOptions
-from tokenlab.models.networks.options import Computation
+from tokenlab.networks.options import Computation
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.words.options import WordOptions
 

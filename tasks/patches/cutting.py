@@ -11,7 +11,7 @@ from tasks.patches.parameters import BPE, PatchCorpus, Patcher, patcher_name
 from tasks.patches.stored_tokenizers import FACTS, PATCHER, TOKENS, StoredTokenizer, stored_tokenizers
 from tasks.runtime.stage import write_json
 from tokenlab.core.errors import ParameterError
-from tokenlab.models.networks.token_network import TokenNetwork
+from tokenlab.networks.token_network import TokenNetwork
 from tokenlab.patches import interface
 from tokenlab.patches.bpe import read_bpe_patcher
 from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher

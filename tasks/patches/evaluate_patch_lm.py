@@ -20,16 +20,16 @@ from tasks.patches.parameters import Evaluation, ModelSettings, read_model_setti
 from tasks.patches.texts import read_texts
 from tasks.runtime.stage import Stage, read_json, run, write_json
 from tokenlab.core.files import atomic_file
-from tokenlab.models.language.computing import check_device, deterministic
-from tokenlab.models.language.evaluation import evaluate
-from tokenlab.models.language.generation.generate import generate
-from tokenlab.models.language.generation.options import GenerationOptions
-from tokenlab.models.language.options import LanguageTraining
-from tokenlab.models.language.pieces import open_pieces
-from tokenlab.models.language.stored import LanguageModel, read_language_model
-from tokenlab.models.networks.chunks.chunk_network import ChunkNetwork
-from tokenlab.models.networks.cost import forward_flops, published_flops
-from tokenlab.models.networks.options import ChunkShape, Computation, PatchShape, Shape, TokenShape
+from tokenlab.language.computing import check_device, deterministic
+from tokenlab.language.evaluation import evaluate
+from tokenlab.language.generation.generate import generate
+from tokenlab.language.generation.options import GenerationOptions
+from tokenlab.language.options import LanguageTraining
+from tokenlab.language.pieces import open_pieces
+from tokenlab.language.stored import LanguageModel, read_language_model
+from tokenlab.networks.chunk_network import ChunkNetwork
+from tokenlab.networks.cost import forward_flops, published_flops
+from tokenlab.networks.options import ChunkShape, Computation, PatchShape, Shape, TokenShape
 from tokenlab.patches.interface import Starts
 from tokenlab.patches.learned import LearnedPatcher
 

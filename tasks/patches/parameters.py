@@ -8,8 +8,8 @@ from tasks.patches.texts import Texts
 from tasks.runtime.library_options import MixedParameters
 from tasks.runtime.stage import Parameters, Stage
 from tokenlab.core.errors import ParameterError
-from tokenlab.models.language.options import LanguageTraining
-from tokenlab.models.networks.options import Computation, HashShape, StackShape
+from tokenlab.language.options import LanguageTraining
+from tokenlab.networks.options import Computation, HashShape, StackShape
 from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
 
 BPE = "bpe"

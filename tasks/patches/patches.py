@@ -21,14 +21,14 @@ from tasks.patches.texts import Part, Text, block_of, part_documents, pieces_of,
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Stage, run, write_json
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.models.language.coding import ByteCoder
-from tokenlab.models.language.computing import deterministic
-from tokenlab.models.language.pieces import PieceBlock, PiecesSummary, open_pieces, write_pieces
-from tokenlab.models.language.stored import LanguageModel
-from tokenlab.models.language.training import Evaluation, train
-from tokenlab.models.networks.options import TokenShape
-from tokenlab.models.networks.stored import build_network
-from tokenlab.models.networks.token_network import TokenNetwork
+from tokenlab.language.coding import ByteCoder
+from tokenlab.language.computing import deterministic
+from tokenlab.language.pieces import PieceBlock, PiecesSummary, open_pieces, write_pieces
+from tokenlab.language.stored import LanguageModel
+from tokenlab.language.training import Evaluation, train
+from tokenlab.networks.options import TokenShape
+from tokenlab.networks.stored import build_network
+from tokenlab.networks.token_network import TokenNetwork
 from tokenlab.text.store import read_corpus
 
 PARTS: tuple[Part, ...] = get_args(Part)

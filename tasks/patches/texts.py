@@ -14,7 +14,7 @@ from pydantic import Field
 from tasks.runtime.stage import Parameters
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file
-from tokenlab.models.language.pieces import PieceBlock, cut_pieces
+from tokenlab.language.pieces import PieceBlock, cut_pieces
 from tokenlab.text.documents import Document
 from tokenlab.text.store import read_corpus
 

@@ -30,9 +30,9 @@ from tasks.patches.parameters import ModelSettings, Variant, read_model_settings
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Stage, run, write_json
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.models.language.checkpoint import Evaluation
-from tokenlab.models.networks.cost import parameter_count
-from tokenlab.models.networks.options import Shape
+from tokenlab.language.checkpoint import Evaluation
+from tokenlab.networks.cost import parameter_count
+from tokenlab.networks.options import Shape
 
 
 class Plan(NamedTuple):

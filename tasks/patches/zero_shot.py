@@ -17,12 +17,12 @@ from tasks.patches.parameters import ModelSettings, ZeroShot, read_model_setting
 from tasks.runtime.stage import Stage, run, write_json
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_file
-from tokenlab.models.language.computing import check_device, deterministic
-from tokenlab.models.language.harness.adapter import HarnessModel
-from tokenlab.models.language.harness.tasks import TaskScore, evaluate_tasks
-from tokenlab.models.language.options import LanguageTraining
-from tokenlab.models.language.stored import read_language_model
-from tokenlab.models.networks.options import Computation
+from tokenlab.language.computing import check_device, deterministic
+from tokenlab.language.harness.adapter import HarnessModel
+from tokenlab.language.harness.tasks import TaskScore, evaluate_tasks
+from tokenlab.language.options import LanguageTraining
+from tokenlab.language.stored import read_language_model
+from tokenlab.networks.options import Computation
 
 TASKS = {
     "hellaswag": "hellaswag",

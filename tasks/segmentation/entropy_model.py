@@ -18,10 +18,10 @@ from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tasks.segmentation.provenance import Provenance, write_provenance
 from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.models.gpt.alphabet import UNKNOWN, Alphabet, AlphabetOptions, learn_alphabet
-from tokenlab.models.gpt.model import GptShape, build_gpt, save_model
-from tokenlab.models.gpt.packing import Sequences, encode
-from tokenlab.models.gpt.training import Evaluation, TrainingOptions, train
+from tokenlab.gpt.alphabet import UNKNOWN, Alphabet, AlphabetOptions, learn_alphabet
+from tokenlab.gpt.model import GptShape, build_gpt, save_model
+from tokenlab.gpt.packing import Sequences, encode
+from tokenlab.gpt.training import Evaluation, TrainingOptions, train
 from tokenlab.text.store import read_corpus
 
 

@@ -7,7 +7,7 @@ import shutil
 
 from tasks.runtime.stage import Parameters, Stage, run
 from tokenlab.core.files import atomic_folder
-from tokenlab.models.pretrained.loading import fetch_model
+from tokenlab.pretrained.loading import fetch_model
 
 
 class PublicModel(Parameters):

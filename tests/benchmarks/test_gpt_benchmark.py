@@ -6,7 +6,7 @@ import torch
 from benchmarks import gpt as benchmark
 from benchmarks.measure import Bench, Measurement
 from tokenlab.metrics.flops import TRAINING, token_flops
-from tokenlab.models.networks.options import SIZES
+from tokenlab.networks.options import SIZES
 
 
 @pytest.fixture(autouse=True)

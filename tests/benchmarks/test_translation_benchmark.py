@@ -10,9 +10,9 @@ from tokenlab.codes.bits.over.tokenizer import BitTokenizer
 from tokenlab.codes.bits.over.training import train_byte_fallback
 from tokenlab.core.errors import InputError
 from tokenlab.generated import generate
-from tokenlab.models.translation.model import build_model, save_model
-from tokenlab.models.translation.options import TranslationShape
 from tokenlab.text.store import write_corpus
+from tokenlab.translation.model import build_model, save_model
+from tokenlab.translation.options import TranslationShape
 
 
 @pytest.fixture(scope="module")

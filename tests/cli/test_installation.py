@@ -15,7 +15,11 @@ PROJECT = Path(__file__).parents[2]
 PACKAGE = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = {name for extra in PACKAGE["optional-dependencies"].values() for name in extra if "[" not in name}
 NEED_EXTRAS = (
-    "tokenlab.models.",
+    "tokenlab.gpt.",
+    "tokenlab.language.",
+    "tokenlab.networks.",
+    "tokenlab.pretrained.",
+    "tokenlab.translation.",
     "tokenlab.entropy.scorer",
     "tokenlab.codes.bits.over.hugging_face",
     "tokenlab.codes.latom.hmm_reference",

@@ -12,8 +12,8 @@ from real_tokenizers import tokenizer_folder
 from tokenizers import Tokenizer, models
 
 from tokenlab.cli import main
-from tokenlab.models.networks.options import SIZES, TokenShape
-from tokenlab.models.networks.stored import build_network
+from tokenlab.networks.options import SIZES, TokenShape
+from tokenlab.networks.stored import build_network
 from tokenlab.patches.entropy import EntropyPatcher
 from tokenlab.patches.options import EntropyOptions
 from tokenlab.patches.registry import save_patcher

@@ -17,8 +17,8 @@ from tokenlab.metrics.flops import (
     token_flops,
     transformer_flops,
 )
-from tokenlab.models.networks.cost import BYTES, forward_flops, published_flops, training_flops_per_byte
-from tokenlab.models.networks.options import LOCAL, SMALL, ChunkShape, HashShape, PatchShape, StackShape, TokenShape
+from tokenlab.networks.cost import BYTES, forward_flops, published_flops, training_flops_per_byte
+from tokenlab.networks.options import LOCAL, SMALL, ChunkShape, HashShape, PatchShape, StackShape, TokenShape
 
 Y = 8192
 NARROW = StackShape(3, 512, 8, 384)

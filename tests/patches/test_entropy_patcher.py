@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.models.networks.options import SIZES, TokenShape
-from tokenlab.models.networks.stored import build_network
+from tokenlab.networks.options import SIZES, TokenShape
+from tokenlab.networks.stored import build_network
 from tokenlab.patches import entropy as module
 from tokenlab.patches.entropies import lone_window, text_entropies, window_of, windows
 from tokenlab.patches.entropy import EntropyPatcher

@@ -10,10 +10,10 @@ import unicode_text
 from hypothesis import given, settings
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.models.networks.chunks.chunk_network import ChunkNetwork
-from tokenlab.models.networks.options import SIZES, ChunkShape, TokenShape
-from tokenlab.models.networks.pieces import Piece
-from tokenlab.models.networks.stored import build_network
+from tokenlab.networks.chunk_network import ChunkNetwork
+from tokenlab.networks.options import SIZES, ChunkShape, TokenShape
+from tokenlab.networks.pieces import Piece
+from tokenlab.networks.stored import build_network
 from tokenlab.patches.learned import LearnedPatcher
 
 CONTEXT = 16

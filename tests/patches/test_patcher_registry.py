@@ -7,8 +7,8 @@ import small_bases
 import unicode_text
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.models.networks.options import SIZES, ChunkShape, TokenShape
-from tokenlab.models.networks.stored import build_network
+from tokenlab.networks.options import SIZES, ChunkShape, TokenShape
+from tokenlab.networks.stored import build_network
 from tokenlab.patches.bpe import BpePatcher
 from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher
 from tokenlab.patches.entropy import EntropyPatcher

@@ -3,9 +3,9 @@
 import numpy as np
 import torch
 
-from tokenlab.models.networks.options import HashShape, PatchShape, StackShape, TokenShape
-from tokenlab.models.networks.pieces import Piece
-from tokenlab.models.networks.stored import build_network
+from tokenlab.networks.options import HashShape, PatchShape, StackShape, TokenShape
+from tokenlab.networks.pieces import Piece
+from tokenlab.networks.stored import build_network
 
 LATENT = StackShape(layers=2, width=32, heads=2, feed_forward=40)
 LOCAL = StackShape(layers=2, width=16, heads=2, feed_forward=24)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tokenlab.models.language.pieces import PieceBlock, Pieces, cut_pieces, open_pieces, write_pieces
-from tokenlab.models.networks.interface import Loss, Network, Scores
+from tokenlab.language.pieces import PieceBlock, Pieces, cut_pieces, open_pieces, write_pieces
+from tokenlab.networks.interface import Loss, Network, Scores
 
 WORDS = ("the", "cat", "saw", "a", "dog", "你好", "naïve", "on", "mats")
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from tokenlab.models.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
-from tokenlab.models.language.stored import LanguageModel
-from tokenlab.models.networks.options import ChunkShape, HashShape, PatchShape, Shape, StackShape, TokenShape
-from tokenlab.models.networks.stored import build_network
+from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
+from tokenlab.language.stored import LanguageModel
+from tokenlab.networks.options import ChunkShape, HashShape, PatchShape, Shape, StackShape, TokenShape
+from tokenlab.networks.stored import build_network
 from tokenlab.patches.bpe import read_bpe_patcher
 from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher
 from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions

@@ -30,8 +30,8 @@ from transformers import PreTrainedModel
 from tokenlab.core.errors import ParameterError
 from tokenlab.entropy.options import Dtype, ScoringOptions, Unit
 from tokenlab.entropy.windows import Window, plan_batches, plan_windows, text_blocks
-from tokenlab.models.pretrained.loading import LoadedModel, load_model
-from tokenlab.models.pretrained.token_offsets import TextTokens
+from tokenlab.pretrained.loading import LoadedModel, load_model
+from tokenlab.pretrained.token_offsets import TextTokens
 
 _LARGEST_CONTEXT = 1024  # By default: a longer context costs more and hardly improves predictions.
 _BATCH_TOKENS = {"cpu": 1024, "cuda": 1 << 14}  # On CPU 32 MB of activations a layer at width 1,024; more is slower.

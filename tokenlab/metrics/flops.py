@@ -22,7 +22,7 @@ TRAINING = 3
 
 
 class Stack(Protocol):
-    """The size of a stack of Transformer blocks, for example `tokenlab.models.networks.options.StackShape`."""
+    """The size of a stack of Transformer blocks, for example `tokenlab.networks.options.StackShape`."""
 
     @property
     def layers(self) -> int: ...

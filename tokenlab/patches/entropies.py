@@ -13,10 +13,10 @@ import torch
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.models.networks.pieces import Piece
+from tokenlab.networks.pieces import Piece
 
 if TYPE_CHECKING:
-    from tokenlab.models.networks.token_network import TokenNetwork
+    from tokenlab.networks.token_network import TokenNetwork
 
 BATCH = 1 << 15
 """Bytes that go through the network at once."""

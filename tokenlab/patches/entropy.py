@@ -20,7 +20,7 @@ from tokenlab.patches.options import EntropyOptions
 from tokenlab.patches.rules import entropy_starts
 
 if TYPE_CHECKING:
-    from tokenlab.models.networks.token_network import TokenNetwork
+    from tokenlab.networks.token_network import TokenNetwork
 
 MARGIN = 1e-4
 """Nats. Entropies of float32 networks of a few layers differ by about 1e-6 between batch, cache and lone window."""

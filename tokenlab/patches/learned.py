@@ -7,11 +7,11 @@ import numpy as np
 import torch
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.models.networks.pieces import Piece
+from tokenlab.networks.pieces import Piece
 from tokenlab.patches.interface import PatchStream, Starts
 
 if TYPE_CHECKING:
-    from tokenlab.models.networks.chunks.chunk_network import ChunkNetwork
+    from tokenlab.networks.chunk_network import ChunkNetwork
 
 _NO_STARTS = np.zeros(0, np.int32)
 _LONGEST_CHARACTER = 4

@@ -65,7 +65,7 @@ def _saved(patcher: Patcher, folder: Path) -> dict[str, Any]:
     if isinstance(patcher, BpePatcher):
         write_text(folder / _TOKENIZER, patcher.tokenizer.to_str(pretty=True))
         return {"kind": "bpe", "name": Path(patcher.name).name}  # Without folders of this machine.
-    from tokenlab.models.networks.stored import save_network
+    from tokenlab.networks.stored import save_network
     from tokenlab.patches.entropy import EntropyPatcher
     from tokenlab.patches.learned import LearnedPatcher
 
@@ -92,7 +92,7 @@ def _read(folder: Path, document: dict[str, Any]) -> Patcher:
         return read_bpe_patcher(folder / _TOKENIZER, document["name"])
     if kind not in ("entropy", "learned"):
         raise ValueError(f"the kind {kind!r} is none of {', '.join(PATCHERS)}")
-    from tokenlab.models.networks.stored import read_network
+    from tokenlab.networks.stored import read_network
     from tokenlab.patches.entropy import EntropyPatcher
     from tokenlab.patches.learned import LearnedPatcher
 

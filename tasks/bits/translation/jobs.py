@@ -6,12 +6,12 @@ from typing import NamedTuple
 from tasks.bits.translation.text_codes import END_ID
 from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.files import atomic_folder
-from tokenlab.models.translation import processes
-from tokenlab.models.translation.checkpoint import Evaluation
-from tokenlab.models.translation.model import build_model, grow_model, load_model, save_model
-from tokenlab.models.translation.options import TranslationShape, TranslationTraining
-from tokenlab.models.translation.pairs import Pairs
-from tokenlab.models.translation.training import train
+from tokenlab.translation import processes
+from tokenlab.translation.checkpoint import Evaluation
+from tokenlab.translation.model import build_model, grow_model, load_model, save_model
+from tokenlab.translation.options import TranslationShape, TranslationTraining
+from tokenlab.translation.pairs import Pairs
+from tokenlab.translation.training import train
 
 
 class Job(NamedTuple):

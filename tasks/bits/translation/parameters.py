@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from tasks.runtime.stage import Parameters, Stage
 from tokenlab.codes.bits.options import BitOptions
-from tokenlab.models.translation.options import GenerationOptions, TranslationShape, TranslationTraining
+from tokenlab.translation.options import GenerationOptions, TranslationShape, TranslationTraining
 
 BYTES, BITS = "bytes", "bits"
 """The two codes: plain byte fallback, and the bit-level code over the same base vocabulary."""

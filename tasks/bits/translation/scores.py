@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 from sacrebleu.metrics import BLEU, CHRF
 
 from tokenlab.codes.bits.decoding import Decoded, Kind
-from tokenlab.models.translation.generation import Translation
+from tokenlab.translation.generation import Translation
 
 
 class Output(NamedTuple):

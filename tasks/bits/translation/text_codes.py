@@ -16,8 +16,8 @@ from tokenlab.codes.bits.over.bases import Base, base_of
 from tokenlab.codes.bits.over.tokenizer import BitTokenizer
 from tokenlab.codes.bits.over.training import END, PADDING, SPECIAL, train_byte_fallback
 from tokenlab.codes.bits.symbols import LONG, OTHER, PREFIX, RESET
-from tokenlab.models.translation.model import MEAN
-from tokenlab.models.translation.pairs import Pairs, sentences
+from tokenlab.translation.model import MEAN
+from tokenlab.translation.pairs import Pairs, sentences
 
 TOKENIZER = "tokenizer.json"
 """The base vocabulary in the folder of a pair."""

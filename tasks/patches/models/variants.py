@@ -12,10 +12,10 @@ from tasks.patches.parameters import BPE, ModelSettings, Size, Variant, patcher_
 from tasks.patches.stored_tokenizers import FACTS, PATCHER, TOKENS, StoredTokenizer
 from tasks.runtime.stage import read_json
 from tokenlab.core.errors import ParameterError
-from tokenlab.models.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
-from tokenlab.models.language.pieces import Pieces, open_pieces, shuffled_batches
-from tokenlab.models.networks.cost import training_flops_per_byte
-from tokenlab.models.networks.options import ChunkShape, PatchShape, Shape, TokenShape
+from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
+from tokenlab.language.pieces import Pieces, open_pieces, shuffled_batches
+from tokenlab.networks.cost import training_flops_per_byte
+from tokenlab.networks.options import ChunkShape, PatchShape, Shape, TokenShape
 from tokenlab.patches.registry import read_patcher
 
 _SAMPLE = 1 << 21

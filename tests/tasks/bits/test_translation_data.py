@@ -19,10 +19,10 @@ from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.bits.symbols import RESET
 from tokenlab.core.errors import InputError
 from tokenlab.generated import generate
-from tokenlab.models.translation.generation import Translation
-from tokenlab.models.translation.model import MEAN
 from tokenlab.text.documents import Document
 from tokenlab.text.store import write_corpus
+from tokenlab.translation.generation import Translation
+from tokenlab.translation.model import MEAN
 
 SPLIT = PairSplit(training=None, validation=2, test=3, seed=0)
 

@@ -12,8 +12,8 @@ from tasks.bits.train_translation import train_models
 from tasks.runtime.stage import Stage
 from tokenlab.core.errors import ParameterError
 from tokenlab.generated import generate
-from tokenlab.models.translation.model import load_model
 from tokenlab.text.store import write_corpus
+from tokenlab.translation.model import load_model
 
 
 def stage(pilot=SMALL_TRANSLATION["pilot"]):

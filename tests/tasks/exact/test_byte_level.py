@@ -9,7 +9,7 @@ from tasks.exact.held_out import HeldOut, held_out_texts, is_held_out, training_
 from tokenlab.core.errors import InputError
 from tokenlab.exact.models.transformers_model import load
 from tokenlab.generated import generate
-from tokenlab.models.gpt.model import GptShape, build_gpt
+from tokenlab.gpt.model import GptShape, build_gpt
 from tokenlab.text.documents import Document
 from tokenlab.text.store import write_corpus
 

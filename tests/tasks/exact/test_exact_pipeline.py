@@ -19,7 +19,7 @@ from tasks.runtime.stage import Stage, write_json
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.exact.models.chain import MarkovChain
 from tokenlab.generated import generate
-from tokenlab.models.pretrained.loading import load_model
+from tokenlab.pretrained.loading import load_model
 from tokenlab.text.store import write_corpus
 
 

@@ -18,10 +18,10 @@ from tasks.runtime.stage import Stage
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
 from tokenlab.generated.questions import write_questions
+from tokenlab.language.pieces import open_pieces
+from tokenlab.language.stored import read_language_model
 from tokenlab.metrics.flops import paper_flops
-from tokenlab.models.language.pieces import open_pieces
-from tokenlab.models.language.stored import read_language_model
-from tokenlab.models.networks.options import StackShape
+from tokenlab.networks.options import StackShape
 from tokenlab.patches.registry import read_patcher
 from tokenlab.text.store import write_corpus
 

@@ -123,7 +123,7 @@ def _patcher(options: argparse.Namespace) -> "Patcher":
 def _of_model(options: argparse.Namespace) -> "Patcher":
     """The patcher of a language model, or a saved one; given options replace the saved ones."""
     with imports_for_models():
-        from tokenlab.models.language.stored import read_language_model
+        from tokenlab.language.stored import read_language_model
         from tokenlab.patches.entropy import EntropyPatcher
         from tokenlab.patches.learned import LearnedPatcher
         from tokenlab.patches.registry import is_patcher, read_patcher

@@ -11,7 +11,7 @@ from tokenlab.cli.options import named_as_flags
 from tokenlab.cli.patches.checks import check_most
 
 if TYPE_CHECKING:
-    from tokenlab.models.networks.options import Shape
+    from tokenlab.networks.options import Shape
 
 Row = dict[str, Any]
 
@@ -117,7 +117,7 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 def _run(options: argparse.Namespace) -> None:
     from tokenlab.core.errors import ParameterError
-    from tokenlab.models.networks.options import SIZES
+    from tokenlab.networks.options import SIZES
 
     if options.size not in SIZES:
         raise ParameterError(f"--size is {options.size!r}; use one of {', '.join(SIZES)}")
@@ -147,8 +147,8 @@ def _check(options: argparse.Namespace) -> None:
 
 def _row(name: str, options: argparse.Namespace) -> Row:
     from tokenlab.metrics.flops import break_even_vocabulary
-    from tokenlab.models.networks.cost import BYTES, forward_flops, parameter_count, published_flops
-    from tokenlab.models.networks.options import ChunkShape, PatchShape, TokenShape
+    from tokenlab.networks.cost import BYTES, forward_flops, parameter_count, published_flops
+    from tokenlab.networks.options import ChunkShape, PatchShape, TokenShape
 
     model = _MODELS[name]
     given = None if name == "bytes" else options.length  # A byte has one byte.
@@ -187,8 +187,8 @@ def _printed(model: _Model, size: str) -> int | None:
 
 
 def _shape(name: str, options: argparse.Namespace) -> "Shape":
-    from tokenlab.models.networks.cost import BYTES
-    from tokenlab.models.networks.options import SIZES, ChunkShape, HashShape, PatchShape, TokenShape
+    from tokenlab.networks.cost import BYTES
+    from tokenlab.networks.options import SIZES, ChunkShape, HashShape, PatchShape, TokenShape
 
     latent, local = SIZES[options.size]
     if options.local_feed_forward is not None:
@@ -204,7 +204,7 @@ def _shape(name: str, options: argparse.Namespace) -> "Shape":
 
 def _fitted(shape: "Shape") -> "Shape":
     """The settings that give the figures of Table 2."""
-    from tokenlab.models.networks.options import PatchShape, TokenShape
+    from tokenlab.networks.options import PatchShape, TokenShape
 
     if isinstance(shape, TokenShape):
         return replace(shape, vocabulary=_PAPER_ROWS)

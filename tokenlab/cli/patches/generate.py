@@ -13,8 +13,8 @@ from tokenlab.cli.output import named_errors
 from tokenlab.cli.patches.checks import check_model_folder, check_most
 from tokenlab.core.errors import ParameterError
 from tokenlab.exact.uses.options import PlaceOptions
-from tokenlab.models.language.generation.options import GenerationOptions
-from tokenlab.models.translation.options import check_device_name
+from tokenlab.language.generation.options import GenerationOptions
+from tokenlab.translation.options import check_device_name
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -61,9 +61,9 @@ def _run(options: argparse.Namespace) -> None:
     with imports_for_models():
         import torch
 
-        from tokenlab.models.language.computing import check_device, deterministic
-        from tokenlab.models.language.generation.generate import generate
-        from tokenlab.models.language.stored import read_language_model
+        from tokenlab.language.computing import check_device, deterministic
+        from tokenlab.language.generation.generate import generate
+        from tokenlab.language.stored import read_language_model
     with named_as_flags(PlaceOptions, GenerationOptions):
         name = ("cuda" if torch.cuda.is_available() else "cpu") if place.device == "auto" else place.device
         check_device_name(name)

@@ -25,7 +25,7 @@ from tokenlab.entropy.options import Dtype
 from tokenlab.exact.interface import ContextTree
 from tokenlab.exact.models.attention import attention_of, position_limit
 from tokenlab.exact.models.tree_cache import TreeCache
-from tokenlab.models.pretrained.loading import load_model
+from tokenlab.pretrained.loading import load_model
 
 if TYPE_CHECKING:
     from tokenlab.exact.adapters.real import RealTokenizer

@@ -1,0 +1,316 @@
+"""Training of language models: bits per byte by hand, the same bytes after an interruption, several processes."""
+
+import dataclasses
+import math
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from stored_pieces import CountNetwork, CountShape, documents, store
+from torch.nn.functional import log_softmax
+
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.language import training
+from tokenlab.language.checkpoint import Evaluation
+from tokenlab.language.coding import ByteCoder, PatchCoder
+from tokenlab.language.options import LanguageTraining
+from tokenlab.language.pieces import shuffled_batches
+from tokenlab.language.stored import LanguageModel
+from tokenlab.language.training import learning_rate, train
+from tokenlab.networks.options import PatchShape, StackShape, TokenShape
+from tokenlab.networks.stored import build_network
+from tokenlab.tokenizers.hierarchical import WITHOUT_MERGES
+from tokenlab.translation import processes
+
+CONTEXT = 32
+STACK = StackShape(layers=1, width=16, heads=2, feed_forward=24)
+BYTES = TokenShape(256, STACK)
+PATCHES = PatchShape(257, True, STACK, StackShape(layers=1, width=8, heads=1, feed_forward=16))
+OPTIONS = LanguageTraining(
+    steps=8, batch=6, context=CONTEXT, learning_rate=5e-3, warmup=2, evaluate_every=3, evaluate_bytes=600, seed=4
+)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stores")
+
+    def opened(patcher):
+        return tuple(
+            store(folder / f"{name}-{patcher}", documents(*size), CONTEXT, patcher)
+            for name, size in (("training", (80, 0)), ("held_out", (15, 1)))
+        )
+
+    return {patcher: opened(patcher) for patcher in (None, "words")}
+
+
+def run(stores, options=OPTIONS, shape=BYTES, checkpoint=None, seed=0):
+    """A trained network and its curve."""
+    if isinstance(shape, CountShape):
+        network, coder, patcher = CountNetwork(shape), ByteCoder(), None
+    elif isinstance(shape, PatchShape):
+        network, coder, patcher = build_network(shape, seed), PatchCoder(None, WITHOUT_MERGES), "words"
+    else:
+        network, coder, patcher = build_network(shape, seed), ByteCoder(), None
+    return network, train(LanguageModel(network, coder, CONTEXT), *stores[patcher], options, checkpoint)
+
+
+def weights(network):
+    return {name: parameter.detach().clone() for name, parameter in network.named_parameters()}
+
+
+def assert_same(first, second):
+    assert first[1] == second[1]
+    ours, theirs = weights(first[0]), weights(second[0])
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_learning_rates_by_hand():
+    options = dataclasses.replace(OPTIONS, steps=8, warmup=3, learning_rate=1.0, final_learning_rate=0.2)
+    rates = [learning_rate(options, step) for step in range(8)]
+    assert rates[:4] == [0.25, 0.5, 0.75, 1.0]
+    assert rates[4] == pytest.approx(0.2 + 0.8 * (1 + math.cos(math.pi / 4)) / 2)
+    assert rates[5] == pytest.approx(0.6) and rates[7] == pytest.approx(0.2)
+
+
+def test_losses_are_bits_per_byte_of_pieces_alone(stores):
+    """An update of no size: the training loss is that of the first batch; each piece by itself, in float64."""
+    options = dataclasses.replace(OPTIONS, steps=1, warmup=0, learning_rate=1e-12, weight_decay=0, evaluate_bytes=None)
+    network, curve = run(stores, options)
+
+    def nats(data):
+        batch = network.collate([[ByteCoder().code([data])[0]]])
+        logs = log_softmax(network.logits(batch).double(), -1)
+        return -float(logs[range(len(data)), list(data)].sum())
+
+    batch = next(shuffled_batches(stores[None][0], CONTEXT, options.batch, options.seed))
+    first = [piece.data for row in batch for piece in row]
+    held_out = [data for block in stores[None][1].blocks() for data in block.data]
+    for found, texts in ((curve[0].training, first), (curve[0].held_out, held_out)):
+        assert found == pytest.approx(sum(map(nats, texts)) / math.log(2) / sum(map(len, texts)), rel=1e-5)
+    assert curve[0].bytes == sum(map(len, first)) and curve[0].extra == 0
+
+
+def test_uniform_bytes_are_eight_bits(stores):
+    options = dataclasses.replace(OPTIONS, steps=4, warmup=3, learning_rate=1e-9, evaluate_every=2)
+    _, curve = run(stores, options, CountShape())
+    assert [evaluation.step for evaluation in curve] == [2, 4]
+    for evaluation in curve:
+        assert evaluation.training == pytest.approx(8, rel=1e-6) and evaluation.held_out == pytest.approx(8, rel=1e-6)
+
+
+def test_it_learns_the_frequencies_of_bytes(stores):
+    """The simplest network reaches the entropy of the training text's bytes."""
+    options = dataclasses.replace(OPTIONS, steps=200, batch=20, learning_rate=0.3, evaluate_every=100, warmup=0)
+    _, curve = run(stores, options, CountShape())
+    assert curve[1].training == pytest.approx(entropy_of_bytes(stores[None][0]), rel=0.02)
+
+
+def entropy_of_bytes(pieces):
+    """Bits per byte of the best model that looks at nothing."""
+    text = b"".join(data for block in pieces.blocks() for data in block.data)
+    shares = np.bincount(np.frombuffer(text, np.uint8)) / len(text)
+    return -sum(share * math.log2(share) for share in shares if share)
+
+
+def test_losses_that_a_network_adds_are_minimised(stores):
+    options = dataclasses.replace(OPTIONS, steps=200, warmup=0, learning_rate=0.1, evaluate_every=100)
+    network, curve = run(stores, options, CountShape(extra=0.5))
+    assert network.number.item() == pytest.approx(3, abs=0.05)
+    assert curve[0].extra > 10 * curve[1].extra > 0
+    _, (first, *_) = run(stores, dataclasses.replace(options, steps=1), CountShape(extra=0.5))
+    assert first.extra == pytest.approx(0.5 * 3**2)  # nats per symbol
+    assert first.training == pytest.approx(8)  # without it
+
+
+def test_text_with_an_order_is_learned(stores):
+    options = dataclasses.replace(OPTIONS, steps=60, batch=12, learning_rate=3e-2, evaluate_every=60)
+    for shape in (BYTES, PATCHES):
+        _, curve = run(stores, options, shape)
+        assert curve[-1].held_out < 0.8 * entropy_of_bytes(stores[None][1])
+
+
+def test_all_networks_see_the_same_bytes(stores):
+    options = dataclasses.replace(OPTIONS, evaluate_every=1)
+    seen = [[evaluation.bytes for evaluation in run(stores, options, shape)[1]] for shape in (BYTES, PATCHES)]
+    assert seen[0] == seen[1] and len(seen[0]) == 8
+
+
+class Killed(Exception):
+    """In place of the end of a process."""
+
+
+@pytest.mark.parametrize(
+    ("shape", "saved", "killed"), [(PATCHES, 1, 1), (PATCHES, 2, 4), (BYTES, 6, 7), (PATCHES, 8, 8)]
+)
+def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, stores, shape, saved, killed):
+    """Right after a checkpoint, steps later, after an evaluation, at the end."""
+
+    def save(path, network, optimizer, configuration, progress):
+        if progress.step == saved:
+            original(path, network, optimizer, configuration, progress)
+        if progress.step == killed:
+            raise Killed
+
+    undisturbed = run(stores, shape=shape)
+    original = training.save_checkpoint
+    monkeypatch.setattr(training, "_CHECKPOINT_SHARE", 1e9)  # one a step
+    checkpoint = tmp_path / "work" / "checkpoint.safetensors"
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(training, "save_checkpoint", save)
+        run(stores, shape=shape, checkpoint=checkpoint)
+    assert_same(run(stores, shape=shape, checkpoint=checkpoint, seed=0), undisturbed)
+
+
+def test_a_resumed_training_reads_on_where_it_was(tmp_path, monkeypatch, stores):
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    seen, alive = [], [False, True]
+
+    def update(run, step, batch):
+        if step == 5 and alive.pop():
+            raise Killed
+        seen.append(bytes(batch.ids.tolist()))
+        return original(run, step, batch)
+
+    original = training._Run._update
+    monkeypatch.setattr(training, "_CHECKPOINT_SHARE", 1e9)
+    monkeypatch.setattr(training._Run, "_update", update)
+    with pytest.raises(Killed):
+        run(stores, shape=CountShape(), checkpoint=checkpoint)
+    run(stores, shape=CountShape(), checkpoint=checkpoint)
+    batches = islice(shuffled_batches(stores[None][0], CONTEXT, OPTIONS.batch, OPTIONS.seed), 8)
+    assert seen == [b"".join(piece.data for row in batch for piece in row) for batch in batches]
+
+
+def test_batches_prepared_ahead_are_the_same():
+    assert list(training._ahead(iter(range(5)))) == [0, 1, 2, 3, 4] and list(training._ahead(iter([]))) == []
+    with pytest.raises(ZeroDivisionError):
+        list(training._ahead(1 // number for number in (1, 0)))
+
+
+def test_a_checkpoint_of_another_configuration_is_an_error(tmp_path, stores):
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    run(stores, checkpoint=checkpoint)
+    others = {
+        r"learning_rate is 0\.005 there, 0\.004 here": {"options": dataclasses.replace(OPTIONS, learning_rate=0.004)},
+        r"steps is 8 there, 9 here": {"options": dataclasses.replace(OPTIONS, steps=9)},
+        "first weights is ": {"seed": 1},
+        "shape is ": {"shape": dataclasses.replace(BYTES, stack=dataclasses.replace(STACK, layers=2))},
+        "network is TokenShape there, PatchShape here": {"shape": PATCHES},
+        "training pieces is ": {"stores": {None: (stores[None][1], stores[None][1])}},
+        "held-out pieces is ": {"stores": {None: (stores[None][0], stores[None][0])}},
+    }
+    for message, changes in others.items():
+        with pytest.raises(InputError, match=f"of another configuration .*{message}.*; remove it to start again"):
+            run(**{"stores": stores, "checkpoint": checkpoint, **changes})
+    run(stores, checkpoint=checkpoint)
+
+
+def test_a_damaged_checkpoint_is_an_error(tmp_path, stores):
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    run(stores, checkpoint=checkpoint)
+    for content in (b"damaged", checkpoint.read_bytes()[:-100]):
+        checkpoint.write_bytes(content)
+        with pytest.raises(InputError, match=r"no checkpoint of this training .*remove it to start again"):
+            run(stores, checkpoint=checkpoint)
+
+
+def test_weights_decay_in_the_matrices_of_blocks_alone(stores):
+    options = dataclasses.replace(OPTIONS, steps=1, warmup=0, learning_rate=1e-2)
+    with_decay = weights(run(stores, dataclasses.replace(options, weight_decay=0.5), PATCHES)[0])
+    without = weights(run(stores, dataclasses.replace(options, weight_decay=0.0), PATCHES)[0])
+    before = weights(build_network(PATCHES, 0))
+    for name, value in without.items():
+        decays = "blocks" in name and value.ndim == 2
+        expected = value - 1e-2 * 0.5 * before[name] if decays else value
+        torch.testing.assert_close(with_decay[name], expected, rtol=1e-5, atol=1e-7, msg=name)
+        assert decays or torch.equal(with_decay[name], value)
+
+
+def test_gradients_are_clipped(monkeypatch, stores):
+    norms = []
+
+    def step(optimizer, *arguments):
+        gradients = [parameter.grad for group in optimizer.param_groups for parameter in group["params"]]
+        norms.append(torch.stack([gradient.norm() for gradient in gradients]).norm().item())
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", step)
+    run(stores, dataclasses.replace(OPTIONS, gradient_clip=1e-3, steps=3, warmup=0))
+    assert norms == pytest.approx([1e-3] * 3, rel=1e-3)
+
+
+def test_bfloat16_is_close_to_float32(stores):
+    for shape in (BYTES, PATCHES):
+        exact = run(stores, shape=shape)[1][-1]
+        rough = run(stores, dataclasses.replace(OPTIONS, dtype="bfloat16"), shape)[1][-1]
+        assert rough.held_out == pytest.approx(exact.held_out, rel=0.02) and rough != exact
+
+
+def test_the_progress_bar_is_silent_where_nobody_watches(stores, capsys):
+    run(stores)
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+
+
+def test_impossible_trainings_are_errors(stores):
+    with pytest.raises(ParameterError, match="processes is 2, but 1 are running"):
+        run(stores, dataclasses.replace(OPTIONS, processes=2))
+    with pytest.raises(ParameterError, match="context is 16, but the model's is 32"):
+        run(stores, dataclasses.replace(OPTIONS, context=16))
+    with pytest.raises(ParameterError, match="not a number at step 3"):
+        run(stores, dataclasses.replace(OPTIONS, learning_rate=1e30, gradient_clip=1e30))
+    if not torch.cuda.is_available():
+        with pytest.raises(ParameterError, match="device is 'cuda', but PyTorch sees 0 GPUs"):
+            run(stores, dataclasses.replace(OPTIONS, device="cuda"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"steps": 0}, "steps is 0"),
+        ({"context": 3}, "context is 3"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0"),
+        ({"final_learning_rate": 1.0}, "final_learning_rate is 1.0"),
+        ({"warmup": 8}, "warmup is 8; it must be from 0 to 7"),
+        ({"processes": 7}, "processes is 7; it must be at most the rows"),
+        ({"device": "tpu"}, "device is 'tpu'"),
+        ({"device": "cuda:1", "processes": 2}, "device is 'cuda:1', but there are 2 processes"),
+        ({"dtype": "float16"}, "dtype is 'float16'"),
+    ],
+)
+def test_options_out_of_range_are_errors(changes, message):
+    with pytest.raises(ParameterError, match=message):
+        dataclasses.replace(OPTIONS, **changes)
+
+
+def in_a_group(stores, options, shape, checkpoint):
+    with processes.group("cpu"):
+        network, curve = run(stores, options, shape, checkpoint)
+    return [Evaluation(*evaluation) for evaluation in curve], weights(network)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [BYTES, PATCHES, CountShape(extra=0.5)])
+def test_two_processes_train_as_one(tmp_path, stores, shape):
+    """Over Gloo; batches of an odd number of rows; the second call continues from the first one's checkpoint."""
+    options = dataclasses.replace(OPTIONS, batch=5, processes=2)
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    curve, found = processes.launch(in_a_group, stores, options, shape, checkpoint, processes=2)
+    network, expected = run(stores, dataclasses.replace(options, processes=1), shape)
+    assert len(curve) == len(expected)
+    for ours, theirs in zip(curve, expected, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-4)
+    for name, tensor in weights(network).items():
+        torch.testing.assert_close(found[name], tensor, rtol=1e-3, atol=1e-4, msg=name)
+    again, same = processes.launch(in_a_group, stores, options, shape, checkpoint, processes=2)
+    assert again == curve and all(torch.equal(same[name], tensor) for name, tensor in found.items())
+
+
+@pytest.mark.slow
+def test_a_compiled_network_trains_as_it_would_otherwise(stores):
+    """The kind with all layers: compiling one takes a minute."""
+    expected = run(stores, shape=PATCHES)[1]
+    found = run(stores, dataclasses.replace(OPTIONS, compile=True), PATCHES)[1]
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-3)

@@ -1,0 +1,196 @@
+"""Coders: text as pieces and back, saved and read."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny_tokenizers import EXPRESSIONS, byte_level, train
+from tokenizers import Tokenizer, models, normalizers
+
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.language.coding import ByteCoder, PatchCoder, TokenCoder, identity, read_coder
+from tokenlab.patches.bpe import read_bpe_patcher
+from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher
+from tokenlab.patches.options import FixedOptions
+from tokenlab.patches.tokenizer_files import read_tokenizer_patcher
+from tokenlab.tokenizers.hierarchical import WITHOUT_MERGES, learn_hierarchical
+
+TEXTS = ["the cat saw the other cat", "你好,世界: naïve café", "", "a", "  \n\n\ttabs <|end|> and the other"]
+DATA = [text.encode() for text in TEXTS]
+texts = st.lists(st.text("abthe <|nd>é你\n", max_size=20), max_size=4)
+MERGES = learn_hierarchical([b"the cat", b" saw", b" other", "你好".encode()], 4)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory):
+    """A tokenizer of all bytes and a few merges, with a special token."""
+    alphabet = "".join(map(chr, range(0x800))) + "你好世界\U0001f600"
+    alphabet += "".join(chr(0x1000 * digit) for digit in range(1, 0xD)) + "\U00040000\U00080000\U000c0000\U00100000"
+    made = train(byte_level(EXPRESSIONS["gpt2"]), [*TEXTS * 3, alphabet], 40)
+    made.add_special_tokens(["<|end|>"])
+    path = tmp_path_factory.mktemp("tokenizer") / "tiny.json"
+    made.save(str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def coders(tokenizer):
+    return {
+        "bytes": ByteCoder(),
+        "tokens": TokenCoder(tokenizer),
+        "bpe": PatchCoder(read_bpe_patcher(tokenizer), MERGES),
+        "bpe without merges": PatchCoder(read_bpe_patcher(tokenizer), WITHOUT_MERGES),
+        "space": PatchCoder(SpacePatcher()),
+        "character": PatchCoder(CharacterPatcher(), MERGES),
+    }
+
+
+NAMES = ("bytes", "tokens", "bpe", "bpe without merges", "space", "character")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_code_spells_its_text(coders, name):
+    coder = coders[name]
+
+    @given(texts)
+    def check(written):
+        data = [text.encode() for text in written]
+        pieces = coder.code(data)
+        assert len(pieces) == len(data)
+        for text, piece in zip(data, pieces, strict=True):
+            assert coder.decode(piece.ids.tolist()) == text and piece.size == len(text)
+            assert b"".join(coder.spellings[id] for id in piece.ids) == text
+            assert piece.ids.dtype == piece.starts.dtype == np.int32
+            assert len(piece.starts) == (0 if name in ("bytes", "tokens") else len(coder.patcher.starts([text])[0]))
+
+    check()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_texts_are_coded_together_as_alone(coders, name):
+    together, alone = coders[name].code(DATA), [coders[name].code([text])[0] for text in DATA]
+    for ours, theirs in zip(together, alone, strict=True):
+        assert ours.ids.tolist() == theirs.ids.tolist() and ours.starts.tolist() == theirs.starts.tolist()
+
+
+def test_tokens_are_those_of_the_library(coders, tokenizer):
+    library = Tokenizer.from_file(str(tokenizer))
+    library.encode_special_tokens = True  # "<|end|>" in a text is text
+    pieces = coders["tokens"].code(DATA)
+    for text, piece in zip(TEXTS, pieces, strict=True):
+        assert piece.ids.tolist() == library.encode(text, add_special_tokens=False).ids
+    assert len(coders["tokens"].spellings) == library.get_vocab_size()
+    assert library.token_to_id("<|end|>") not in pieces[-1].ids
+
+
+def test_tokens_of_given_starts_are_looked_up(coders, tokenizer):
+    starts = coders["bpe"].patcher.starts(DATA)
+    looked_up, found = coders["tokens"].code(DATA, starts), coders["tokens"].code(DATA)
+    assert [piece.ids.tolist() for piece in looked_up] == [piece.ids.tolist() for piece in found]
+    with pytest.raises(InputError, match=r"b'the cat saw' is no token of .*; these patches are of another one"):
+        coders["tokens"].code([b"the cat saw"], [np.array([0])])
+
+
+def test_tokens_with_a_space_before_the_text(tmp_path):
+    """As SentencePiece has them."""
+    vocabulary = {f"<0x{byte:02X}>": byte for byte in range(256)} | {"\u2581": 256, "a": 257, "b": 258, "\u2581a": 259}
+    made = Tokenizer(models.BPE(vocabulary, [("\u2581", "a")], byte_fallback=True))
+    made.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    made.save(str(tmp_path / "spaced.json"))
+    coder = TokenCoder(tmp_path / "spaced.json")
+    (tmp_path / "saved").mkdir()
+    coder.save(tmp_path / "saved")
+    for same in (coder, read_coder(tmp_path / "saved")):
+        (piece,) = same.code([b"ab a"])
+        assert piece.ids.tolist() == [259, 258, 259] and piece.size == 4
+        assert same.decode(piece.ids.tolist()) == b"ab a"
+        assert same.code([b"ab a"], [np.array([0, 1, 2])])[0].ids.tolist() == [259, 258, 259]
+
+
+@pytest.mark.parametrize("name", ["bpe", "bpe without merges", "character"])
+def test_each_patch_is_symbols_and_the_marker(coders, name):
+    coder = coders[name]
+    for text, piece in zip(DATA, coder.code(DATA), strict=True):
+        starts = coder.patcher.starts([text])[0].tolist()
+        patches = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+        codes = [coder.hierarchical.encode(patch) for patch in patches]
+        assert piece.ids.tolist() == [id for code in codes for id in code]
+        assert [code[-1] for code in codes] == [256] * len(codes)
+        assert piece.starts.tolist() == np.cumsum([0, *map(len, codes)])[:-1].tolist()
+
+
+def test_patches_without_a_marker_are_bytes(coders):
+    for text, piece in zip(DATA, coders["space"].code(DATA), strict=True):
+        assert bytes(piece.ids.tolist()) == text
+        assert piece.starts.tolist() == coders["space"].patcher.starts([text])[0].tolist()
+
+
+@pytest.mark.parametrize("name", ["bpe", "space"])
+def test_given_starts_are_used(coders, name):
+    patches = [np.arange(0, len(text), 5, dtype=np.int32) for text in DATA]
+    expected = PatchCoder(FixedPatcher(FixedOptions(length=5)), coders[name].hierarchical).code(DATA)
+    for coder in (coders[name], PatchCoder(None, coders[name].hierarchical)):
+        for ours, theirs in zip(coder.code(DATA, patches), expected, strict=True):
+            assert ours.ids.tolist() == theirs.ids.tolist() and ours.starts.tolist() == theirs.starts.tolist()
+
+
+def test_no_texts_are_no_pieces(coders):
+    assert all(coder.code([]) == [] for coder in coders.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_saved_is_read(coders, name, tmp_path):
+    coder = coders[name]
+    coder.save(tmp_path)
+    read = read_coder(tmp_path)
+    assert type(read) is type(coder) and list(read.spellings) == list(coder.spellings)
+    assert (read.patcher is None, read.hierarchical is None) == (coder.patcher is None, coder.hierarchical is None)
+    for ours, theirs in zip(read.code(DATA), coder.code(DATA), strict=True):
+        assert ours.ids.tolist() == theirs.ids.tolist() and ours.starts.tolist() == theirs.starts.tolist()
+    assert identity(read) == identity(coder)
+
+
+def test_identities_tell_coders_apart(coders):
+    assert len({identity(coder) for coder in coders.values()}) == len(coders)
+
+
+def test_gpt2_of_two_files(mirror, tmp_path):
+    coder = TokenCoder(read_tokenizer_patcher(mirror / "gpt2" / "encoder.json"))
+    coder.save(tmp_path)
+    read = read_coder(tmp_path)
+    assert read.code([b" the cat"])[0].ids.tolist() == [262, 3797] == coder.code([b" the cat"])[0].ids.tolist()
+
+
+def test_text_without_a_code_is_an_error(tmp_path):
+    made = train(byte_level(EXPRESSIONS["gpt2"]), ["the cat"], 5)
+    made.save(str(tmp_path / "tiny.json"))
+    with pytest.raises(InputError, match=r"does not spell the text 'x' with its tokens"):
+        TokenCoder(tmp_path / "tiny.json").code([b"x"])
+
+
+def test_patches_that_cannot_be_known_are_errors(tokenizer):
+    with pytest.raises(ParameterError, match="the ends of these patches need its marker"):
+        PatchCoder(read_bpe_patcher(tokenizer))
+    with pytest.raises(ParameterError, match="patcher is None; give the starts"):
+        PatchCoder(None).code([b"the cat"])
+
+
+def test_damaged_folders_are_errors(coders, tmp_path):
+    with pytest.raises(InputError, match=r"coder.json: no such file; .* is no folder of a coder"):
+        read_coder(tmp_path)
+    coders["bpe"].save(tmp_path)
+    (tmp_path / "patches.json").unlink()
+    with pytest.raises(InputError, match=r"patches.json: no such file"):
+        read_coder(tmp_path)
+    for content, message in (
+        ("{", "damaged"),
+        ("[]", "damaged"),
+        ('{"kind": "tokens"}', "damaged"),
+        (json.dumps({"kind": "words"}), "the kind 'words' is none of bytes, tokens, patches"),
+    ):
+        (tmp_path / "coder.json").write_text(content)
+        with pytest.raises(InputError, match=message):
+            read_coder(tmp_path)

@@ -1,0 +1,187 @@
+"""The layers by themselves: the CPU's kernels against PyTorch's operators, layouts, attention, and the output layer."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from tokenlab.core.errors import ParameterError
+from tokenlab.networks import operations, output
+from tokenlab.networks.attention import attend, rotary_table
+from tokenlab.networks.batches import sequence_layout
+from tokenlab.networks.output import output_nats, output_scores
+
+
+def values(*shape, scale=1.0, seed=0):
+    draws = torch.Generator().manual_seed(seed + sum(shape))
+    return (torch.randn(*shape, generator=draws) * scale).requires_grad_()
+
+
+def both(monkeypatch, function, *inputs):
+    """Outputs and gradients of the kernels, and of PyTorch's operators."""
+    found = []
+    for kernels in (True, False):
+        own = [part.detach().clone().requires_grad_(part.requires_grad) for part in inputs if part is not None]
+        given = iter(own)
+        with monkeypatch.context() as patch:
+            if not kernels:
+                patch.setattr(operations, "_on_kernels", lambda states: False)
+            outputs = function(*[None if part is None else next(given) for part in inputs])
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        sum((part * values(*part.shape, seed=n).detach()).sum() for n, part in enumerate(outputs)).backward()
+        found.append([*outputs, *(part.grad for part in own if part.grad is not None)])
+    assert len(found[0]) == len(found[1])
+    return zip(*found, strict=True)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("rows", [3, 32, 300])  # three rows are too few for the kernels
+@pytest.mark.parametrize("width", [2, 24, 64])
+@pytest.mark.parametrize("adds", [True, False])
+def test_norm_of_a_sum(monkeypatch, width, rows, adds, threads):
+    torch.set_num_threads(threads)
+    inputs = values(rows, width), values(rows, width, seed=1) if adds else None, values(width)
+    for one, other in both(monkeypatch, operations.add_norm, *inputs):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1, 40])  # exp(-100) and exp(100) among the gates
+@pytest.mark.parametrize("inner", [1, 24, 86])
+def test_swiglu(monkeypatch, inner, scale):
+    for one, other in both(monkeypatch, operations.swiglu, values(200, 2 * inner, scale=scale)):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+
+
+def test_swiglu_of_what_is_no_number():
+    states = torch.tensor([[math.nan, 1.0], [1.0, math.nan], [math.inf, 1.0], [-math.inf, 1.0]])
+    found = operations.swiglu(states)[:, 0]
+    assert (found[:3].isfinite().tolist() == [False, False, False] and not abs(found[3]) < math.inf) or found[3] == 0
+
+
+@pytest.mark.parametrize("size", [2, 8])
+def test_rotary_positions(monkeypatch, size):
+    states, turns = values(60, 3, 2, size), rotary_table(40, size, torch.device("cpu"))
+    positions = torch.arange(60) % 40
+    for one, other in both(monkeypatch, lambda states: operations.rotate(states, turns, positions), states):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+    made = operations.rotate(states.detach(), turns, positions)
+    torch.testing.assert_close(made[:, :2].norm(dim=-1), states.detach()[:, :2].norm(dim=-1))
+    assert (made[:, 2] == states[:, 2]).all() and (made[0] == states[0]).all()
+
+
+@pytest.mark.parametrize("lengths", [(1,), (3, 1, 4, 1, 5), (6, 6), (90, 2, 2, 17), (200, 130)])
+def test_attention_sees_the_sequence_so_far(monkeypatch, lengths):
+    states, layout = values(sum(lengths), 3, 2, 8), sequence_layout(np.array(lengths))
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    sees = (sequence[:, None] == sequence) & (np.arange(sum(lengths))[:, None] >= np.arange(sum(lengths)))
+
+    def plain(states):
+        queries, keys, own = states.double().permute(1, 2, 0, 3)
+        scores = queries @ keys.transpose(1, 2) / math.sqrt(8)
+        shares = scores.masked_fill(~torch.from_numpy(sees), -math.inf).softmax(-1)
+        return (shares @ own).transpose(0, 1).flatten(1).float()
+
+    expected = plain(states)
+    weights = values(*expected.shape, seed=5).detach()
+    (wanted,) = torch.autograd.grad((expected * weights).sum(), states)
+    ways = [lambda states: operations.attend_short(states, layout.offsets)]
+    for way in (*ways, lambda states: attend(states, layout, "sdpa")):
+        found = way(states)
+        (gradient,) = torch.autograd.grad((found * weights).sum(), states)
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(gradient, wanted, rtol=1e-4, atol=1e-5)
+    for one, other in both(monkeypatch, lambda states: attend(states, layout, "sdpa"), states):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 150), min_size=1, max_size=80))
+def test_layouts_place_each_state_once(lengths):
+    layout = sequence_layout(np.array(lengths))
+    assert layout.offsets.tolist() == [0, *np.cumsum(lengths).tolist()]
+    assert layout.positions.tolist() == [position for length in lengths for position in range(length)]
+    assert layout.longest == max(lengths) and layout.pairs == sum(length**2 for length in lengths)
+    area = sum(block.sequences * block.length**2 for block in layout.blocks)
+    assert sum(block.sequences for block in layout.blocks) == len(lengths)
+    assert layout.pairs <= area <= len(lengths) * max(lengths) ** 2
+    if layout.places is not None:
+        sources = torch.cat([block.source for block in layout.blocks])
+        assert sources[layout.places].tolist() == list(range(sum(lengths)))
+        begin = 0
+        for block in layout.blocks:  # a row of a block is one sequence from its first state on
+            rows = sources[begin : begin + block.sequences * block.length].view(block.sequences, block.length)
+            begin += rows.numel()
+            for row in rows.tolist():
+                length = lengths[int(layout.sequences[row[0]])]
+                assert row[:length] == list(range(row[0], row[0] + length)) and set(row[length:]) <= {0}
+
+
+def test_blocks_of_very_different_lengths_are_apart():
+    layout = sequence_layout(np.array([1000, 10] + [12] * 200))
+    assert [(block.sequences, block.length) for block in layout.blocks] == [(201, 12), (1, 1000)]
+
+
+@pytest.mark.parametrize("rows", [1, 7, 100])
+def test_output_layer_equals_cross_entropy(monkeypatch, rows):
+    monkeypatch.setattr(output, "_LEAST", 7)
+    monkeypatch.setattr(output, "_LOGITS", {"cpu": 1, "cuda": 1})
+    states, matrix = values(rows, 12, scale=3), values(40, 12, seed=1)
+    targets = torch.from_numpy(np.random.default_rng(0).integers(0, 37, rows))
+    expected = functional.cross_entropy(states.double() @ matrix[:37].double().T, targets, reduction="sum")
+    wanted = torch.autograd.grad(expected * 2.5, (states, matrix))
+    found = output_nats(states, matrix, targets, 37)
+    gradients = torch.autograd.grad(found * 2.5, (states, matrix))
+    assert found.item() == pytest.approx(expected.item(), rel=1e-6)
+    with torch.no_grad():
+        assert output_nats(states, matrix, targets, 37) == found
+    for one, other in zip(gradients, wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+    assert (gradients[1][37:] == 0).all()
+    scores = output_scores(states, matrix, targets, 37)
+    logits = states.double() @ matrix[:37].double().T
+    torch.testing.assert_close(
+        scores.nats, functional.cross_entropy(logits, targets, reduction="none").float(), rtol=1e-5, atol=1e-5
+    )
+    assert (scores.best == (logits.argmax(1) == targets)).all()
+
+
+def test_targets_whose_probability_underflows():
+    states, matrix = torch.tensor([[1.0, 0.0]], requires_grad=True), torch.tensor([[500.0, 0.0], [0.0, 1.0]])
+    found = output_nats(states, matrix, torch.tensor([1]), 2)
+    assert found.item() == pytest.approx(500) and output_scores(states, matrix, torch.tensor([1]), 2).nats == 500
+    found.backward()
+    assert states.grad.tolist() == [[500.0, -1.0]]
+
+
+def test_a_second_backward_pass_is_refused():
+    states, matrix = values(3, 4), values(5, 4, seed=1)
+    found = output_nats(states, matrix, torch.tensor([0, 1, 2]), 5)
+    found.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="second"):
+        found.backward()
+
+
+def test_flex_computes_no_gradients_on_the_cpu():
+    with pytest.raises(ParameterError, match="attention is 'flex', which computes no gradients on the CPU; use sdpa"):
+        attend(values(4, 3, 2, 8), sequence_layout(np.array([4])), "flex")
+
+
+@pytest.mark.slow
+def test_flex_equals_sdpa():
+    states, layout = values(300, 3, 2, 16).detach(), sequence_layout(np.array([200, 3, 97]))
+    with torch.no_grad():
+        torch.testing.assert_close(attend(states, layout, "flex"), attend(states, layout, "sdpa"), rtol=1e-4, atol=1e-5)
+
+
+def test_sizes_that_differ_are_refused():
+    states = values(60, 3, 2, 8)
+    with pytest.raises(ValueError, match="rotate: the sizes"):
+        operations.rotate(states, rotary_table(9, 8, torch.device("cpu")), torch.arange(50))
+    with pytest.raises(ValueError, match="attend_short: the sizes"):
+        operations.attend_short(states, torch.tensor([0, 50]))
+    with pytest.raises(ValueError, match="add_norm: the sizes"):
+        operations.add_norm(values(60, 4), values(50, 4), values(4))

@@ -1,0 +1,128 @@
+"""Packed networks against the plain padded reference in float64: loss, nats of each symbol and gradients; isolation of
+pieces, causality; and what the numbers of a batch are."""
+
+import numpy as np
+import pytest
+import torch
+from plain_networks import plain_patch_nats, plain_token_nats, weights_of
+from random_pieces import BYTES, HASHED, MARKED, TOKENS, random_network, random_pieces, symbols_of
+
+from tokenlab.core.errors import InputError
+from tokenlab.networks.options import TokenShape
+from tokenlab.networks.pieces import Piece
+
+SHAPES = {"tokens": TOKENS, "marked": MARKED, "bytes": BYTES, "hashed": HASHED}
+SIZES = {
+    "several": (13, 1, 40, 7),
+    "equal": (12, 12),
+    "one symbol": (1,),
+    "one": (30,),
+    "long": (150, 90, 20),  # sequences that are too long for the kernel of short ones
+}
+
+
+def nats_by_reference(network, pieces, weights):
+    plain = plain_token_nats if isinstance(network.shape, TokenShape) else plain_patch_nats
+    return plain(network, pieces, weights)
+
+
+@pytest.mark.parametrize(
+    ("kind", "longest"), [(kind, longest) for kind in SHAPES for longest in ((7,) if kind == "tokens" else (1, 7, 70))]
+)
+@pytest.mark.parametrize("sizes", SIZES)
+def test_packed_equals_padded(kind, sizes, longest):
+    network = random_network(SHAPES[kind])
+    pieces = random_pieces(symbols_of(network.shape), SIZES[sizes], longest=longest)
+    weights = weights_of(network)
+    expected = nats_by_reference(network, pieces, weights)
+    expected.sum().backward()
+    batch = network.collate([pieces[:2], pieces[2:]])
+    loss = network(batch)
+    loss.nats.backward()
+    assert loss.extra.item() == 0
+    assert loss.nats.item() == pytest.approx(expected.sum().item(), rel=1e-5)
+    torch.testing.assert_close(network.symbol_nats(batch), expected.float(), rtol=1e-5, atol=1e-5)
+    for name, weight in network.named_parameters():
+        wanted = weights[name].grad if weights[name].grad is not None else torch.zeros_like(weights[name])
+        scale = max(1.0, wanted.abs().max().item())
+        assert weight.grad is not None, name
+        assert (weight.grad - wanted).abs().max().item() <= 1e-5 * scale, name
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_two_threads_give_the_same(kind):
+    found = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        network = random_network(SHAPES[kind])
+        batch = network.collate([random_pieces(symbols_of(network.shape), (400, 300, 200))])
+        loss = network(batch).nats
+        loss.backward()
+        found.append((loss.item(), [weight.grad for weight in network.parameters()]))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
+    for one, other in zip(found[0][1], found[1][1], strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_pieces_do_not_see_each_other(kind):
+    network = random_network(SHAPES[kind])
+    pieces = random_pieces(symbols_of(network.shape), (30, 17, 30, 2))
+    alone = torch.cat([network.symbol_nats(network.collate([[piece]])) for piece in pieces])
+    together = network.symbol_nats(network.collate([pieces]))
+    torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-5)
+    turned = network.symbol_nats(network.collate([[piece] for piece in pieces[::-1]]))
+    sizes = [len(piece.ids) for piece in pieces[::-1]]
+    torch.testing.assert_close(torch.cat(turned.split(sizes)[::-1]), alone, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_symbols_do_not_see_what_follows(kind):
+    network = random_network(SHAPES[kind])
+    (piece,) = random_pieces(symbols_of(network.shape), (40,))
+    for changed in (39, 20, piece.starts[2], piece.starts[2] - 1):
+        ids = piece.ids.copy()
+        ids[changed] = (ids[changed] + 1) % symbols_of(network.shape)
+        one, other = (network.symbol_nats(network.collate([[piece._replace(ids=some)]])) for some in (piece.ids, ids))
+        torch.testing.assert_close(one[:changed], other[:changed], rtol=1e-6, atol=1e-6)
+        assert one[changed] != other[changed]
+        if changed < 39:
+            assert (one[changed + 1 :] != other[changed + 1 :]).any()
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_scores_and_sizes(kind):
+    network = random_network(SHAPES[kind])
+    pieces = random_pieces(symbols_of(network.shape), (30, 17))
+    empty = Piece(np.array([], np.int32), np.array([], np.int32), 0)
+    batch = network.collate([[empty, pieces[0]], [], [pieces[1], empty]])
+    assert (batch.size, batch.symbols) == (3 * 47, 47)
+    assert batch.to("cpu").symbols == 47
+    scores = network.symbol_scores(batch)
+    assert scores.nats.dtype == torch.float32 and scores.best.dtype == torch.bool
+    assert network(batch).nats.item() == pytest.approx(scores.nats.double().sum().item(), rel=1e-6)
+    # Probabilities are those of a distribution: over all last symbols of a piece they add up to 1.
+    ids = [np.append(pieces[1].ids[:-1], np.int32(id)) for id in range(symbols_of(network.shape))]
+    every = network.symbol_scores(network.collate([[pieces[1]._replace(ids=some) for some in ids]]))
+    last = slice(len(ids[0]) - 1, None, len(ids[0]))
+    assert (-every.nats[last].double()).exp().sum().item() == pytest.approx(1, abs=1e-5)
+    assert every.best[last].sum() == 1 and every.best[last][every.nats[last].argmin()]
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_bad_pieces(kind):
+    network = random_network(SHAPES[kind])
+    (piece,) = random_pieces(symbols_of(network.shape), (10,))
+    with pytest.raises(InputError, match="no symbols"):
+        network.collate([[piece._replace(ids=piece.ids[:0], starts=piece.starts[:0])]])
+    for wrong in (-1, symbols_of(network.shape)):
+        ids = piece.ids.copy()
+        ids[3] = wrong
+        with pytest.raises(InputError, match=rf"has the id {wrong}; this network knows the ids 0 to"):
+            network.collate([[piece._replace(ids=ids)]])
+    if kind != "tokens":
+        with pytest.raises(InputError, match="no patches"):
+            network.collate([[piece._replace(starts=piece.starts[:0])]])
+        for starts in ([1, 3], [0, 3, 3], [0, 5, 4], [0, 10]):
+            with pytest.raises(InputError, match="do not begin at its first symbol and ascend"):
+                network.collate([[piece, piece._replace(starts=np.array(starts, np.int32))]])

@@ -1,0 +1,134 @@
+"""Networks on disk: the same again, the same bytes; what is no network is refused. bfloat16 and torch.compile."""
+
+import json
+
+import pytest
+import torch
+from random_pieces import BYTES, HASHED, MARKED, TOKENS, random_network, random_pieces, symbols_of
+
+from tokenlab.core.errors import InputError
+from tokenlab.networks.options import SIZES, ChunkShape
+from tokenlab.networks.stored import build_network, read_network, save_network
+
+SHAPES = {"tokens": TOKENS, "marked": MARKED, "bytes": BYTES, "hashed": HASHED}
+CHUNKS = ChunkShape(*SIZES["tiny"], ratio=3.0)
+
+
+@pytest.mark.parametrize("kind", [*SHAPES, "chunks"])
+def test_a_stored_network_is_the_same(kind, tmp_path):
+    network = random_network({**SHAPES, "chunks": CHUNKS}[kind])
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    save_network(network, tmp_path / "one")
+    read = read_network(tmp_path / "one")
+    assert type(read) is type(network) and read.shape == network.shape and not read.training
+    for one, other in zip(network.named_parameters(), read.named_parameters(), strict=True):
+        assert one[0] == other[0] and other[1].requires_grad and torch.equal(one[1], other[1])
+    save_network(read, tmp_path / "two")
+    for name in ("config.json", "model.safetensors"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["config.json", "model.safetensors"]
+
+
+def test_weights_follow_the_seed():
+    state = torch.random.get_rng_state()
+    one, same, other = (build_network(HASHED, seed) for seed in (1, 1, 2))
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert all(map(torch.equal, one.parameters(), same.parameters()))
+    assert not any(
+        map(torch.equal, *([weight for weight in some.parameters() if weight.std() > 0] for some in (one, other)))
+    )
+    deviations = {name: weight.std().item() for name, weight in one.named_parameters() if weight.ndim == 2}
+    for name, found in deviations.items():
+        wanted = 0.02 / 2 if name.endswith("_output") else 0.02  # two layers: 0.02 / sqrt(2 * 2)
+        assert found == pytest.approx(wanted, rel=0.15), name
+
+
+def test_networks_without_weights():
+    network = build_network(TOKENS, 0, device="meta")
+    assert sum(weight.numel() for weight in network.parameters()) == sum(
+        weight.numel() for weight in build_network(TOKENS, 0).parameters()
+    )
+
+
+def broken_json(folder):
+    (folder / "config.json").write_text("{")
+
+
+def other_shape(folder):
+    document = json.loads((folder / "config.json").read_text())
+    document["stack"]["width"] = 64
+    (folder / "config.json").write_text(json.dumps(document))
+
+
+def impossible_shape(folder):
+    document = json.loads((folder / "config.json").read_text())
+    document["stack"]["heads"] = 5
+    (folder / "config.json").write_text(json.dumps(document))
+
+
+def unknown_kind(folder):
+    (folder / "config.json").write_text('{"network": "gpt"}')
+
+
+def no_list(folder):
+    (folder / "config.json").write_text("[]")
+
+
+def no_weights(folder):
+    (folder / "model.safetensors").unlink()
+
+
+def half_the_weights(folder):
+    whole = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+
+
+@pytest.mark.parametrize(
+    "damage", [broken_json, other_shape, impossible_shape, unknown_kind, no_list, no_weights, half_the_weights]
+)
+def test_damaged_networks(damage, tmp_path):
+    save_network(random_network(TOKENS), tmp_path)
+    damage(tmp_path)
+    with pytest.raises(InputError, match=r"no network that can be read \(.+\); train it again") as caught:
+        read_network(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_bfloat16_is_close(kind):
+    torch.set_num_threads(1)
+    network = build_network(SHAPES[kind], 0)
+    batch = network.collate([random_pieces(symbols_of(network.shape), (60, 33))])
+    exact = network(batch).nats
+    exact.backward()
+    gradients = [weight.grad.clone() for weight in network.parameters()]
+    network.zero_grad()
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = network(batch).nats
+        scores = network.symbol_scores(batch)
+    rough.backward()
+    assert rough.dtype == scores.nats.dtype == torch.float32 and rough.item() != exact.item()
+    assert rough.item() == pytest.approx(exact.item(), rel=1e-3)
+    assert scores.nats.sum().item() == pytest.approx(rough.item(), rel=1e-4)
+    for weight, gradient in zip(network.parameters(), gradients, strict=True):
+        assert weight.grad.dtype == torch.float32
+        assert (weight.grad - gradient).norm() <= 0.1 * gradient.norm() + 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["tokens", "hashed"])
+def test_compiled_networks_are_the_same(kind):
+    network = random_network(SHAPES[kind])
+    compiled = torch.compile(network, backend="aot_eager", dynamic=True)
+    for sizes in ((30, 20), (40, 9, 3)):
+        batch = network.collate([random_pieces(symbols_of(network.shape), sizes)])
+        found = []
+        for run in (network, compiled):
+            network.zero_grad()
+            loss = run(batch).nats
+            loss.backward()
+            found.append((loss.item(), [weight.grad.clone() for weight in network.parameters()]))
+        assert found[0][0] == pytest.approx(found[1][0], rel=1e-5)
+        for one, other in zip(found[0][1], found[1][1], strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)

@@ -1,0 +1,172 @@
+"""Training of translation models: textbook losses, the same bytes after an interruption, several processes."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import log_softmax
+
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.translation import processes, training
+from tokenlab.translation.checkpoint import Evaluation, trained
+from tokenlab.translation.model import build_model
+from tokenlab.translation.options import TranslationShape, TranslationTraining
+from tokenlab.translation.pairs import Pairs, sentences, shuffled_batches
+from tokenlab.translation.training import best_evaluation, learning_rate, train
+
+END, PADDING = 2, 3
+SHAPE = TranslationShape(layers=1, width=16, heads=2, feed_forward=32, positions=16)
+OPTIONS = TranslationTraining(steps=8, batch=120, learning_rate=5e-3, warmup=2, evaluate_every=3, seed=4)
+
+
+def shifted_pairs(number, seed):
+    """Targets are the sources with every id 10 higher."""
+    random = np.random.default_rng(seed)
+    source = [random.integers(4, 14, random.integers(2, 7)) for _ in range(number)]
+    return Pairs(sentences(source, END), sentences([ids + 10 for ids in source], END), PADDING)
+
+
+TRAINING, HELD_OUT = shifted_pairs(400, 0), shifted_pairs(20, 1)
+
+
+def trained_model(options, dropout=0.0, checkpoint=None, shape=SHAPE):
+    model = build_model(dataclasses.replace(shape, dropout=dropout), 24, PADDING, END, options.seed)
+    return model, train(model, TRAINING, HELD_OUT, options, checkpoint)
+
+
+def weights(model):
+    return {name: parameter.detach().clone() for name, parameter in trained(model).items()}
+
+
+def assert_same(first, second):
+    assert first[1] == second[1]
+    ours, theirs = weights(first[0]), weights(second[0])
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_learning_rates_by_hand():
+    options = dataclasses.replace(OPTIONS, steps=9, warmup=3, learning_rate=1.0)
+    inverse = [learning_rate(options, step) for step in range(9)]
+    assert inverse[:4] == [0.25, 0.5, 0.75, 1.0] and inverse[8] == pytest.approx(math.sqrt(4 / 9))
+    cosine = [learning_rate(dataclasses.replace(options, schedule="cosine"), step) for step in range(9)]
+    assert cosine[:4] == inverse[:4] and cosine[6] == pytest.approx(0.5) and 0 < cosine[8] < 0.1
+
+
+def test_losses_are_nats_per_token_of_pairs_alone():
+    """An update of no size: the training loss is that of the first batch, smoothed, without dropout."""
+    options = dataclasses.replace(OPTIONS, steps=1, warmup=0, learning_rate=1e-12, weight_decay=0, label_smoothing=0.3)
+    model, curve = trained_model(options)
+    model.eval()
+
+    def nats(source, target, smoothing):
+        decoder = torch.tensor([[PADDING, *target[:-1]]])
+        with torch.no_grad():
+            logs = log_softmax(
+                model(input_ids=torch.tensor([source]), decoder_input_ids=decoder).logits[0].double(), -1
+            )
+        right = logs[range(len(target)), target]
+        return -float(((1 - smoothing) * right + smoothing * logs.mean(-1)).sum())
+
+    held_out = [(HELD_OUT.source.sentence(n).tolist(), HELD_OUT.target.sentence(n).tolist()) for n in range(20)]
+    expected = sum(nats(*pair, 0.0) for pair in held_out) / sum(len(target) for _, target in held_out)
+    assert curve[0].held_out == pytest.approx(expected, rel=1e-5)
+    batch = next(shuffled_batches(TRAINING, options.batch, options.seed))
+    pairs = [
+        ([id for id in source if id != PADDING], [id for id in target if id >= 0])
+        for source, target in zip(batch.source.tolist(), batch.target.tolist(), strict=True)
+    ]
+    assert curve[0].training == pytest.approx(sum(nats(*pair, 0.3) for pair in pairs) / batch.tokens, rel=1e-5)
+
+
+@pytest.mark.parametrize("after", [2, 6, 8])
+def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, after):
+    """With dropout; between evaluations, at one, and at the end."""
+
+    class Killed(Exception):
+        pass
+
+    def save_and_die(*arguments):
+        save(*arguments)
+        if arguments[4].step == after:
+            raise Killed
+
+    undisturbed = trained_model(OPTIONS, dropout=0.3)
+    save = training.save_checkpoint
+    monkeypatch.setattr(training, "_CHECKPOINT_SHARE", 1e9)  # one a step
+    checkpoint = tmp_path / "work" / "checkpoint.safetensors"
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(training, "save_checkpoint", save_and_die)
+        trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint)
+    assert_same(trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint), undisturbed)
+
+
+def test_a_checkpoint_of_another_training_is_an_error(tmp_path):
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    trained_model(dataclasses.replace(OPTIONS, steps=3), checkpoint=checkpoint)
+    with pytest.raises(InputError, match="no checkpoint of this training"):
+        trained_model(OPTIONS, checkpoint=checkpoint, shape=dataclasses.replace(SHAPE, width=8))
+    checkpoint.write_bytes(b"damaged")
+    with pytest.raises(InputError, match="remove it to start again"):
+        trained_model(OPTIONS, checkpoint=checkpoint)
+
+
+def test_it_stops_without_improvement_and_keeps_the_best(monkeypatch):
+    losses = iter([3.0, 2.0, 2.5, 2.0, 1.0])
+    seen = []
+
+    def evaluate(run, held_out):
+        seen.append(weights(run.model))
+        return next(losses)
+
+    monkeypatch.setattr(training._Run, "_evaluate", evaluate)
+    model, curve = trained_model(dataclasses.replace(OPTIONS, steps=20, evaluate_every=1, patience=2))
+    assert [evaluation.held_out for evaluation in curve] == [3.0, 2.0, 2.5, 2.0]
+    assert best_evaluation(curve).step == 2
+    assert all(torch.equal(seen[1][name], tensor) for name, tensor in weights(model).items())
+
+
+def test_it_learns_the_table():
+    shape = dataclasses.replace(SHAPE, width=32)
+    options = dataclasses.replace(OPTIONS, steps=250, batch=300, warmup=20, schedule="cosine", evaluate_every=250)
+    assert trained_model(options, shape=shape)[1][-1].held_out < 1.2  # log 10 = 2.3 without the source
+
+
+def test_nothing_to_train_on_is_an_error():
+    nothing = Pairs(sentences([], END), sentences([], END), PADDING)
+    with pytest.raises(InputError, match="no pair of sentences to evaluate on"):
+        train(build_model(SHAPE, 24, PADDING, END, 0), TRAINING, nothing, OPTIONS)
+
+
+def test_processes_that_are_not_there_are_an_error():
+    with pytest.raises(ParameterError, match="processes is 2, but 1 are running"):
+        trained_model(dataclasses.replace(OPTIONS, processes=2))
+
+
+def test_a_loss_that_is_not_a_number_is_an_error():
+    with pytest.raises(ParameterError, match="not a number at step"):
+        trained_model(dataclasses.replace(OPTIONS, learning_rate=1e30, gradient_clip=1e30))
+
+
+def in_a_group(options, checkpoint):
+    with processes.group("cpu"):
+        model, curve = trained_model(options, checkpoint=checkpoint)
+    return [Evaluation(*evaluation) for evaluation in curve], weights(model)
+
+
+@pytest.mark.slow
+def test_two_processes_train_as_one(tmp_path):
+    """Over Gloo; batches of an odd number of pairs, and one pair alone, are divided, too."""
+    options = dataclasses.replace(OPTIONS, steps=6, batch=30)
+    curve, found = processes.launch(
+        in_a_group, dataclasses.replace(options, processes=2), tmp_path / "checkpoint.safetensors", processes=2
+    )
+    model, expected = trained_model(options)
+    for ours, theirs in zip(curve, expected, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-5)
+    for name, tensor in weights(model).items():
+        # The gradient of a key's bias is 0 but for rounding, of which AdamW makes whole steps.
+        if not name.endswith("k_proj.bias"):
+            torch.testing.assert_close(found[name], tensor, rtol=1e-3, atol=1e-4, msg=name)
+    assert (tmp_path / "checkpoint.safetensors").exists()

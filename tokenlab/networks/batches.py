@@ -1,0 +1,139 @@
+"""Sequences packed end to end: their positions, and the blocks of similar lengths in which attention sees them.
+
+Linear layers work on packed states [states, width]. Attention works on blocks [sequences, length, width] of sequences
+of similar lengths, so that little is padded and no sequence sees another. The blocks are chosen so that their area is
+smallest (`_blocks`).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from tokenlab.core.errors import InputError
+from tokenlab.networks.pieces import Piece
+
+_BLOCK_COST = 4096
+"""Cost of one more block, in pairs of positions: launching its kernels takes about as long as that many pairs."""
+_CLASSES = 64
+"""Lengths are rounded up to so many classes before blocks are chosen."""
+
+
+class Block(NamedTuple):
+    """Some sequences of a layout, padded to the longest of them."""
+
+    sequences: int
+    length: int
+    source: Tensor | None
+    """int64[sequences * length]: the packed state of each position; 0 for padding. None: the packed states as they are,
+    where all sequences are equally long."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Sequences that are packed end to end."""
+
+    positions: Tensor
+    """int64[states]: position of each state in its sequence, from 0."""
+    sequences: Tensor
+    """int64[states]: number of each state's sequence."""
+    offsets: Tensor
+    """int64[sequences + 1]: where each sequence begins, and the number of states."""
+    blocks: tuple[Block, ...]
+    places: Tensor | None
+    """int64[states]: the place of each state in the positions of all blocks end to end. None where a block has no
+    `source`."""
+    longest: int
+    pairs: int
+    """Pairs of positions of the same sequence: the sum of the squares of the lengths."""
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same layout on a device."""
+        return on_device(self, device)
+
+
+def on_device(data: Any, device: torch.device | str) -> Any:
+    """A dataclass, tuple or tensor with all its tensors on a device."""
+    moved: Any = data
+    if isinstance(data, Tensor):
+        moved = data.to(device, non_blocking=True)
+    elif isinstance(data, tuple):
+        parts = [on_device(part, device) for part in data]
+        moved = type(data)(*parts) if hasattr(data, "_fields") else tuple(parts)
+    elif hasattr(data, "__dataclass_fields__"):
+        moved = replace(data, **{f.name: on_device(getattr(data, f.name), device) for f in fields(data)})
+    return moved
+
+
+def sequence_layout(lengths: NDArray[np.int64]) -> Layout:
+    """The layout of sequences of these lengths (each at least 1), on the CPU."""
+    lengths = np.asarray(lengths, np.int64)
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    sequences = np.repeat(np.arange(len(lengths)), lengths)
+    positions = np.arange(offsets[-1]) - offsets[sequences]
+    longest = int(lengths.max())
+    blocks, places = _blocks(lengths, offsets, positions, sequences)
+    packed = [torch.from_numpy(part) for part in (positions, sequences, offsets)]
+    return Layout(packed[0], packed[1], packed[2], blocks, places, longest, int(np.square(lengths).sum()))
+
+
+def _blocks(
+    lengths: NDArray[np.int64], offsets: NDArray[np.int64], positions: NDArray[np.int64], sequences: NDArray[np.int64]
+) -> tuple[tuple[Block, ...], Tensor | None]:
+    """The blocks of a layout, and the place of each state in them."""
+    if (lengths == lengths[0]).all():
+        return (Block(len(lengths), int(lengths[0]), None),), None
+    tops = _tops(lengths)
+    block_of = np.searchsorted(tops, lengths)
+    begins = np.zeros(len(lengths), np.int64)  # the place of each sequence
+    blocks, taken = [], 0
+    for number, top in enumerate(tops.tolist()):
+        members = np.flatnonzero(block_of == number)
+        inside = np.arange(top) < lengths[members, None]
+        source = np.where(inside, offsets[members, None] + np.arange(top), 0)
+        blocks.append(Block(len(members), top, torch.from_numpy(source.ravel())))
+        begins[members] = taken + top * np.arange(len(members))
+        taken += top * len(members)
+    return tuple(blocks), torch.from_numpy(begins[sequences] + positions)
+
+
+def _tops(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The lengths of the blocks, ascending: the partition of the lengths that makes the blocks' area, in pairs of
+    positions, and `_BLOCK_COST` together smallest (dynamic programming over the distinct lengths)."""
+    values, counts = np.unique(lengths, return_counts=True)
+    if len(values) > _CLASSES:
+        values = np.unique(np.quantile(lengths, np.linspace(0, 1, _CLASSES + 1), method="higher"))
+        counts = np.bincount(np.searchsorted(values, lengths), minlength=len(values))
+    upto = np.concatenate(([0], np.cumsum(counts)))
+    least = np.zeros(len(values) + 1)
+    first = np.zeros(len(values), np.int64)
+    for last, value in enumerate(values.tolist()):
+        costs = least[: last + 1] + (upto[last + 1] - upto[: last + 1]) * value**2 + _BLOCK_COST
+        first[last] = costs.argmin()
+        least[last + 1] = costs[first[last]]
+    tops, last = [], len(values) - 1
+    while last >= 0:
+        tops.append(values[last])
+        last = int(first[last]) - 1
+    return np.array(tops[::-1], np.int64)
+
+
+def packed_pieces(rows: Iterable[Sequence[Piece]], symbols: int) -> tuple[list[Piece], NDArray[np.int64]]:
+    """The pieces of all rows that have symbols, and their ids end to end, int64[symbols].
+
+    Raises InputError where there are no symbols, or ids below 0 or from `symbols` on.
+    """
+    pieces = [piece for row in rows for piece in row if len(piece.ids)]
+    if not pieces:
+        raise InputError("a batch has no symbols; leave empty pieces out")
+    ids = np.concatenate([piece.ids for piece in pieces]).astype(np.int64)
+    least, most = int(ids.min()), int(ids.max())
+    if least < 0 or most >= symbols:
+        wrong = least if least < 0 else most
+        raise InputError(f"a piece has the id {wrong}; this network knows the ids 0 to {symbols - 1}")
+    return pieces, ids

@@ -1,0 +1,192 @@
+"""A language model over bytes that learns its own chunks: one stage of H-Net (Hwang, Wang & Gu 2025, arXiv 2507.07955).
+
+1. Encoder over bytes.
+2. Router (`tokenlab.networks.routing`): the states at which chunks begin.
+3. Latent Transformer over these states.
+4. Smoothing, and back to the bytes: each state gets the output for its chunk, and a residual from the encoder.
+5. Decoder over bytes, which predicts the next byte.
+
+State t, of which state 0 is the start vector, has seen the bytes before byte t and predicts byte t. State 0 always
+begins a chunk; byte t begins a chunk where state t + 1 does.
+
+Deviations from H-Net: encoder and decoder are Transformers, not Mamba-2; projections join stacks of different widths,
+where H-Net pads with a learned vector; the embedding is the output matrix; all parts have the same learning rate.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tokenlab.networks.attention import Cache
+from tokenlab.networks.batches import Layout, packed_pieces, sequence_layout
+from tokenlab.networks.blocks import Stack, matrix
+from tokenlab.networks.interface import Loss, Network, Scores
+from tokenlab.networks.options import DEFAULT, ChunkShape, Computation
+from tokenlab.networks.output import output_nats, output_scores
+from tokenlab.networks.pieces import Piece
+from tokenlab.networks.routing import BOUNDARY, boundary_probabilities, ratio_loss, smooth, upsample
+from tokenlab.networks.token_network import TokenBatch
+
+_BYTES = 256
+_START = 256
+"""Row of the embedding with the start vector."""
+
+
+@dataclass
+class ChunkCache:
+    """What generation keeps of the bytes of each row."""
+
+    encoder: Cache
+    latent: Cache
+    decoder: Cache
+    key: Tensor
+    """float32[rows, local width]: the router's, of the last state."""
+    smoothed: Tensor
+    """float32[rows, local width]: of the current chunk."""
+
+    def select(self, rows: Tensor) -> "ChunkCache":
+        """A cache with some of the rows (int64, may repeat), in their order."""
+        there = rows.to(self.key.device)
+        return ChunkCache(
+            self.encoder.select(rows),
+            self.latent.select(rows),
+            self.decoder.select(rows),
+            self.key[there],
+            self.smoothed[there],
+        )
+
+
+class _Routed(NamedTuple):
+    """States of the encoder, [states, local width]; the probability that each begins a chunk; whether it does."""
+
+    states: Tensor
+    p: Tensor
+    boundary: Tensor
+
+
+class ChunkNetwork(Network[TokenBatch]):
+    """Encoder, router, latent Transformer, decoder."""
+
+    shape: ChunkShape
+
+    def __init__(self, shape: ChunkShape, computation: Computation = DEFAULT) -> None:
+        super().__init__()
+        self.shape = shape
+        local, latent = shape.local.width, shape.latent.width
+        self.embedding = matrix(_BYTES + 1, local)
+        self.encoder = Stack(shape.local, computation.attention)
+        # As H-Net begins: the router compares the states as they are, and the decoder sees nothing but the chunks.
+        self.queries, self.keys = nn.Parameter(torch.eye(local)), nn.Parameter(torch.eye(local))
+        self.residual = nn.Parameter(torch.zeros(local, local))
+        self.to_latent = matrix(latent, local)
+        self.latent = Stack(shape.latent, computation.attention)
+        self.to_local = matrix(local, latent)
+        self.decoder = Stack(shape.local, computation.attention)
+
+    def collate(self, rows: Sequence[Sequence[Piece]]) -> TokenBatch:
+        """See `Network.collate`; starts of patches are not looked at."""
+        pieces, ids = packed_pieces(rows, _BYTES)
+        layout = sequence_layout(np.array([len(piece.ids) for piece in pieces]))
+        inputs = np.concatenate(([_START], ids[:-1]))
+        inputs[layout.offsets[:-1].numpy()] = _START
+        size = sum(piece.size for piece in pieces)
+        return TokenBatch(torch.from_numpy(inputs), torch.from_numpy(ids), layout, size, len(ids))
+
+    def forward(self, batch: TokenBatch) -> Loss:
+        """See `Network.forward`; `extra` is the ratio loss with its weight, times the number of bytes."""
+        routed = self._encode(batch.inputs, batch.pieces)
+        states = self._decode(routed, batch.pieces)
+        ratio = ratio_loss(routed.p, routed.boundary, self.shape.ratio)
+        nats = output_nats(states, self.embedding, batch.targets, _BYTES)
+        return Loss(nats, self.shape.ratio_weight * batch.symbols * ratio)
+
+    @torch.no_grad()
+    def symbol_scores(self, batch: TokenBatch) -> Scores:
+        """See `Network.symbol_scores`."""
+        states = self._decode(self._encode(batch.inputs, batch.pieces), batch.pieces)
+        return output_scores(states, self.embedding, batch.targets, _BYTES)
+
+    @torch.no_grad()
+    def boundaries(self, batch: TokenBatch) -> Tensor:
+        """bool[symbols]: whether each byte begins a chunk, by the bytes up to this one; the first of a piece does."""
+        # One state more than for predictions: that after the last byte.
+        ends = batch.pieces.offsets[1:].cpu().numpy()
+        starts = batch.pieces.offsets[:-1].cpu().numpy()
+        inputs = np.insert(batch.targets.cpu().numpy(), starts, _START)
+        layout = sequence_layout(ends - starts + 1).to(batch.targets.device)
+        boundary = self._encode(torch.from_numpy(inputs).to(batch.targets.device), layout).boundary
+        return (boundary | (layout.positions == 1))[layout.positions > 0]
+
+    def _encode(self, inputs: Tensor, layout: Layout, cache: Cache | None = None) -> _Routed:
+        """From the byte or start vector that each state reads, int64[states]."""
+        states = self.encoder(functional.embedding(inputs, self.embedding), layout, cache)
+        states = self.encoder.norm(states)
+        queries, keys = functional.linear(states, self.queries), functional.linear(states, self.keys)
+        p = boundary_probabilities(queries, torch.cat((keys[:1], keys[:-1])))
+        p = torch.where(layout.positions == 0, 1.0, p)
+        return _Routed(states, p, p >= BOUNDARY)
+
+    def _decode(self, routed: _Routed, layout: Layout, cache: ChunkCache | None = None) -> Tensor:
+        """The decoder's states, [states, local width], before the output matrix. A given cache is filled."""
+        begins = routed.boundary.nonzero()[:, 0]
+        chunks = torch.bincount(layout.sequences[begins]).cpu()  # Every sequence has one.
+        chunk_layout = sequence_layout(chunks.numpy()).to(begins.device)
+        states = functional.linear(routed.states.index_select(0, begins), self.to_latent)
+        states = self.latent(states.float(), chunk_layout, None if cache is None else cache.latent)
+        smoothed = smooth(self._to_local(states), routed.p.index_select(0, begins))
+        if cache is not None:
+            cache.smoothed = smoothed[chunk_layout.offsets[1:] - 1]
+        states = upsample(smoothed, routed.p, routed.boundary) + functional.linear(routed.states, self.residual).float()
+        return self.decoder.norm(self.decoder(states, layout, None if cache is None else cache.decoder))
+
+    def _to_local(self, latent: Tensor) -> Tensor:
+        return functional.linear(self.latent.norm(latent), self.to_local).float()
+
+    # --- Generation: the caches of all three stacks ---
+
+    @torch.no_grad()
+    def begin(self, texts: Sequence[Sequence[int]], capacity: int) -> tuple[Tensor, ChunkCache]:
+        """Read texts (bytes; may be empty), one a row.
+
+        Returns:
+            float32[texts, 256], the logits of the next byte of each; a cache with room for `capacity` bytes.
+        """
+        rows, device = len(texts), self.embedding.device
+        inputs = torch.tensor([id for text in texts for id in (_START, *text)], device=device)
+        layout = sequence_layout(np.array([len(text) + 1 for text in texts])).to(device)
+        none = self.embedding.new_zeros(rows, self.shape.local.width)
+        encoder, decoder = (stack.cache(rows, capacity + 1) for stack in (self.encoder, self.decoder))
+        cache = ChunkCache(encoder, self.latent.cache(rows, int(capacity / self.shape.ratio) + 1), decoder, none, none)
+        routed = self._encode(inputs, layout, cache.encoder)
+        last = layout.offsets[1:] - 1
+        cache.key = functional.linear(routed.states.index_select(0, last), self.keys)
+        return self._logits(self._decode(routed, layout, cache).index_select(0, last)), cache
+
+    @torch.no_grad()
+    def step(self, ids: Tensor, cache: ChunkCache, rows: Tensor | None = None) -> Tensor:
+        """Append a byte, int64[rows], to some rows (int64, distinct; None: all) of the cache.
+
+        Returns float32[rows, 256], the logits of the next byte of these rows.
+        """
+        where = torch.arange(len(cache.key), device=ids.device) if rows is None else rows.to(ids.device)
+        states = self.encoder.step(functional.embedding(ids, self.embedding), cache.encoder, rows)
+        states = self.encoder.norm(states)
+        queries, keys = functional.linear(states, self.queries), functional.linear(states, self.keys)
+        p = boundary_probabilities(queries, cache.key[where])
+        cache.key[where] = keys
+        begins = (p >= BOUNDARY).nonzero()[:, 0]
+        if len(begins):
+            there = where[begins]
+            vectors = functional.linear(states[begins], self.to_latent).float()
+            made = self._to_local(self.latent.step(vectors, cache.latent, there))
+            cache.smoothed[there] = torch.lerp(cache.smoothed[there], made, p[begins, None])
+        states = cache.smoothed[where] + functional.linear(states, self.residual).float()
+        return self._logits(self.decoder.norm(self.decoder.step(states, cache.decoder, rows)))
+
+    def _logits(self, states: Tensor) -> Tensor:
+        return functional.linear(states, self.embedding[:_BYTES]).float()
