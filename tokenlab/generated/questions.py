@@ -13,9 +13,9 @@ from typing import TypedDict
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import write_text
-from tokenlab.generated.concepts import load_lexicon
 from tokenlab.generated.corpora import express
-from tokenlab.generated.sampler import Paragraph
+from tokenlab.generated.lexicon import load_lexicon
+from tokenlab.generated.meanings import Paragraph
 
 FILES = {"hellaswag": "hellaswag.jsonl", "lambada_openai": "lambada.jsonl"}
 """Task of lm-evaluation-harness -> file that `write_questions` writes."""

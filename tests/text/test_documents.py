@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.text.documents import Document, join_words, words
-from tokenlab.text.sentences import split_sentences
+from tokenlab.text.documents import Document, join_words, split_sentences, words
 
 
 def split_words(segmented: str, ends: str = "。！？") -> list[list[str]]:
