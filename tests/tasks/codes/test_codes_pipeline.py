@@ -10,9 +10,8 @@ import pytest
 from tokenizers import Tokenizer
 from workspace import SMALL_CODES, make_workspace, run, set_parameters
 
-from tokenlab.codes.base.document import read_document
-from tokenlab.codes.base.interface import atom
-from tokenlab.codes.saved import read_code
+from tokenlab.codes.interface import atom, read_document
+from tokenlab.codes.registry import read_code
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +24,7 @@ CODES = SMALL_CODES | {"corpora": {"en": EN}, "table_codes": ["en"]}
 CORPORA = {"en": {"path": "data/raw/builtin/en", "format": "parquet"}}
 STAGES = ["corpora.prepare", "codes.codebook", "codes.table_codes", "codes.encode", "codes.tokenizer", "codes.evaluate"]
 TOY = """
-from tokenlab.codes.baselines.codebooks import random_codebook
+from tokenlab.codes.baselines import random_codebook
 from dataclasses import replace
 
 def learn_toy(corpus, shape, *, unknown="error"):

@@ -12,7 +12,7 @@ from tokenlab.cli.output import whole_output, with_progress
 from tokenlab.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from tokenlab.codes.base.interface import Code, Violation
+    from tokenlab.codes.interface import Code, Violation
 
 VIOLATIONS_FOUND = 1
 """Exit status of `check` if a line is not encoded text."""
@@ -22,9 +22,9 @@ _NO_ATOM = "\0"
 
 def encode(options: argparse.Namespace) -> None:
     """Print the atoms of every sequence by their names."""
-    from tokenlab.codes.base.corpus import collapse
-    from tokenlab.codes.base.interface import names_of, print_atoms
-    from tokenlab.codes.saved import read_code
+    from tokenlab.codes.corpus import collapse
+    from tokenlab.codes.interface import names_of, print_atoms
+    from tokenlab.codes.registry import read_code
 
     code = _with_policy(read_code(options.code), options)
     names = names_of(code)
@@ -51,16 +51,16 @@ def _with_policy(code: "Code", options: argparse.Namespace) -> "Code":
 
 def _has_policy(code: "Code") -> bool:
     """Whether the code has characters that are unknown to it, and a policy for them."""
-    from tokenlab.codes.base.codebook import Codebook
-    from tokenlab.codes.baselines.components import ComponentCode
+    from tokenlab.codes.baselines import ComponentCode
+    from tokenlab.codes.codebook import Codebook
 
     return isinstance(code, Codebook | ComponentCode)
 
 
 def decode(options: argparse.Namespace) -> None:
     """Print the text of every line of atoms."""
-    from tokenlab.codes.base.interface import names_of, parse_atoms
-    from tokenlab.codes.saved import read_code
+    from tokenlab.codes.interface import names_of, parse_atoms
+    from tokenlab.codes.registry import read_code
 
     code = read_code(options.code)
     if not code.reversible:
@@ -77,8 +77,8 @@ def decode(options: argparse.Namespace) -> None:
 
 def check(options: argparse.Namespace) -> None:
     """Print the first violation of every line that is not encoded text; exits with 1 if there is any."""
-    from tokenlab.codes.base.interface import names_of
-    from tokenlab.codes.saved import read_code
+    from tokenlab.codes.interface import names_of
+    from tokenlab.codes.registry import read_code
 
     code = read_code(options.code)
     atoms_of = {name: atom for atom, name in names_of(code).items()}

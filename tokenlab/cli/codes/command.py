@@ -10,9 +10,9 @@ from tokenlab.cli.output import check_output, written
 from tokenlab.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from tokenlab.codes.base.interface import Code
-    from tokenlab.codes.baselines.components import ComponentCode
-    from tokenlab.codes.baselines.myte import MyteCode
+    from tokenlab.codes.baselines import ComponentCode
+    from tokenlab.codes.interface import Code
+    from tokenlab.codes.myte import MyteCode
 
 _COLLAPSE = "Each run of whitespace in a sequence becomes one space, and is removed at its ends"
 
@@ -116,9 +116,9 @@ def _add_atoms(parser: argparse.ArgumentParser) -> None:
 
 
 def _show(options: argparse.Namespace) -> None:
-    from tokenlab.codes.base.codebook import Codebook
-    from tokenlab.codes.saved import read_code
-    from tokenlab.codes.show.codebook_table import codebook_page
+    from tokenlab.codes.codebook import Codebook
+    from tokenlab.codes.registry import read_code
+    from tokenlab.codes.table import codebook_page
     from tokenlab.core.files import write_text
 
     code = read_code(options.code)
@@ -136,11 +136,10 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _shown_code(code: "Code") -> str:
-    from tokenlab.codes.base.codebook import Codebook
-    from tokenlab.codes.baselines.byte import ByteCode
-    from tokenlab.codes.baselines.components import ComponentCode
-    from tokenlab.codes.baselines.myte import MyteCode
-    from tokenlab.codes.show.codebook_table import codebook_text
+    from tokenlab.codes.baselines import ByteCode, ComponentCode
+    from tokenlab.codes.codebook import Codebook
+    from tokenlab.codes.myte import MyteCode
+    from tokenlab.codes.table import codebook_text
 
     reversible = "reversible" if code.reversible else "irreversible"
     head = f"{code.kind} code, {reversible}, {len(code.alphabet):,} atoms"
@@ -158,7 +157,7 @@ def _shown_code(code: "Code") -> str:
 
 
 def _components(code: "ComponentCode") -> str:
-    from tokenlab.codes.show.codebook_table import visible
+    from tokenlab.codes.table import visible
 
     return "".join(f"{visible(character)}\t{' '.join(names)}\n" for character, names in sorted(code.components.items()))
 

@@ -15,8 +15,8 @@ from tokenlab.codes.registry import KINDS
 from tokenlab.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from tokenlab.codes.base.corpus import CharacterCorpus
-    from tokenlab.codes.base.interface import Code
+    from tokenlab.codes.corpus import CharacterCorpus
+    from tokenlab.codes.interface import Code
 
 PRINTED = """\
 lines printed of latom, numbers in full precision:
@@ -54,7 +54,7 @@ def add_code_options(parser: argparse.ArgumentParser) -> None:
 
 def learn(options: argparse.Namespace) -> None:
     """Learn a code, write it, and print the numbers of its training."""
-    from tokenlab.codes.base.document import write_code
+    from tokenlab.codes.interface import write_code
 
     given = _given(options)
     inputs = [options.input, getattr(options, "tables", None)]
@@ -91,7 +91,7 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _corpus(text: Corpus) -> "CharacterCorpus":
-    from tokenlab.codes.base.corpus import character_corpus
+    from tokenlab.codes.corpus import character_corpus
 
     try:
         return character_corpus(text.texts("reading"))
@@ -100,7 +100,7 @@ def _corpus(text: Corpus) -> "CharacterCorpus":
 
 
 def _learned(kind: Any, corpus: "CharacterCorpus", given: dict[str, Any]) -> "Code":
-    from tokenlab.codes.learn import learn_code
+    from tokenlab.codes.registry import learn_code
 
     with tqdm(desc="learning", unit=" iterations", disable=None, leave=False) as bar:
         if KINDS[kind].iterative:
@@ -111,7 +111,7 @@ def _learned(kind: Any, corpus: "CharacterCorpus", given: dict[str, Any]) -> "Co
 
 def _check_described(code: "Code", name: str) -> None:
     """Refuse a code of components that takes no character of the text apart: each would stand for itself."""
-    from tokenlab.codes.baselines.components import ComponentCode
+    from tokenlab.codes.baselines import ComponentCode
 
     if isinstance(code, ComponentCode) and all(len(names) == 1 for names in code.components.values()):
         raise InputError(
@@ -122,8 +122,8 @@ def _check_described(code: "Code", name: str) -> None:
 
 def _with_table_order(code: "Code", corpus: "CharacterCorpus") -> "Code":
     """A codebook of atoms with the order of its table, for `tokenlab codes show`; another code as it is."""
-    from tokenlab.codes.base.codebook import Codebook
-    from tokenlab.codes.show.row_order import with_table_order
+    from tokenlab.codes.codebook import Codebook
+    from tokenlab.codes.table import with_table_order
 
     return with_table_order(code, corpus) if isinstance(code, Codebook) and KINDS[code.kind].shaped else code
 

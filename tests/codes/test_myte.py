@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.models.myt5.tokenization_myt5 import ByteRewriter, MyT5Tokenizer
 
-from tokenlab.codes.base.document import write_code
-from tokenlab.codes.base.interface import atom, names_of, parse_atoms, print_atoms
-from tokenlab.codes.baselines.myte import MyteCode, read_myte
-from tokenlab.codes.saved import read_code
+from tokenlab.codes.interface import atom, names_of, parse_atoms, print_atoms, write_code
+from tokenlab.codes.myte import MyteCode, read_myte
+from tokenlab.codes.registry import read_code
 from tokenlab.core.errors import InputError
 from tokenlab.sources.fetch import fetch
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tokenlab.codes.base.document import check_type
-from tokenlab.codes.base.interface import (
+from tokenlab.codes.interface import (
     LARGEST_ALPHABET,
     Unknown,
     Violation,
     atom,
     atom_numbers,
+    check_type,
     check_unknown,
     described,
     shown,

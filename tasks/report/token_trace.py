@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokenlab.codes.base.codebook import Codebook
-from tokenlab.codes.base.interface import atom_numbers, names_of, shown
+from tokenlab.codes.codebook import Codebook
+from tokenlab.codes.interface import atom_numbers, names_of, shown
 from tokenlab.core.errors import InputError
 from tokenlab.tokenizers.merges import token_widths, tokenize
 

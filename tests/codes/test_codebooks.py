@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tokenlab.codes.base.corpus import character_corpus
-from tokenlab.codes.baselines.codebooks import random_codebook
+from tokenlab.codes.baselines import random_codebook
+from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.options import CodeShape
 from tokenlab.generated import generate
 

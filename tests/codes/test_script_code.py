@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 import tokenlab.codes.script
 from tokenlab.codes import ScriptCode, learn_code, read_code, write_code
-from tokenlab.codes.base.corpus import character_corpus
-from tokenlab.codes.base.interface import atom, names_of, parse_atoms, print_atoms
-from tokenlab.codes.script.blocks import script_blocks
+from tokenlab.codes.corpus import character_corpus
+from tokenlab.codes.interface import atom, names_of, parse_atoms, print_atoms
+from tokenlab.codes.script import script_blocks
 from tokenlab.core.errors import InputError
 
 CODE = ScriptCode()
 NAMES = names_of(CODE)
-TABLE = Path(tokenlab.codes.script.__file__).with_name("blocks.tsv")
+TABLE = Path(tokenlab.codes.script.__file__).with_name("script_blocks.tsv")
 SCALARS = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
 
 

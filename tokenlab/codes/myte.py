@@ -28,9 +28,9 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from tokenlab.codes.base.corpus import CharacterCorpus
-from tokenlab.codes.base.interface import Violation, atom, atoms, described, shown
-from tokenlab.codes.baselines.byte import ByteCode, utf8_violation
+from tokenlab.codes.baselines import ByteCode, utf8_violation
+from tokenlab.codes.corpus import CharacterCorpus
+from tokenlab.codes.interface import Violation, atom, atoms, described, shown
 from tokenlab.core.errors import InputError, ParameterError
 
 _ATOMS = atoms(256)

@@ -9,10 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from tokenlab.codes.base.codebook import Codebook, smallest_K
-from tokenlab.codes.base.corpus import character_corpus
-from tokenlab.codes.show.codebook_table import codebook_html, codebook_page, codebook_text
-from tokenlab.codes.show.row_order import LARGEST_CLUSTERED, table_order, with_table_order
+from tokenlab.codes.codebook import Codebook, smallest_K
+from tokenlab.codes.corpus import character_corpus
+from tokenlab.codes.table import (
+    LARGEST_CLUSTERED,
+    codebook_html,
+    codebook_page,
+    codebook_text,
+    table_order,
+    with_table_order,
+)
 from tokenlab.core.errors import InputError
 
 

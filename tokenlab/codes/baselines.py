@@ -1,13 +1,14 @@
-"""Codes of components: a character is a sequence of its components or strokes (Latom, Table 1 and section A.6).
+"""Baselines of Latom: bytes, random codes, the characters themselves, and codes of components.
 
-`radical` takes the components from the character's entry in cjkvi-ids, a table of ideographic description sequences:
-everything but the description characters (⿰⿱..), of the first variant where regions differ. Components are not
-decomposed further. The table writes a component without a code point as a circled number, its count of strokes; so does
-the code. `stroke` takes the strokes from the character's first row in the table of rime-stroke, in five classes:
-horizontal, vertical, left-falling, dot or right-falling, and turning.
+The byte code (section 4.1.3): a character is its bytes in UTF-8, each an atom.
 
-A character without an entry (kana, letters, punctuation) is its own component. Different characters may have the same
-components, so neither code is reversible.
+Codes of components (Table 1 and section A.6): a character is a sequence of its components or strokes. `radical` takes
+the components from the character's entry in cjkvi-ids, a table of ideographic description sequences: everything but the
+description characters (⿰⿱..), of the first variant where regions differ. Components are not decomposed further. The
+table writes a component without a code point as a circled number, its count of strokes; so does the code. `stroke`
+takes the strokes from the character's first row in the table of rime-stroke, in five classes: horizontal, vertical,
+left-falling, dot or right-falling, and turning. A character without an entry (kana, letters, punctuation) is its own
+component. Different characters may have the same components, so neither code is reversible.
 """
 
 import hashlib
@@ -18,11 +19,110 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from tokenlab.codes.base.codebook import escape_atoms, replace_unknown
-from tokenlab.codes.base.corpus import CharacterCorpus
-from tokenlab.codes.base.interface import Unknown, Violation, atom, check_unknown, described, shown
-from tokenlab.codes.baselines.byte import utf8_violation
+import numpy as np
+
+from tokenlab.codes.codebook import Codebook, atoms_per_digit, escape_atoms, replace_unknown
+from tokenlab.codes.corpus import CharacterCorpus
+from tokenlab.codes.interface import Unknown, Violation, atom, check_unknown, described, shown
+from tokenlab.codes.options import CodeShape
 from tokenlab.core.errors import InputError, ParameterError
+
+_ATOMS = [atom(byte) for byte in range(256)]
+_BYTES = {character: byte for byte, character in enumerate(_ATOMS)}
+_OF_LATIN_1 = dict(enumerate(_ATOMS))
+
+
+@dataclass(frozen=True)
+class ByteCode:
+    """Every text has a code, so no character is unknown."""
+
+    facts: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    kind = "byte"
+    reversible = True
+    contextual = False
+    alphabet = tuple(f"{byte:02x}" for byte in range(256))
+
+    def encode(self, text: str) -> str:
+        """One atom for each byte of the text in UTF-8. Raises InputError for a lone surrogate."""
+        try:
+            return text.encode().decode("latin-1").translate(_OF_LATIN_1)
+        except UnicodeEncodeError as error:
+            raise InputError(f"{described(text[error.start])} is a lone surrogate, which has no bytes") from None
+
+    def decode(self, atoms: str) -> str:
+        """The text of a string of atoms. Raises InputError at the first violation."""
+        try:
+            return bytes(map(_BYTES.__getitem__, atoms)).decode()
+        except (KeyError, UnicodeDecodeError):
+            violation = self.check(atoms)
+        assert violation
+        raise InputError(violation.message)
+
+    def check(self, atoms: str) -> Violation | None:
+        """The first atom that is foreign or at which the bytes stop being UTF-8."""
+        found = bytearray()
+        foreign = None
+        for position, character in enumerate(atoms):
+            if character not in _BYTES:
+                what = f"atom {position + 1}: {described(character)} is no atom of this code"
+                foreign = Violation("foreign", position, what)
+                break
+            found.append(_BYTES[character])
+        return utf8_violation(bytes(found)) or foreign
+
+    def document(self) -> dict[str, Any]:
+        """Nothing beside kind and facts."""
+        return {}
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> "ByteCode":
+        """The code of a JSON document."""
+        return cls(document["facts"])
+
+
+def byte_code(corpus: CharacterCorpus) -> ByteCode:
+    """The byte code with the corpus among its facts."""
+    return ByteCode(corpus.facts())
+
+
+def utf8_violation(found: bytes) -> Violation | None:
+    """The first place at which bytes are not UTF-8; its position is that of a byte."""
+    try:
+        found.decode()
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            return Violation("truncated", len(found), f"the last character lacks bytes after atom {len(found)}")
+        return Violation("bytes", error.start, f"atom {error.start + 1}: bytes that are not UTF-8 ({error.reason})")
+    return None
+
+
+_SHAPE = CodeShape()
+_PERMUTED = 1 << 20
+"""Largest number of codes that are permuted to draw some of them."""
+
+
+def random_codebook(corpus: CharacterCorpus, shape: CodeShape = _SHAPE, *, unknown: Unknown = "error") -> Codebook:
+    """A codebook with codes drawn without replacement: the baseline of section 4.1.3 at the same N and K.
+
+    The codes are the first of `default_rng(seed).permutation(K^N)`. Where K^N is above 2^20 they are drawn by
+    `default_rng(seed).choice`, which does not list all codes.
+
+    Raises ParameterError where K^N < |C|, and InputError for a corpus of one character.
+    """
+    N, K = shape.N, atoms_per_digit(corpus.characters, shape.N, shape.K)
+    size = len(corpus.characters)
+    random = np.random.default_rng(shape.seed)
+    codes = random.permutation(K**N)[:size] if K**N <= _PERMUTED else random.choice(K**N, size, replace=False)
+    facts = {**corpus.facts(), "N": N, "K": K, "seed": shape.seed}
+    return Codebook("random", N, K, corpus.characters, codes.astype(np.int64), unknown, facts)
+
+
+def character_codebook(corpus: CharacterCorpus, *, unknown: Unknown = "error") -> Codebook:
+    """The codebook in which each character is an atom: N = 1, K = |C|, in the order of code points."""
+    size = len(corpus.characters)
+    return Codebook("character", 1, size, corpus.characters, np.arange(size), unknown, corpus.facts())
+
 
 Kind = Literal["radical", "stroke"]
 

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenlab.codes.base.corpus import CharacterCorpus, character_corpus
-from tokenlab.codes.base.document import write_code
-from tokenlab.codes.base.interface import Unknown, names_of, print_atoms
-from tokenlab.codes.baselines.components import STROKES, ComponentCode, Kind, learn_components
-from tokenlab.codes.saved import read_code
+from tokenlab.codes.baselines import STROKES, ComponentCode, Kind, learn_components
+from tokenlab.codes.corpus import CharacterCorpus, character_corpus
+from tokenlab.codes.interface import Unknown, names_of, print_atoms, write_code
+from tokenlab.codes.registry import read_code
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.sources.fetch import fetch
 from tokenlab.text.readers import read_documents
