@@ -5,12 +5,11 @@ The order is taken from the codebook's facts, where `with_table_order` puts it; 
 order of the atoms. With N = 1 the table is a list. A space is shown as ␣, a combining mark on a dotted circle, and
 other whitespace, controls and ␣ itself as \\uXXXX.
 
-The order puts similar atoms next to each other. The first digits of a code are next to
-the preceding character, the last digit is next to the following one. So an atom of the last digit is described by the
-distribution of the characters that follow the characters with this atom, an atom of any other digit by the distribution
-of the characters that precede them; the edge of a sequence counts as one more character. Atoms are clustered by the
-Jensen-Shannon distance of these distributions (average linkage), and the leaves of the tree are put in the order that
-makes neighbours most alike.
+The order puts similar atoms next to each other. The first digits of a code are next to the preceding character, the
+last digit is next to the following one. So an atom of the last digit is described by the distribution of the characters
+that follow the characters with this atom, an atom of any other digit by the distribution of the characters that precede
+them; the edge of a sequence counts as one more character. Atoms are clustered by the Jensen-Shannon distance of these
+distributions (average linkage), and the leaves of the tree are put in the order that makes neighbours most alike.
 """
 
 import unicodedata
@@ -21,8 +20,6 @@ from typing import NamedTuple, TypedDict
 
 import numpy as np
 import regex
-from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import pdist
 
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.corpus import CharacterCorpus
@@ -273,6 +270,10 @@ def _digit_order(atoms: np.ndarray, K: int, corpus: CharacterCorpus, neighbours:
 
 def _leaves(counts: np.ndarray) -> np.ndarray:
     """The rows of a table of counts (no row all zeros) in the order of an optimal tree, its smaller end first."""
+    # Imported here: it takes half a second, and a table is shown without it.
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import pdist
+
     distances = np.round(pdist(counts, "jensenshannon"), 9)  # Rounded, so that no last bit of a logarithm decides.
     leaves = leaves_list(linkage(distances, "average", optimal_ordering=True))
     return leaves if leaves[0] < leaves[-1] else leaves[::-1]
