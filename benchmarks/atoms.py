@@ -24,7 +24,7 @@ from tokenlab.codes.corpus import CharacterCorpus, character_corpus
 from tokenlab.codes.interface import atom_numbers, atoms
 from tokenlab.codes.latom.learn import refine_codebook
 from tokenlab.codes.latom.refine import refine_codes
-from tokenlab.tokenizers.export import bpe_tokenizer
+from tokenlab.tokenizers.bpe import bpe_tokenizer
 from tokenlab.tokenizers.merges import BpeSweep, bpe_sweep, tokenize
 from tokenlab.tokenizers.unigram import UnigramSweep, unigram_sweep
 

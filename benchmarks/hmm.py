@@ -13,7 +13,8 @@ import numpy as np
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Facts, Measurement, Task, agree
 from tokenlab.codes.corpus import character_corpus
-from tokenlab.codes.latom.hmm import PeriodicHmm, Training, draw_hmm, expected_counts, maximise, train
+from tokenlab.codes.latom.hmm import Training, expected_counts, train
+from tokenlab.codes.latom.hmm_model import PeriodicHmm, draw_hmm, maximise
 from tokenlab.codes.latom.hmm_reference import masked_model, periodic_parameters, repeated
 
 TITLE = "HMM of Latom"

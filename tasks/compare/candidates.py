@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tasks.compare.entries import Comparison
 from tokenlab.codes.baselines import ByteCode
-from tokenlab.codes.bits.code import BitCode
+from tokenlab.codes.bits.bit_code import BitCode
 from tokenlab.codes.script import ScriptCode
 from tokenlab.measure.coded import CodeAsTokenizer
 from tokenlab.measure.files import read_text_tokenizer

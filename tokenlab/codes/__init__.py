@@ -10,7 +10,7 @@ __getattr__, __all__ = offer(
     __name__,
     {
         "baselines": ["ByteCode", "ComponentCode", "character_codebook", "learn_components", "random_codebook"],
-        "bits.code": ["BitCode", "CharacterBits"],
+        "bits.bit_code": ["BitCode", "CharacterBits"],
         "bits.decoding": ["DecodeError", "Decoded"],
         "bits.options": ["BitOptions"],
         "bits.over.bases": ["Base", "base_of"],

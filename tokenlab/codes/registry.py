@@ -72,7 +72,14 @@ KINDS: dict[str, Kind] = {
         Kind("stroke", "baselines:learn_strokes", "tokenlab.codes.baselines", "ComponentCode", table="ids/strokes.tsv"),
         Kind("myte", "myte:learn_myte", "tokenlab.codes.myte", "MyteCode", table="myte/decompose_map.json", total=True),
         Kind("script", "script:script_code", "tokenlab.codes.script", "ScriptCode", total=True),
-        Kind("bits", "bits.code:bit_code", "tokenlab.codes.bits.code", "BitCode", options=(BitOptions,), total=True),
+        Kind(
+            "bits",
+            "bits.bit_code:bit_code",
+            "tokenlab.codes.bits.bit_code",
+            "BitCode",
+            options=(BitOptions,),
+            total=True,
+        ),
     )
 }
 """Kinds by name, in the order of the command line."""

@@ -18,18 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
-from tokenlab.ngrams.clusters import cluster_starts
+from tokenlab.ngrams.clusters import COMPOSED, cluster_starts, number_clusters, spell
 from tokenlab.ngrams.kernels import (
+    Trie,
     branching_entropies,
+    build_trie,
     common_prefixes,
     count_distinct,
     fill_pair_pmi,
     number_ngrams,
     sort_positions,
+    suffix_rows,
 )
 from tokenlab.ngrams.options import LARGEST_N_MAX, StatisticsOptions
-from tokenlab.ngrams.trie import Trie, build_trie, suffix_rows
-from tokenlab.ngrams.units import COMPOSED, number_clusters, spell
 from tokenlab.text.code_points import code_points
 
 DEFAULT = StatisticsOptions()

@@ -20,14 +20,17 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.metrics.bigrams import bigram_bits
 from tokenlab.ngrams.kernels import common_prefixes, sort_positions
 from tokenlab.tokenizers.bpe_kernels import lay_out
-from tokenlab.tokenizers.sequences import check_sequences, check_sizes
-from tokenlab.tokenizers.trie_kernels import Trie, build_trie, remaining_symbols, repeated_substrings
+from tokenlab.tokenizers.merges import check_sequences, check_sizes
 from tokenlab.tokenizers.unigram_kernels import (
     LONGEST,
+    Trie,
     best_segmentation,
+    build_trie,
     expected_counts,
     log_probabilities,
     pruning_losses,
+    remaining_symbols,
+    repeated_substrings,
 )
 
 _SEEDS = 40

@@ -5,7 +5,7 @@ from bit_streams import stream
 from hypothesis import given
 from unicode_text import text
 
-from tokenlab.codes.bits.code import BitCode
+from tokenlab.codes.bits.bit_code import BitCode
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import atom, names_of, parse_atoms, print_atoms, write_code

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tokenlab.codes.bits.code import CharacterBits
+from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.bits.symbols import dead_symbols, live_payloads
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from plain_hmm import plain_counts
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from tokenlab.codes.latom.hmm import ExpectedCounts, PeriodicHmm, draw_hmm, expected_counts, maximise, train
+from tokenlab.codes.latom.hmm import expected_counts, train
+from tokenlab.codes.latom.hmm_model import ExpectedCounts, PeriodicHmm, draw_hmm, maximise
 from tokenlab.core.errors import InputError, ParameterError
 
 

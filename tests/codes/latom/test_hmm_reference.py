@@ -5,7 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from tokenlab.codes.latom.hmm import draw_hmm, expected_counts, maximise, train
+from tokenlab.codes.latom.hmm import expected_counts, train
+from tokenlab.codes.latom.hmm_model import draw_hmm, maximise
 from tokenlab.codes.latom.hmm_reference import masked_model, posterior_means, repeated, train_hmmlearn
 from tokenlab.core.errors import ParameterError
 

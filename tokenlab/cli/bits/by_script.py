@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tokenlab.codes.bits.code import CharacterBits
+from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.counting import VARIANTS, joined
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.bits.printed import tokens_of_characters

@@ -59,7 +59,7 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 def _run(options: argparse.Namespace) -> None:
     from tokenlab.cli.bits.by_script import TokensByScript
-    from tokenlab.codes.bits.code import CharacterBits
+    from tokenlab.codes.bits.bit_code import CharacterBits
     from tokenlab.codes.bits.counting import count_symbols
     from tokenlab.metrics.renyi import renyi_efficiency
 

@@ -11,7 +11,7 @@ import numpy as np
 from hmmlearn.hmm import CategoricalHMM
 from numpy.typing import NDArray
 
-from tokenlab.codes.latom.hmm import Floats, PeriodicHmm
+from tokenlab.codes.latom.hmm_model import Floats, PeriodicHmm
 
 _AT_ONCE = 200_000
 """Number of observations whose posteriors are in memory at a time."""

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.export import (
+from tokenlab.ngrams import ngram_statistics
+from tokenlab.segment import Segmenter, SegmentOptions
+from tokenlab.tokenizers.export import (
     ExportOptions,
     HuggingFace,
     export_tokenizer,
@@ -25,9 +27,7 @@ from tokenlab.export import (
     unigram_tokenizer,
     vocabulary_of_words,
 )
-from tokenlab.export.vocabulary import BYTES, COVERED, WHITESPACE, spelled_otherwise
-from tokenlab.ngrams import ngram_statistics
-from tokenlab.segment import Segmenter, SegmentOptions
+from tokenlab.tokenizers.export.vocabulary import BYTES, COVERED, WHITESPACE, spelled_otherwise
 
 BEST = SegmentOptions(weight=1.25, vbe_weight=0.5)
 SCRIPTS = [*unicode_text.SPACED.values(), *unicode_text.UNSPACED.values()]

@@ -4,10 +4,10 @@ import pytest
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.export import Agreement, ExportOptions, HuggingFace, measure_agreement, parse_special_tokens
 from tokenlab.metrics.segmentation import Counts
 from tokenlab.ngrams import ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions
+from tokenlab.tokenizers.export import Agreement, ExportOptions, HuggingFace, measure_agreement, parse_special_tokens
 
 LINES = ["甲乙，丙12.5 丁", "", "甲乙"]
 

@@ -5,9 +5,9 @@ import itertools
 
 import pytest
 
-from tokenlab.export import ExportOptions, HuggingFace, export_tokenizer, measure_agreement
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions
+from tokenlab.tokenizers.export import ExportOptions, HuggingFace, export_tokenizer, measure_agreement
 
 pytestmark = pytest.mark.slow
 

@@ -9,10 +9,10 @@ import unicode_text
 from hypothesis import assume, given
 from tokenizers import Regex, pre_tokenizers
 
-from tokenlab.export.split import split_pattern
 from tokenlab.ngrams.clusters import cluster_starts
 from tokenlab.segment.isolation import ALONE, CharacterClasses
 from tokenlab.text.code_points import code_points
+from tokenlab.tokenizers.export.hugging_face import split_pattern
 
 HOW = [("script", False), ("script", True), ("punctuation", False), ("none", False)]
 # What `split_pattern` excepts: conjuncts across scripts, letters that join the next, and joiners without a character.

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from tokenlab.core.errors import InputError
-from tokenlab.export.vocabulary import BYTES, Vocabulary
+from tokenlab.tokenizers.export.vocabulary import BYTES, Vocabulary
 
 _SPACE_SYMBOL = "\u2581"  # is decoded to a space, so pieces with it are not used, and it becomes bytes
 

@@ -19,9 +19,8 @@ __getattr__, __all__ = offer(
             "unigram_tokenizer",
             "word_tokenizer",
         ],
-        "options": ["ExportOptions"],
+        "options": ["ExportOptions", "SpecialTokens", "parse_special_tokens"],
         "sentencepiece_format": ["sentencepiece_model"],
-        "special_tokens": ["SpecialTokens", "parse_special_tokens"],
         "vocabulary": ["Vocabulary", "learn_vocabulary", "vocabulary_of_words"],
     },
 )

@@ -8,7 +8,9 @@ import unicode_text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenlab.export import (
+from tokenlab.ngrams import ngram_statistics
+from tokenlab.segment import Segmenter, SegmentOptions
+from tokenlab.tokenizers.export import (
     ExportOptions,
     SentencePiece,
     learn_vocabulary,
@@ -16,8 +18,6 @@ from tokenlab.export import (
     sentencepiece_model,
     unigram_tokenizer,
 )
-from tokenlab.ngrams import ngram_statistics
-from tokenlab.segment import Segmenter, SegmentOptions
 
 BEST = SegmentOptions(weight=1.25, vbe_weight=0.5)
 SPECIAL = ("pad=<pad>", "eos=<|im_end|>", "<|im_start|>")
@@ -36,7 +36,7 @@ def vocabulary(sentences):
 
 def test_pieces_scores_and_settings(vocabulary):
     pytest.importorskip("transformers")
-    from tokenlab.export.sentencepiece_format import description
+    from tokenlab.tokenizers.export.sentencepiece_format import description
 
     model = description().ModelProto.FromString(sentencepiece_model(vocabulary))
     types = description().ModelProto.SentencePiece

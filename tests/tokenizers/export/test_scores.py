@@ -9,11 +9,10 @@ import unicode_text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenlab.export.scores import Ngrams, piece_scores
-from tokenlab.export.vocabulary import spelled_otherwise
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import SegmentOptions
-from tokenlab.segment.utility import utilities
+from tokenlab.segment.by_statistics import utilities
+from tokenlab.tokenizers.export.vocabulary import Ngrams, piece_scores, spelled_otherwise
 
 THAI = [unicode_text.UNSPACED["Thai"], unicode_text.UNSPACED["Burmese"]]
 
