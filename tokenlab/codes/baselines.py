@@ -21,9 +21,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from tokenlab.codes.codebook import Codebook, atoms_per_digit, escape_atoms, replace_unknown
+from tokenlab.codes.codebook import Blocks, Codebook, atoms_per_digit, escape_atoms
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.interface import Unknown, Violation, atom, check_unknown, described, shown
+from tokenlab.codes.interface import Unknown, Violation, atom, check_unknown, foreign, shown, utf8, utf8_violation
 from tokenlab.codes.options import CodeShape
 from tokenlab.core.errors import InputError, ParameterError
 
@@ -45,10 +45,7 @@ class ByteCode:
 
     def encode(self, text: str) -> str:
         """One atom for each byte of the text in UTF-8. Raises InputError for a lone surrogate."""
-        try:
-            return text.encode().decode("latin-1").translate(_OF_LATIN_1)
-        except UnicodeEncodeError as error:
-            raise InputError(f"{described(text[error.start])} is a lone surrogate, which has no bytes") from None
+        return utf8(text).decode("latin-1").translate(_OF_LATIN_1)
 
     def decode(self, atoms: str) -> str:
         """The text of a string of atoms. Raises InputError at the first violation."""
@@ -61,15 +58,9 @@ class ByteCode:
 
     def check(self, atoms: str) -> Violation | None:
         """The first atom that is foreign or at which the bytes stop being UTF-8."""
-        found = bytearray()
-        foreign = None
-        for position, character in enumerate(atoms):
-            if character not in _BYTES:
-                what = f"atom {position + 1}: {described(character)} is no atom of this code"
-                foreign = Violation("foreign", position, what)
-                break
-            found.append(_BYTES[character])
-        return utf8_violation(bytes(found)) or foreign
+        end = next((place for place, found in enumerate(atoms) if found not in _BYTES), len(atoms))
+        violation = utf8_violation(bytes(map(_BYTES.__getitem__, atoms[:end])))
+        return violation or (foreign(atoms, end) if end < len(atoms) else None)
 
     def document(self) -> dict[str, Any]:
         """Nothing beside kind and facts."""
@@ -84,17 +75,6 @@ class ByteCode:
 def byte_code(corpus: CharacterCorpus) -> ByteCode:
     """The byte code with the corpus among its facts."""
     return ByteCode(corpus.facts())
-
-
-def utf8_violation(found: bytes) -> Violation | None:
-    """The first place at which bytes are not UTF-8; its position is that of a byte."""
-    try:
-        found.decode()
-    except UnicodeDecodeError as error:
-        if error.reason == "unexpected end of data":
-            return Violation("truncated", len(found), f"the last character lacks bytes after atom {len(found)}")
-        return Violation("bytes", error.start, f"atom {error.start + 1}: bytes that are not UTF-8 ({error.reason})")
-    return None
 
 
 _SHAPE = CodeShape()
@@ -173,15 +153,12 @@ class ComponentCode:
 
     def check(self, atoms: str) -> Violation | None:
         """The first atom that is foreign, or at which escaped bytes stop being UTF-8."""
-        foreign = next((place for place, found in enumerate(atoms) if found not in self._known), len(atoms))
-        for run in self._escaped.finditer(atoms, 0, foreign):
+        end = next((place for place, found in enumerate(atoms) if found not in self._known), len(atoms))
+        for run in self._escaped.finditer(atoms, 0, end):
             if violation := utf8_violation(bytes(map(self._escapes.index, run[0]))):
                 place = run.start() + violation.position
                 return Violation("bytes", place, f"atom {place + 1}: escaped bytes that are not UTF-8")
-        if foreign < len(atoms):
-            what = f"atom {foreign + 1}: {described(atoms[foreign])} is no atom of this code"
-            return Violation("foreign", foreign, what)
-        return None
+        return foreign(atoms, end) if end < len(atoms) else None
 
     def document(self) -> dict[str, Any]:
         """The code as JSON values, without its kind and facts."""
@@ -197,12 +174,12 @@ class ComponentCode:
         return cls(document["kind"], codes, document["unknown"], document["facts"])
 
     @cached_property
-    def _blocks(self) -> "_Blocks":
+    def _blocks(self) -> Blocks:
         atoms = {name: atom(number) for number, name in enumerate(self.alphabet)}
         blocks = {
             ord(character): "".join(atoms[name] for name in names) for character, names in self.components.items()
         }
-        return _Blocks(blocks, self.unknown, self._escapes)
+        return Blocks(blocks, self.unknown, self._escapes)
 
     @cached_property
     def _escapes(self) -> str:
@@ -215,17 +192,6 @@ class ComponentCode:
     @cached_property
     def _known(self) -> frozenset[str]:
         return frozenset(map(atom, range(len(self.alphabet) + 256)))
-
-
-class _Blocks(dict[int, str]):
-    """The table of `str.translate`, with the policy for unknown characters."""
-
-    def __init__(self, blocks: Mapping[int, str], unknown: Unknown, escapes: str) -> None:
-        super().__init__(blocks)
-        self._unknown, self._escapes = unknown, escapes
-
-    def __missing__(self, point: int) -> str:
-        return replace_unknown(chr(point), self._unknown, self._escapes)
 
 
 def learn_radicals(corpus: CharacterCorpus, *, tables: str | Path, unknown: Unknown = "error") -> ComponentCode:

@@ -148,9 +148,10 @@ class Codebook:
         return np.argsort(self.assigned), np.array([ord(character) for character in self.characters], np.uint32)
 
     @cached_property
-    def _blocks(self) -> "_Blocks":
+    def _blocks(self) -> "Blocks":
         blocks = ["".join(atom(n * self.K + int(k)) for n, k in enumerate(code)) for code in self.digits]
-        return _Blocks(self, dict(zip(map(ord, self.characters), blocks, strict=True)))
+        table = dict(zip(map(ord, self.characters), blocks, strict=True))
+        return Blocks(table, self.unknown, escape_atoms(len(self.alphabet)))
 
     @cached_property
     def _characters(self) -> dict[str, str]:
@@ -219,27 +220,23 @@ class Codebook:
         return _violation("unassigned", position, "a code that stands for no character")
 
 
-class _Blocks(dict[int, str]):
-    """The table of `str.translate`, with the policy for unknown characters."""
+class Blocks(dict[int, str]):
+    """A table of `str.translate` from characters to atoms, with the policy for unknown ones."""
 
-    def __init__(self, code: Codebook, blocks: dict[int, str]) -> None:
+    def __init__(self, blocks: Mapping[int, str], unknown: Unknown, escapes: str) -> None:
+        """escapes: the 256 atoms of byte escapes."""
         super().__init__(blocks)
-        self._unknown = code.unknown
-        self._escapes = escape_atoms(len(code.alphabet))
+        self._unknown, self._escapes = unknown, escapes
 
     def __missing__(self, point: int) -> str:
-        return replace_unknown(chr(point), self._unknown, self._escapes)
-
-
-def replace_unknown(character: str, unknown: Unknown, escapes: str) -> str:
-    """The atoms of an unknown character. Raises InputError where the policy is `error`."""
-    if unknown == "skip":
-        return ""
-    if unknown == "byte" and not "\ud800" <= character <= "\udfff":
-        return "".join(escapes[byte] for byte in character.encode())
-    raise InputError(
-        f"the code has no {described(character)}; learn it from text that has it, or choose `byte` or `skip`"
-    )
+        if self._unknown == "skip":
+            return ""
+        character = chr(point)
+        if self._unknown == "byte" and not "\ud800" <= character <= "\udfff":
+            return "".join(self._escapes[byte] for byte in character.encode())
+        raise InputError(
+            f"the code has no {described(character)}; learn it from text that has it, or choose `byte` or `skip`"
+        )
 
 
 def escape_atoms(size: int) -> str:

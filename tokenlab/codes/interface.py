@@ -130,6 +130,30 @@ def described(character: str) -> str:
     return f"{shown(character)!r} (U+{ord(character):04X})".replace("\\\\", "\\")
 
 
+def foreign(atoms: str, position: int) -> Violation:
+    """The violation of a character that is no atom of a code."""
+    return Violation("foreign", position, f"atom {position + 1}: {described(atoms[position])} is no atom of this code")
+
+
+def utf8(text: str) -> bytes:
+    """The bytes of a text. Raises InputError for a lone surrogate."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{described(text[error.start])} is a lone surrogate, which has no bytes") from None
+
+
+def utf8_violation(found: bytes) -> Violation | None:
+    """The first place at which bytes are not UTF-8; its position is that of a byte."""
+    try:
+        found.decode()
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            return Violation("truncated", len(found), f"the last character lacks bytes after atom {len(found)}")
+        return Violation("bytes", error.start, f"atom {error.start + 1}: bytes that are not UTF-8 ({error.reason})")
+    return None
+
+
 def names_of(code: Code) -> dict[str, str]:
     """The name of every atom that an encoded text may contain, byte escapes included."""
     return {atom(number): name for number, name in enumerate([*code.alphabet, *BYTE_NAMES])}

@@ -28,9 +28,9 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from tokenlab.codes.baselines import ByteCode, utf8_violation
+from tokenlab.codes.baselines import ByteCode
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.interface import Violation, atom, atoms, described, shown
+from tokenlab.codes.interface import Violation, atom, atoms, foreign, shown, utf8, utf8_violation
 from tokenlab.core.errors import InputError, ParameterError
 
 _ATOMS = atoms(256)
@@ -64,10 +64,7 @@ class MyteCode:
 
     def encode(self, text: str) -> str:
         """The bytes of a text, rewritten, each an atom. Raises InputError for a lone surrogate."""
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise InputError(f"{described(text[error.start])} is a lone surrogate, which has no bytes") from None
+        utf8(text)
         return self._encoded(text).decode("latin-1").translate(_ATOMS)
 
     def decode(self, atoms: str) -> str:
@@ -107,19 +104,16 @@ class MyteCode:
 
     def _read(self, atoms: str) -> tuple[str, Violation | None]:
         """The text up to the first violation."""
-        foreign = next((place for place, found in enumerate(atoms) if found not in _BYTES), len(atoms))
-        data = bytes(map(_BYTES.__getitem__, atoms[:foreign]))
+        end = next((place for place, found in enumerate(atoms) if found not in _BYTES), len(atoms))
+        data = bytes(map(_BYTES.__getitem__, atoms[:end]))
         text = self._decomposition.inverse(self._unmerging(data).decode(errors="surrogateescape"))
         damage = _NOT_UTF8.search(text)
         if damage:
             text = text[: damage.start()]
         encoded = self._encoded(text)
-        if encoded != data and (violation := self._violation(data, _shared(encoded, data), foreign == len(atoms))):
+        if encoded != data and (violation := self._violation(data, _shared(encoded, data), end == len(atoms))):
             return text, violation
-        if foreign < len(atoms):
-            what = f"atom {foreign + 1}: {described(atoms[foreign])} is no atom of this code"
-            return text, Violation("foreign", foreign, what)
-        return text, None
+        return text, foreign(atoms, end) if end < len(atoms) else None
 
     def _violation(self, data: bytes, place: int, ends: bool) -> Violation | None:
         """The violation of the bytes from `place` on; None where a character is incomplete, but the stream goes on."""

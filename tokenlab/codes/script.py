@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.interface import Violation, atom, atom_numbers, described
+from tokenlab.codes.interface import Violation, atom, atom_numbers, described, foreign
 from tokenlab.core.errors import InputError
 
 _TABLE = "script_blocks.tsv"
@@ -130,9 +130,9 @@ class ScriptCode:
         have, or an end after a block."""
         blocks = script_blocks()
         numbers = atom_numbers(atoms)
-        foreign = (numbers < 0) | (numbers >= len(self.alphabet))
+        outside = (numbers < 0) | (numbers >= len(self.alphabet))
         misplaced = (numbers >= blocks.largest) != (np.arange(len(numbers)) % 2 == 0)
-        wrong = foreign | misplaced
+        wrong = outside | misplaced
         # Indices after a block, as far as both are in their places.
         block, index = numbers[:-1:2], numbers[1::2]
         sizes = np.diff(blocks.starts)
@@ -141,16 +141,16 @@ class ScriptCode:
         unassigned = np.zeros(len(numbers), np.bool_)
         unassigned[1::2] = beyond
         if (wrong | unassigned).any():
-            return self._violation(atoms, int(np.argmax(wrong | unassigned)), foreign, misplaced)
+            return self._violation(atoms, int(np.argmax(wrong | unassigned)), outside, misplaced)
         if len(numbers) % 2:
             message = f"the last character lacks its index after atom {len(numbers)}"
             return Violation("truncated", len(numbers), message)
         return None
 
-    def _violation(self, atoms: str, place: int, foreign: np.ndarray, misplaced: np.ndarray) -> Violation:
+    def _violation(self, atoms: str, place: int, outside: np.ndarray, misplaced: np.ndarray) -> Violation:
+        if outside[place]:
+            return foreign(atoms, place)
         where = f"atom {place + 1}"
-        if foreign[place]:
-            return Violation("foreign", place, f"{where}: {described(atoms[place])} is no atom of this code")
         name = self.alphabet[atom_numbers(atoms[place])[0]]
         if misplaced[place]:
             wanted = "index" if place % 2 else "block"

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tokenlab.codes.baselines import utf8_violation
 from tokenlab.codes.bits.decoding import Decoded, DecodeError, OnError, Spellings, decode, decode_bytes, spellings
 from tokenlab.codes.bits.kernels import fall_back
 from tokenlab.codes.bits.options import DEFAULT, BitOptions
 from tokenlab.codes.bits.stream import rewrite
 from tokenlab.codes.bits.symbols import OTHER, symbol_name
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.interface import Violation, atom, atom_numbers, described
+from tokenlab.codes.interface import Violation, atom, atom_numbers, foreign, utf8, utf8_violation
 from tokenlab.core.errors import InputError
 
 _POINTS = 0x110000
@@ -34,7 +33,7 @@ class CharacterBits:
         """Duplicates among the known characters count once. Raises InputError for a surrogate among them."""
         self.known = "".join(sorted(set(known)))
         self.options = options
-        _utf8(self.known)
+        utf8(self.known)
 
     @property
     def size(self) -> int:
@@ -55,7 +54,7 @@ class CharacterBits:
 
     def fallback(self, text: str) -> np.ndarray:
         """int32[n]: the symbols of plain byte fallback. Raises InputError for a lone surrogate."""
-        data = _utf8(text)
+        data = utf8(text)
         if not self.known:
             return np.frombuffer(data, np.uint8).astype(np.int32)
         out = np.empty(len(data), np.int32)
@@ -75,21 +74,8 @@ class CharacterBits:
 
 def code_points(text: str) -> np.ndarray:
     """uint32[characters]: the code points of a text. Raises InputError for a lone surrogate."""
-    try:
-        return np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    except UnicodeEncodeError as error:
-        raise _surrogate(error) from None
-
-
-def _utf8(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise _surrogate(error) from None
-
-
-def _surrogate(error: UnicodeEncodeError) -> InputError:
-    return InputError(f"{described(error.object[error.start])} is a lone surrogate, which has no bytes")
+    utf8(text)
+    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
 
 
 _ATOMS = np.array([ord(atom(symbol)) for symbol in range(OTHER)], np.uint32)
@@ -127,8 +113,8 @@ class BitCode:
         A prefix or a payload at a wrong place is of the kind `digit`.
         """
         symbols = atom_numbers(atoms)
-        foreign = (symbols < 0) | (symbols >= OTHER)
-        end = int(np.argmax(foreign)) if foreign.any() else symbols.size
+        outside = (symbols < 0) | (symbols >= OTHER)
+        end = int(np.argmax(outside)) if outside.any() else symbols.size
         errors = decode(symbols[:end], on_error="skip", emission=self.options.emission).errors
         if errors and end == symbols.size and self._is_truncated(symbols, errors[0]):
             return Violation("truncated", end, f"the last character lacks atoms after atom {end}")
@@ -136,7 +122,7 @@ class BitCode:
             kind, message = errors[0].kind, errors[0].message.replace("token", "atom", 1)
             return Violation("bytes" if kind == "utf8" else "digit", errors[0].position, message)
         if end < symbols.size:
-            return Violation("foreign", end, f"atom {end + 1}: {described(atoms[end])} is no atom of this code")
+            return foreign(atoms, end)
         return None
 
     def _is_truncated(self, symbols: np.ndarray, first: DecodeError) -> bool:
