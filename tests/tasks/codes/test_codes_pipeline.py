@@ -35,9 +35,9 @@ def learn_toy(corpus, shape, *, unknown="error"):
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = make_workspace(tmp_path_factory.mktemp("codes") / "project", corpora=CORPORA, codes=CODES)
-    (folder / "tokenlab/codes/baselines/toy.py").write_text(TOY, encoding="utf-8")
+    (folder / "tokenlab/codes/toy.py").write_text(TOY, encoding="utf-8")
     registry = folder / "tokenlab/codes/registry.py"
-    line = '        Kind("toy", "baselines.toy:learn_toy", options=(CodeShape,)),\n'
+    line = '        Kind("toy", "toy:learn_toy", options=(CodeShape,)),\n'
     text = registry.read_text(encoding="utf-8")
     registry.write_text(text.replace('        Kind("random"', f'{line}        Kind("random"'), encoding="utf-8")
     (folder / "data/raw/tables/ids").mkdir(parents=True)
