@@ -27,6 +27,7 @@ _METRICS = [metric.name for metric in TOKENIZATION]
 _COMPARED = {metric.name: metric.better for metric in TOKENIZATION if metric.better}
 _SAVED = [f"{name}_saved" for name in _COMPARED]
 _KEYS = ["corpus", "text", "tokenizer", *_CODE, "seed", "variant", "alphabet"]
+_PARAMETER = "param."
 
 
 class Text(NamedTuple):
@@ -110,9 +111,6 @@ def metrics(table: pl.DataFrame) -> dict[str, dict[str, float]]:
         name = row["code"] if row["N"] is None else f"{row['code']}-N{row['N']}-K{row['K']}"
         found[name] = {value: row[value] for value in values if row[value] is not None}
     return found
-
-
-_PARAMETER = "param."
 
 
 def evaluate(stage: Stage) -> None:

@@ -30,6 +30,16 @@ from tokenlab.core.errors import InputError, ParameterError
 _ATOMS = [atom(byte) for byte in range(256)]
 _BYTES = {character: byte for byte, character in enumerate(_ATOMS)}
 _OF_LATIN_1 = dict(enumerate(_ATOMS))
+_SHAPE = CodeShape()
+_PERMUTED = 1 << 20
+"""Largest number of codes that are permuted to draw some of them."""
+Kind = Literal["radical", "stroke"]
+TABLES: Mapping[Kind, str] = {"radical": "ids.txt", "stroke": "strokes.tsv"}
+"""The file of each kind in the folder of the catalogue's source `ids`."""
+STROKES: Mapping[str, str] = {"h": "㇐", "s": "㇑", "p": "㇒", "n": "㇔", "z": "㇕"}
+"""The atom of each class of strokes: a stroke character, which no Latin letter of the text equals."""
+_COMPONENT = re.compile("&[^;]+;|[^\u2ff0-\u2fff\u31ef]")  # CHISE names some components without a code point &CDP-8B5E;
+_REMEDY = "fetch it with `dvc repro data/raw/dvc.yaml:tables@ids`, TOKENLAB_MIRROR naming the mirror if there is one"
 
 
 @dataclass(frozen=True)
@@ -77,11 +87,6 @@ def byte_code(corpus: CharacterCorpus) -> ByteCode:
     return ByteCode(corpus.facts())
 
 
-_SHAPE = CodeShape()
-_PERMUTED = 1 << 20
-"""Largest number of codes that are permuted to draw some of them."""
-
-
 def random_codebook(corpus: CharacterCorpus, shape: CodeShape = _SHAPE, *, unknown: Unknown = "error") -> Codebook:
     """A codebook with codes drawn without replacement: the baseline of section 4.1.3 at the same N and K.
 
@@ -102,18 +107,6 @@ def character_codebook(corpus: CharacterCorpus, *, unknown: Unknown = "error") -
     """The codebook in which each character is an atom: N = 1, K = |C|, in the order of code points."""
     size = len(corpus.characters)
     return Codebook("character", 1, size, corpus.characters, np.arange(size), unknown, corpus.facts())
-
-
-Kind = Literal["radical", "stroke"]
-
-TABLES: Mapping[Kind, str] = {"radical": "ids.txt", "stroke": "strokes.tsv"}
-"""The file of each kind in the folder of the catalogue's source `ids`."""
-
-STROKES: Mapping[str, str] = {"h": "㇐", "s": "㇑", "p": "㇒", "n": "㇔", "z": "㇕"}
-"""The atom of each class of strokes: a stroke character, which no Latin letter of the text equals."""
-
-_COMPONENT = re.compile("&[^;]+;|[^\u2ff0-\u2fff\u31ef]")  # CHISE names some components without a code point &CDP-8B5E;
-_REMEDY = "fetch it with `dvc repro data/raw/dvc.yaml:tables@ids`, TOKENLAB_MIRROR naming the mirror if there is one"
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,9 @@ Unknown = Literal["error", "byte", "skip"]
 _PRIVATE_USE = [range(0xE000, 0xF900), range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE)]
 LARGEST_ALPHABET = sum(map(len, _PRIVATE_USE)) - 256
 """Largest number of atoms of a code; the byte escapes take the other private-use code points."""
+BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+"""The names of the atoms of byte escapes."""
+_FORMAT = "tokenlab code 1"
 
 
 class Violation(NamedTuple):
@@ -105,10 +108,6 @@ def atom_numbers(encoded: str) -> np.ndarray:
     return numbers
 
 
-BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
-"""The names of the atoms of byte escapes."""
-
-
 def check_unknown(policy: str) -> None:
     """Check a policy for unknown characters. Raises ParameterError where there is none of this name."""
     if policy not in get_args(Unknown):
@@ -178,9 +177,6 @@ def parse_atoms(line: str, atoms_of: dict[str, str]) -> str:
             raise InputError(f"token {place}: {name!r} is no atom of this code; `tokenlab codes show` lists them")
         found.append(atoms_of[name])
     return "".join(found)
-
-
-_FORMAT = "tokenlab code 1"
 
 
 def write_code(code: Code, path: str | Path) -> None:

@@ -31,6 +31,7 @@ _SURROGATES = slice(0xD800, 0xE000)
 _REST = ("Unknown", "C")
 _LARGE = 2048
 """Blocks of more characters are cut: Han, Hangul, Seal, Tangut, Egyptian hieroglyphs, common symbols, and Unknown."""
+_FIRST_ATOM = ord(atom(0))
 
 
 class Blocks(NamedTuple):
@@ -83,9 +84,6 @@ def _classes() -> tuple[list[str], NDArray[np.int64]]:
         class_of[int(first, 16) : int(last, 16) + 1] = number[script, category]
     class_of[_SURROGATES] = -1
     return [f"{script}:{category}" for script, category in pairs], class_of
-
-
-_FIRST_ATOM = ord(atom(0))
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,25 @@ from tokenlab.codes.corpus import CharacterCorpus
 from tokenlab.codes.interface import shown
 from tokenlab.core.errors import InputError
 
+_STYLE = """\
+.codebook { margin: 1rem 0; color: #1f2933; font: 15px/1.3 "Noto Sans", "Noto Sans CJK JP", system-ui, sans-serif; }
+.codebook figcaption { margin-bottom: .6rem; color: #62707c; }
+.codebook figcaption span { display: inline-block; margin: .1rem 0 .1rem .4rem; padding: .1rem .5rem; color: #1f2933;
+  border-radius: 3px; }
+.codebook div { overflow: auto; }
+.codebook table { border-collapse: collapse; font-size: inherit; }
+.codebook th, .codebook td { min-width: 1.5em; padding: .12em .25em; text-align: center; white-space: nowrap;
+  border: 1px solid #fff; }
+.codebook th { color: #62707c; background: #fff; font-size: .75em; font-weight: 500; }
+.codebook tbody th { text-align: right; }
+.codebook tbody td:empty { background: #f7f8f9; }
+.codebook ul { display: flex; flex-wrap: wrap; gap: 2px; margin: 0; padding: 0; list-style: none; }
+.codebook li { min-width: 2em; padding: .12em .3em; text-align: center; }
+.codebook li small { display: block; color: #62707c; }
+"""
+LARGEST_CLUSTERED = 256
+"""Largest number of atoms per digit that are clustered; the time grows with its cube. More keep their own order."""
+
 
 class _Table(NamedTuple):
     rows: Sequence[str]
@@ -147,24 +166,6 @@ def _class_of(character: str) -> _Class:
     return next(kind for kind in _CLASSES if regex.match(kind.pattern, character))
 
 
-_STYLE = """\
-.codebook { margin: 1rem 0; color: #1f2933; font: 15px/1.3 "Noto Sans", "Noto Sans CJK JP", system-ui, sans-serif; }
-.codebook figcaption { margin-bottom: .6rem; color: #62707c; }
-.codebook figcaption span { display: inline-block; margin: .1rem 0 .1rem .4rem; padding: .1rem .5rem; color: #1f2933;
-  border-radius: 3px; }
-.codebook div { overflow: auto; }
-.codebook table { border-collapse: collapse; font-size: inherit; }
-.codebook th, .codebook td { min-width: 1.5em; padding: .12em .25em; text-align: center; white-space: nowrap;
-  border: 1px solid #fff; }
-.codebook th { color: #62707c; background: #fff; font-size: .75em; font-weight: 500; }
-.codebook tbody th { text-align: right; }
-.codebook tbody td:empty { background: #f7f8f9; }
-.codebook ul { display: flex; flex-wrap: wrap; gap: 2px; margin: 0; padding: 0; list-style: none; }
-.codebook li { min-width: 2em; padding: .12em .3em; text-align: center; }
-.codebook li small { display: block; color: #62707c; }
-"""
-
-
 def _grid(table: _Table, classes: dict[str, _Class]) -> str:
     heads = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
     body = []
@@ -194,10 +195,6 @@ def _list(table: _Table, classes: dict[str, _Class]) -> str:
 
 def _title(character: str, name: str) -> str:
     return escape(f"U+{ord(character):04X} {unicodedata.name(character, '')}: {name}".replace(" :", ":"))
-
-
-LARGEST_CLUSTERED = 256
-"""Largest number of atoms per digit that are clustered; the time grows with its cube. More keep their own order."""
 
 
 class TableOrder(TypedDict):

@@ -20,6 +20,13 @@ SPACE_SET = r"\s\x1C-\x1F"
 """The characters for which `str.isspace` is true, inside the brackets of a set of the module `regex`."""
 
 _UNKNOWN = -128
+# Kinds of code points: the values of Grapheme_Cluster_Break and Indic_Conjunct_Break that the rules tell apart. Text
+# without kinds from L on has no cluster of several code points; those from SPACING on join whatever stands before them.
+_OTHER, _CONTROL, _CONSONANT, _PICTOGRAPH, _LV, _LVT, _L, _V, _T = range(9)
+_REGIONAL, _PREPEND, _BARE_LINKER, _SPACING, _EXTEND, _NONJOINER, _LINKER, _ZWJ = range(9, 17)
+COMPOSED = 0x110000
+"""The symbol of the first cluster of several code points; the next one has the next number."""
+_CLUSTERS_PER_STEP = 1 << 16
 
 
 class PropertyTable:
@@ -55,11 +62,6 @@ class PropertyTable:
                 numbers[found.start() : found.end()] = number
         return numbers
 
-
-# Kinds of code points: the values of Grapheme_Cluster_Break and Indic_Conjunct_Break that the rules tell apart. Text
-# without kinds from L on has no cluster of several code points; those from SPACING on join whatever stands before them.
-_OTHER, _CONTROL, _CONSONANT, _PICTOGRAPH, _LV, _LVT, _L, _V, _T = range(9)
-_REGIONAL, _PREPEND, _BARE_LINKER, _SPACING, _EXTEND, _NONJOINER, _LINKER, _ZWJ = range(9, 17)
 
 _KINDS = PropertyTable(
     [
@@ -138,12 +140,6 @@ def _in_syllable(before, kind):  # type: ignore[no-untyped-def]
     if before in (_LV, _V):
         return kind in (_V, _T)
     return before in (_LVT, _T) and kind == _T
-
-
-COMPOSED = 0x110000
-"""The symbol of the first cluster of several code points; the next one has the next number."""
-
-_CLUSTERS_PER_STEP = 1 << 16
 
 
 def number_clusters(

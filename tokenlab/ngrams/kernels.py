@@ -10,11 +10,19 @@
 another unit after it.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+
+def units_to_separator(codes: NDArray[Any], most: int) -> NDArray[np.uint8]:
+    """uint8[length]: number of units from each position to the next separator (code 0), at most `most`."""
+    separators = np.append(np.flatnonzero(codes == 0), len(codes))
+    gaps = np.diff(separators, prepend=-1)
+    ends = np.repeat(separators, gaps)[: len(codes)]
+    return np.minimum(ends - np.arange(len(codes)), most).astype(np.uint8)
 
 
 @njit(cache=True, nogil=True)

@@ -21,6 +21,9 @@ CHARACTER_LENGTHS: NDArray[np.int64] = np.select(
     [_BYTES < 0xC0, _BYTES < 0xE0, _BYTES < 0xF0, _BYTES < 0xF8], [1, 2, 3, 4], default=1
 )
 """int64[256]: bytes of the character that a byte begins; 1 for bytes that begin none."""
+_SPACELIKE = SPACELIKE.tolist()
+_LENGTHS = CHARACTER_LENGTHS.tolist()
+_SPACE, _FIXED = SpaceOptions(), FixedOptions()
 
 
 def space_starts(data: bytes, cap: int | None = None) -> Starts:
@@ -87,11 +90,6 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-_SPACELIKE = SPACELIKE.tolist()
-_LENGTHS = CHARACTER_LENGTHS.tolist()
-_SPACE, _FIXED = SpaceOptions(), FixedOptions()
 
 
 class Rule(Protocol):

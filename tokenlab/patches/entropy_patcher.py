@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 BATCH = 1 << 15
 """Bytes that go through the network at once."""
 _NO_STARTS = np.zeros(0, np.int32)
+MARGIN = 1e-4
+"""Nats. Entropies of float32 networks of a few layers differ by about 1e-6 between batch, cache and lone window."""
+_DEFAULT = EntropyOptions()
 
 
 class Window(NamedTuple):
@@ -120,11 +123,6 @@ def _entropies(network: "TokenNetwork", parts: Sequence[bytes]) -> NDArray[np.fl
     with torch.no_grad():
         batch = network.collate(rows).to(network.embedding.device)
         return entropy_of(network.logits(batch)).cpu().numpy()
-
-
-MARGIN = 1e-4
-"""Nats. Entropies of float32 networks of a few layers differ by about 1e-6 between batch, cache and lone window."""
-_DEFAULT = EntropyOptions()
 
 
 class EntropyPatcher:

@@ -23,6 +23,9 @@ from tokenlab.segment.options import SegmentOptions
 from tokenlab.segment.segmentation import Segmentation, batches
 from tokenlab.text.code_points import code_points
 
+DEFAULT = SegmentOptions()
+_CHARACTERS_PER_BATCH = 1 << 18
+
 
 def utilities(statistics: NgramStatistics, options: SegmentOptions) -> NDArray[np.float64]:
     """U of every n-gram, float64[rows], in the unit of the statistics."""
@@ -61,10 +64,6 @@ def _variations(statistics: NgramStatistics) -> NDArray[np.float64]:
     left_before = np.where(statistics.suffix < 0, at_start, left[statistics.suffix])
     right_before = np.where(statistics.parent < 0, at_start, right[statistics.parent])
     return np.minimum(left - left_before, right - right_before)
-
-
-DEFAULT = SegmentOptions()
-_CHARACTERS_PER_BATCH = 1 << 18
 
 
 class Segmenter:

@@ -39,6 +39,10 @@ UNSPACED_SCRIPTS = ("Han", "Hiragana", "Katakana", *OTHER_UNSPACED_SCRIPTS)
 """Values of the property Script."""
 
 _FORMAT = 127  # without a class of its own; takes that of its cluster
+_NUMBERS = "0-9０-９\u2160-\u2179％．＋＞∶‰+㈨℃."
+_LETTERS = "A-Za-zＡ-Ｚａ-ｚ\u03b1-\u03d0＆"
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002ceaf\U0002f800-\U0002fa1f○"
+_JOINED = re.compile(rf"[{_NUMBERS}]+|[{_LETTERS}]+|([^{_NUMBERS}{_LETTERS}{_HAN}])\1*")
 
 
 def run_sets(split_kana: bool = False) -> tuple[str, ...]:
@@ -89,12 +93,6 @@ def _of_clusters(classes: NDArray[np.int8], starts: NDArray[np.bool_]) -> NDArra
     deciding = np.minimum.reduceat(with_class, first)
     deciding[deciding == len(classes)] = first[deciding == len(classes)]
     return np.repeat(classes[deciding], np.diff(first, append=len(classes)))
-
-
-_NUMBERS = "0-9０-９\u2160-\u2179％．＋＞∶‰+㈨℃."
-_LETTERS = "A-Za-zＡ-Ｚａ-ｚ\u03b1-\u03d0＆"
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002ceaf\U0002f800-\U0002fa1f○"
-_JOINED = re.compile(rf"[{_NUMBERS}]+|[{_LETTERS}]+|([^{_NUMBERS}{_LETTERS}{_HAN}])\1*")
 
 
 def apply_slm_rules(text: str, boundaries: Iterable[int]) -> list[int]:

@@ -8,10 +8,11 @@ package; [UNK] follows them. Text is neither normalised nor split.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -85,12 +86,17 @@ def token_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[tuple[i
     ]
 
 
-def save_tokenizer(tokenizer: Tokenizer, folder: str | Path) -> None:
-    """Write a folder that `transformers.AutoTokenizer.from_pretrained` reads, atomically."""
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": UNKNOWN, "clean_up_tokenization_spaces": False}
+def save_tokenizer(
+    tokenizer: Tokenizer, folder: str | Path, config: Mapping[str, Any] = MappingProxyType({"unk_token": UNKNOWN})
+) -> None:
+    """Write a folder that `transformers.AutoTokenizer.from_pretrained` reads without this library, atomically.
+
+    config: what tokenizer_config.json has beside the class of the tokenizer, such as the special tokens.
+    """
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False} | dict(config)
     with atomic_folder(folder) as temporary:
         tokenizer.save(str(temporary / "tokenizer.json"))
-        text = json.dumps(config, indent=2, sort_keys=True) + "\n"
+        text = json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
         (temporary / "tokenizer_config.json").write_text(text, encoding="utf-8")
 
 

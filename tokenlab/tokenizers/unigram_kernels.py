@@ -16,6 +16,11 @@ import numpy as np
 from numba import njit
 
 _NONE = np.uint32(0xFFFFFFFF)
+LONGEST = 16
+"""Largest number of symbols in a piece."""
+_SMALL = 2.0**-200
+_SCALE = 2.0**200
+_LOG_SCALE = 200.0 * np.log(2.0)
 
 
 class Trie(NamedTuple):
@@ -97,16 +102,6 @@ def _longer(array, fill):
 
 
 @njit(cache=True, nogil=True)
-def remaining_symbols(codes, depth):
-    """uint8[length]: number of symbols from each position to the end of its sequence, at most `depth`."""
-    remaining = np.zeros(codes.size, np.uint8)
-    for p in range(codes.size - 2, -1, -1):
-        if codes[p] > 0:
-            remaining[p] = min(remaining[p + 1] + 1, depth)
-    return remaining
-
-
-@njit(cache=True, nogil=True)
 def repeated_substrings(shared, longest):
     """The substrings of 2 to `longest` symbols that occur at least twice, and not always before the same symbol.
 
@@ -133,13 +128,6 @@ def repeated_substrings(shared, longest):
             top += 1
             left[top], depth[top] = begin, common
     return firsts[:found].copy(), lengths[:found].copy(), counts[:found].copy()
-
-
-LONGEST = 16
-"""Largest number of symbols in a piece."""
-_SMALL = 2.0**-200
-_SCALE = 2.0**200
-_LOG_SCALE = 200.0 * np.log(2.0)
 
 
 @njit(cache=True, nogil=True)

@@ -21,6 +21,7 @@ from tokenlab.codes.interface import Violation, atom, atom_numbers, foreign, utf
 from tokenlab.core.errors import InputError
 
 _POINTS = 0x110000
+_ATOMS = np.array([ord(atom(symbol)) for symbol in range(OTHER)], np.uint32)
 
 
 class CharacterBits:
@@ -76,9 +77,6 @@ def code_points(text: str) -> np.ndarray:
     """uint32[characters]: the code points of a text. Raises InputError for a lone surrogate."""
     utf8(text)
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
-
-
-_ATOMS = np.array([ord(atom(symbol)) for symbol in range(OTHER)], np.uint32)
 
 
 @dataclass(frozen=True)

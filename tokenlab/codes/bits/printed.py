@@ -16,6 +16,9 @@ from tokenlab.codes.bits.options import Emission
 from tokenlab.codes.bits.symbols import LONG, OTHER, PREFIX, RESET, is_first, is_second, symbol_name
 from tokenlab.core.errors import InputError
 
+_ESCAPE = re.compile(r"\\u([0-9A-F]{4})|\\U([0-9A-F]{8})")
+_TOKENS = "tokens are T:x, B:00 to B:FF, N:000 to N:1FF, P:38 to P:3B and R"
+
 
 def payload_places(symbols: np.ndarray, emission: Emission = "run") -> np.ndarray:
     """Which symbols of an encoded text are payloads, bool[n].
@@ -57,10 +60,6 @@ def tokens_of_characters(symbols: np.ndarray, starts: np.ndarray, emission: Emis
 def _last(marked: np.ndarray) -> np.ndarray:
     """The last marked place up to each place, int64[n]; -1 where there is none."""
     return np.maximum.accumulate(np.where(marked, np.arange(len(marked)), -1))
-
-
-_ESCAPE = re.compile(r"\\u([0-9A-F]{4})|\\U([0-9A-F]{8})")
-_TOKENS = "tokens are T:x, B:00 to B:FF, N:000 to N:1FF, P:38 to P:3B and R"
 
 
 class TokenPrinter:

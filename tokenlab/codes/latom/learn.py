@@ -25,6 +25,12 @@ from tokenlab.tokenizers.merges import bpe_sweep, tokenize
 
 LARGEST_COSTS = 1 << 28
 """Largest number of characters times codes in one assignment: 2 GiB of float64."""
+Progress = Callable[[int, int, float], object]
+"""Called after every E-step with the number of the restart (from 0), the M-steps done and the log-likelihood (nats)."""
+ANNEALINGS = 4
+"""Refinements from which BPE selects."""
+_VOCABULARY = 300
+_SHAPE, _TRAINING, _SELECTION = CodeShape(), LatomOptions(), SelectionOptions()
 
 
 class Assignment(NamedTuple):
@@ -83,15 +89,6 @@ def _add_digit(costs: np.ndarray, digit: np.ndarray) -> np.ndarray:
     return (costs[:, :, None] + digit[:, None, :]).reshape(len(costs), -1)
 
 
-Progress = Callable[[int, int, float], object]
-"""Called after every E-step with the number of the restart (from 0), the M-steps done and the log-likelihood (nats)."""
-
-ANNEALINGS = 4
-"""Refinements from which BPE selects."""
-_VOCABULARY = 300
-_SHAPE, _TRAINING, _SELECTION = CodeShape(), LatomOptions(), SelectionOptions()
-
-
 def learn_latom(
     corpus: CharacterCorpus,
     shape: CodeShape = _SHAPE,
@@ -122,10 +119,31 @@ def learn_latom(
     N, K = shape.N, atoms_per_digit(corpus.characters, shape.N, shape.K)
     check_assignable(len(corpus.characters), N, K)
     size = _vocabulary(selection.vocabulary, N, K)
-    runs = [
-        _run(corpus, N, K, shape.seed, restart, training, selection, size, progress)
-        for restart in range(selection.restarts)
-    ]
+
+    def run(restart: int) -> _Run:
+        """Train, assign, and refine where asked."""
+        trained = train(
+            corpus.symbols,
+            corpus.offsets,
+            len(corpus.characters),
+            N,
+            K,
+            iterations=training.iterations,
+            seed=_generator(shape.seed, restart),
+            end_state=training.end_state,
+            backend=training.backend,
+            progress=partial(progress, restart) if progress else None,
+        )
+        found = assignment(trained.posteriors, training.floor)
+        refined, tokens = None, None
+        if selection.refine:
+            refined = _refined(corpus, found.assigned, N, K, _generator(shape.seed, restart), size)
+            tokens = refined.tokens
+        elif selection.restarts > 1:
+            tokens = _count_tokens(corpus, found.assigned, N, K, size)
+        return _Run(trained.log_likelihoods, found, refined, tokens)
+
+    runs = [run(restart) for restart in range(selection.restarts)]
     kept = min(range(len(runs)), key=lambda restart: runs[restart].tokens or 0)
     best = runs[kept]
     facts = {
@@ -200,38 +218,6 @@ class _Run(NamedTuple):
     refined: _Refined | None
     tokens: int | None
     """None where there is nothing to select from."""
-
-
-def _run(
-    corpus: CharacterCorpus,
-    N: int,
-    K: int,
-    seed: int,
-    restart: int,
-    training: LatomOptions,
-    selection: SelectionOptions,
-    size: int,
-    progress: Progress | None,
-) -> _Run:
-    """Train, assign, and refine where asked. size: entries of the vocabulary at which tokens are counted."""
-    trained = train(
-        corpus.symbols,
-        corpus.offsets,
-        len(corpus.characters),
-        N,
-        K,
-        iterations=training.iterations,
-        seed=_generator(seed, restart),
-        end_state=training.end_state,
-        backend=training.backend,
-        progress=partial(progress, restart) if progress else None,
-    )
-    found = assignment(trained.posteriors, training.floor)
-    if selection.refine:
-        refined = _refined(corpus, found.assigned, N, K, _generator(seed, restart), size)
-        return _Run(trained.log_likelihoods, found, refined, refined.tokens)
-    tokens = _count_tokens(corpus, found.assigned, N, K, size) if selection.restarts > 1 else None
-    return _Run(trained.log_likelihoods, found, None, tokens)
 
 
 def _refined(

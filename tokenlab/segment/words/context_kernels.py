@@ -16,6 +16,8 @@ from math import exp, sqrt
 import numpy as np
 from numba import njit
 
+from tokenlab.segment.words.pair_kernels import mix
+
 SLOTS = 1 << 20
 EPOCHS = 2
 LARGEST_SCORE = 4.0
@@ -44,10 +46,7 @@ def slots_of(units, begin, end, place, window, slots):
         for position in _FEATURES[feature]:
             if position >= 0:
                 # As in splitmix64, one unit after the other.
-                state = (state + np.uint64(window[position]) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-                state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                state = state ^ (state >> np.uint64(31))
+                state = mix((state + np.uint64(window[position]) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
         slots[feature] = np.int64(state & np.uint64(SLOTS - 1))
 
 

@@ -36,6 +36,13 @@ from tokenlab.segment.words.sampler_kernels import add_all_posteriors
 
 DEFAULT = WordOptions()
 _CHARACTERS_PER_BATCH = 1 << 17
+_HEADER = "tokenlab.words"
+_FORMAT = 2
+_ARRAYS = {
+    "prefix": np.int32, "suffix": np.int32, "in_use": np.bool_, "u": np.int32, "w": np.int32, "pairs": np.float32,
+    "words": np.float32, "totals": np.float64, "kinds": np.int16, "new_kinds": np.int16, "affinity": np.float64,
+    "contexts": np.float32,
+}  # fmt: skip
 
 
 class WordModel:
@@ -107,15 +114,6 @@ class WordModel:
         lattice = make_lattice(int(np.diff(runs.first).max(initial=0)), self.options.longest)
         add_all_posteriors(text, known.symbol_count, self._counts, self._parts, lattice, posteriors)
         return runs.segmentation(decode(posteriors, 1, self.options.segment_cost, runs.first))
-
-
-_HEADER = "tokenlab.words"
-_FORMAT = 2
-_ARRAYS = {
-    "prefix": np.int32, "suffix": np.int32, "in_use": np.bool_, "u": np.int32, "w": np.int32, "pairs": np.float32,
-    "words": np.float32, "totals": np.float64, "kinds": np.int16, "new_kinds": np.int16, "affinity": np.float64,
-    "contexts": np.float32,
-}  # fmt: skip
 
 
 def write_knowledge(knowledge: Knowledge, options: WordOptions, path: str | Path) -> None:

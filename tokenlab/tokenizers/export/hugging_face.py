@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tokenlab.core.errors import InputError
-from tokenlab.core.files import atomic_folder
 from tokenlab.ngrams.clusters import cluster_starts
 from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.segment.by_statistics import Segmenter
 from tokenlab.segment.isolation import ALONE, SPACE, CharacterClasses
 from tokenlab.segment.options import Isolate, SegmentOptions
 from tokenlab.segment.segmentation import Segmentation
+from tokenlab.tokenizers.bpe import save_tokenizer
 from tokenlab.tokenizers.export.options import (
     BPE_SIZE,
     ExportOptions,
@@ -178,20 +178,12 @@ def bpe_tokenizer(cut_texts: Iterable[str], segmenter: SegmentOptions, options: 
 
 def save_tokenizer_folder(tokenizer: Tokenizer, special: SpecialTokens, folder: str | Path) -> None:
     """Write a folder that `transformers.AutoTokenizer.from_pretrained` reads without this library, atomically."""
-    config: dict[str, object] = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "add_bos_token": False,
-        "add_eos_token": False,
-        "clean_up_tokenization_spaces": False,
-    }
+    config: dict[str, object] = {"add_bos_token": False, "add_eos_token": False}
     config |= {f"{role}_token": token for role, token in special.roles.items()}
     config |= {"unk_token": special.tokens[0]}
     if special.without_role:
         config |= {"additional_special_tokens": special.without_role}
-    with atomic_folder(folder) as temporary:
-        tokenizer.save(str(temporary / "tokenizer.json"))
-        text = json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
-        (temporary / "tokenizer_config.json").write_text(text, encoding="utf-8")
+    save_tokenizer(tokenizer, folder, config)
 
 
 def _complete(tokenizer: Tokenizer, special: SpecialTokens, segmenter: SegmentOptions) -> Tokenizer:

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 ROLES = ("unk", "bos", "eos", "pad", "sep", "cls", "mask")
 UNKNOWN = "<|unk|>"
+ExportModel = Literal["unigram", "bpe"]
+ExportFormat = Literal["tokenizer.json", "sentencepiece"]
+SPECIAL_TOKENS = ("unk=<|unk|>", "pad=<|pad|>", "eos=<|endoftext|>")
+BPE_SIZE = 30_000
+"""Entries of a BPE vocabulary where no number is given."""
 
 
 class SpecialTokens(NamedTuple):
@@ -52,14 +57,6 @@ def parse_special_tokens(given: Sequence[str]) -> SpecialTokens:
         tokens[token] = None
     unknown = roles.get("unk", UNKNOWN)
     return SpecialTokens((unknown, *(token for token in tokens if token != unknown)), roles)
-
-
-ExportModel = Literal["unigram", "bpe"]
-ExportFormat = Literal["tokenizer.json", "sentencepiece"]
-
-SPECIAL_TOKENS = ("unk=<|unk|>", "pad=<|pad|>", "eos=<|endoftext|>")
-BPE_SIZE = 30_000
-"""Entries of a BPE vocabulary where no number is given."""
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,22 @@ TIE = 1e-7
 """Of equal sums, the one with the smaller (tie `long`: larger) sum of squared lengths wins by this much per unit."""
 
 _MARGIN = 10.0  # of scores that only what cannot be avoided has; as Unigram's own penalty of unknown characters
+BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+WHITESPACE = (
+    *(" " * n for n in (1, 2, 4, 8, 16)),
+    *("\t" * n for n in (1, 2, 4)),
+    *("\n", "\n\n", "\r", "\r\n"),
+    *("\u3000", "\u3000\u3000"),  # which indent a Chinese paragraph
+)
+"""Pieces of whitespace; one of several characters is made of two halves that are pieces."""
+_ASCII = "".join(map(chr, range(0x21, 0x7F)))
+_EAST_ASIAN = "".join(map(chr, (*range(0x3001, 0x3018), *range(0xFF01, 0xFF5F)))) + "‘’“”–—…·"
+COVERED = _ASCII + _EAST_ASIAN
+"""Characters that are pieces in any case."""
+ISOLATION = SegmentOptions()
+BONUS = 3.0
+"""Nats for each piece of `vocabulary_of_words`."""
+NOTHING = "the training text holds no character besides whitespace; there is nothing to export"
 
 
 class Ngrams:
@@ -135,24 +151,6 @@ def _joining(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
     pairs = np.full(2 * len(points), ord("a"), np.uint32)
     pairs[1::2] = points
     return ~cluster_starts(pairs)[1::2]
-
-
-BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
-WHITESPACE = (
-    *(" " * n for n in (1, 2, 4, 8, 16)),
-    *("\t" * n for n in (1, 2, 4)),
-    *("\n", "\n\n", "\r", "\r\n"),
-    *("\u3000", "\u3000\u3000"),  # which indent a Chinese paragraph
-)
-"""Pieces of whitespace; one of several characters is made of two halves that are pieces."""
-_ASCII = "".join(map(chr, range(0x21, 0x7F)))
-_EAST_ASIAN = "".join(map(chr, (*range(0x3001, 0x3018), *range(0xFF01, 0xFF5F)))) + "‘’“”–—…·"
-COVERED = _ASCII + _EAST_ASIAN
-"""Characters that are pieces in any case."""
-ISOLATION = SegmentOptions()
-BONUS = 3.0
-"""Nats for each piece of `vocabulary_of_words`."""
-NOTHING = "the training text holds no character besides whitespace; there is nothing to export"
 
 
 class Vocabulary(NamedTuple):
