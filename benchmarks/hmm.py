@@ -125,7 +125,7 @@ def _train(text: str, N: str, K: str, size: str) -> Task:
 
 
 def _sample(text: Sequences) -> Sequences:
-    """A hundred verses: with few, the engine would be another one."""
+    """A hundred verses."""
     offsets = text.offsets[:101]
     return Sequences(text.codes[: offsets[-1]], offsets, text.C)
 

@@ -27,7 +27,6 @@ NEED_EXTRAS = (
     "tokenlab.exact.models.transformers_model",
     "tokenlab.exact.models.tree_cache",
     "tokenlab.patches.entropy_patcher",
-    "tokenlab.patches.entropy_patcher",
     "tokenlab.patches.learned",
 )
 
