@@ -19,7 +19,7 @@ from tokenizers import __version__ as tokenizers_version
 
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Facts, Measurement, Task, agree
-from tokenlab.codes.bits.characters import CharacterBits
+from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.over.engines import read_engine
 from tokenlab.codes.bits.over.reading import read_base
 from tokenlab.codes.bits.over.tokenizer import BitTokenizer

@@ -23,7 +23,7 @@ from tokenlab.codes.bits.counting import count_symbols
 from tokenlab.codes.bits.over.bases import base_of
 from tokenlab.codes.bits.over.reading import read_base
 from tokenlab.codes.bits.over.training import train_byte_fallback
-from tokenlab.codes.script.script_code import ScriptCode
+from tokenlab.codes.script import ScriptCode
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import atomic_file
 

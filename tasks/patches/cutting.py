@@ -14,14 +14,11 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.networks.token_network import TokenNetwork
 from tokenlab.patches import interface
 from tokenlab.patches.bpe import read_bpe_patcher
-from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher
-from tokenlab.patches.calibration import calibrated
-from tokenlab.patches.entropies import text_entropies
-from tokenlab.patches.entropy import EntropyPatcher
+from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher, entropy_starts
+from tokenlab.patches.entropy_patcher import EntropyPatcher, calibrated, text_entropies
 from tokenlab.patches.interface import Starts
 from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
 from tokenlab.patches.registry import save_patcher
-from tokenlab.patches.rules import entropy_starts
 
 
 class Cutter(NamedTuple):

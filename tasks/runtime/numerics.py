@@ -24,7 +24,7 @@ PINNED = {
     # NumPy: exp, log and power of float64 have own AVX-512 kernels; sorting breaks ties in another order. NumPy ignores
     # names of features that the CPU lacks.
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
-    # Numba: sums that may be reordered (hmm_batched_kernels._sum) differ on AMD Zen 4 and 5, with vectors of 512 bits.
+    # Numba: sums that may be reordered (hmm_kernels._sum) differ on AMD Zen 4 and 5, with vectors of 512 bits.
     # Without the second variable Numba adds the features of this CPU. Its cache keeps kernels of each name apart.
     "NUMBA_CPU_NAME": "x86-64-v3",
     "NUMBA_CPU_FEATURES": "",

@@ -8,11 +8,11 @@ from real_tokenizers import tokenizer_folder
 from tiny_tokenizers import EXPRESSIONS, automaton, byte_level, train
 from tokenizers import Tokenizer, models
 
-from tokenlab.codes.base.codebook import Codebook
-from tokenlab.codes.base.corpus import character_corpus
-from tokenlab.codes.base.interface import atom
-from tokenlab.codes.baselines.byte import ByteCode
-from tokenlab.codes.learn import learn_code
+from tokenlab.codes.baselines import ByteCode
+from tokenlab.codes.codebook import Codebook
+from tokenlab.codes.corpus import character_corpus
+from tokenlab.codes.interface import atom
+from tokenlab.codes.registry import learn_code
 from tokenlab.core.errors import InputError
 from tokenlab.measure.coded import CodeAsTokenizer, TokenizerOfAtoms
 from tokenlab.measure.counting import count_tokens

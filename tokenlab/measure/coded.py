@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.codes.base.interface import BYTE_NAMES, Code, atom_numbers
+from tokenlab.codes.interface import BYTE_NAMES, Code, atom_numbers
 from tokenlab.measure.interface import Tokens
 
 if TYPE_CHECKING:

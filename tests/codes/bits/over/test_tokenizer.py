@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from tokenlab.codes.bits.characters import CharacterBits
+from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.bits.over.bases import base_of
 from tokenlab.codes.bits.over.recycling import dead_tokens

@@ -15,10 +15,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tokenlab.codes.bits.dead import dead_symbols
 from tokenlab.codes.bits.options import DEFAULT, BitOptions
 from tokenlab.codes.bits.over.bases import Base
-from tokenlab.codes.bits.symbols import LONG, is_first, is_second
+from tokenlab.codes.bits.symbols import LONG, dead_symbols, is_first, is_second
 
 _ASCII = 0x80
 

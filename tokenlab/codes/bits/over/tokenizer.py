@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tokenlab.codes.bits.dead import dead_symbols
 from tokenlab.codes.bits.decoding import Decoded, OnError, Spellings, decode, decode_bytes, spellings
 from tokenlab.codes.bits.options import DEFAULT, BitOptions
 from tokenlab.codes.bits.over.bases import Base
 from tokenlab.codes.bits.over.ids import bit_ids
 from tokenlab.codes.bits.over.recycling import DeadToken, dead_tokens
 from tokenlab.codes.bits.stream import rewrite, rewrite_batch
-from tokenlab.codes.bits.symbols import LONG, OTHER, RESET, symbol_name
+from tokenlab.codes.bits.symbols import LONG, OTHER, RESET, dead_symbols, symbol_name
 from tokenlab.core.errors import InputError
 
 _END = 0xFF
