@@ -8,8 +8,7 @@ import pytest
 from real_tokenizers import tokenizer_folder
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from tokenlab.codes.bits.over.bases import Base
-from tokenlab.codes.bits.over.reading import read_base
+from tokenlab.codes.bits.over.bases import Base, read_base
 from tokenlab.codes.bits.over.training import train_byte_fallback
 from tokenlab.generated import generate
 

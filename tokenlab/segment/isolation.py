@@ -15,6 +15,7 @@ Scripts are those of the property Script, not Script_Extensions.
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenlab.metrics.words import OTHER_UNSPACED_SCRIPTS
 from tokenlab.ngrams.clusters import cluster_starts
 from tokenlab.ngrams.properties import SPACE_SET, PropertyTable
 from tokenlab.segment.options import Isolate
@@ -31,10 +32,6 @@ KANA = HIRAGANA + KATAKANA + "ーｰ"
 ALWAYS_WHOLE = ".．%％@·"
 # Marks that extend no cluster, such as vowel signs of Tai Tham, are characters of their own within a word.
 LETTERS = r"\p{L}\p{Nd}[\p{M}&&\p{GCB=Other}]"
-
-OTHER_UNSPACED_SCRIPTS = ("Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
-UNSPACED_SCRIPTS = ("Han", "Hiragana", "Katakana", *OTHER_UNSPACED_SCRIPTS)
-"""Values of the property Script."""
 
 _FORMAT = 127  # without a class of its own; takes that of its cluster
 

@@ -10,6 +10,7 @@ __getattr__, __all__ = offer(
         "merges": ["BpeSweep", "SizeRows", "apply_merges", "bpe_sweep", "token_widths", "tokenize"],
         "hierarchical": ["HierarchicalBPE", "learn_hierarchical"],
         "hierarchical_vocabulary": ["vocabulary_of"],
+        "measured": ["HuggingFaceTokenizer", "SpellingTokenizer", "read_text_tokenizer"],
         "export": ["bpe_tokenizer", "unigram_tokenizer"],
         "unigram": ["UnigramModel", "UnigramSweep", "unigram_counts", "unigram_sweep", "unigram_tokenize"],
     },

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from real_tokenizers import tokenizer_folder
-from tiny_tokenizers import EXPRESSIONS, automaton, byte_level, train
+from tiny_tokenizers import EXPRESSIONS, byte_level, train
 from tokenizers import Tokenizer, models
 
 from tokenlab.codes.base.codebook import Codebook
@@ -13,15 +13,14 @@ from tokenlab.codes.base.corpus import character_corpus
 from tokenlab.codes.base.interface import atom
 from tokenlab.codes.baselines.byte import ByteCode
 from tokenlab.codes.learn import learn_code
+from tokenlab.codes.measured import CodeAsTokenizer, TokenizerOfAtoms
 from tokenlab.core.errors import InputError
-from tokenlab.measure.coded import CodeAsTokenizer, TokenizerOfAtoms
-from tokenlab.measure.counting import count_tokens
-from tokenlab.measure.files import read_text_tokenizer
-from tokenlab.measure.hugging_face import HuggingFaceTokenizer
-from tokenlab.measure.spelling import SpellingTokenizer
-from tokenlab.measure.words import texts_with_words
+from tokenlab.formats.hugging_face import LibraryTokenizer
 from tokenlab.metrics import of_tokenizer
+from tokenlab.metrics.counting import count_tokens
+from tokenlab.metrics.words import texts_with_words
 from tokenlab.text.documents import Document
+from tokenlab.tokenizers.measured import HuggingFaceTokenizer, SpellingTokenizer, read_text_tokenizer
 
 TEXTS = [
     "In the beginning God created the heaven.",
@@ -109,10 +108,10 @@ class _Contextual(ByteCode):
 
 
 def test_spans_from_the_lengths_of_tokens():
-    """An automaton gives the spans that the library's own offsets give."""
+    """Lengths give the spans that the library's own offsets give."""
     trained = train(byte_level(EXPRESSIONS["gpt2"]), TEXTS, 30)
     expected = HuggingFaceTokenizer(trained).encode_batch(TEXTS)
-    for tokens, other in zip(SpellingTokenizer(automaton(trained)).encode_batch(TEXTS), expected, strict=True):
+    for tokens, other in zip(SpellingTokenizer(LibraryTokenizer(trained)).encode_batch(TEXTS), expected, strict=True):
         assert np.array_equal(tokens.ids, other.ids)
         assert tokens.byte_tokens == other.byte_tokens
         # The library leaves spaces at the ends out of the offsets.
