@@ -15,7 +15,7 @@ BELOW = {
     "tasks": {"tasks", "tokenlab"},
     "flows": {"flows", "tasks", "tokenlab"},
 }
-KNOWS_NOBODY = ("tokenlab/text", "tokenlab/metrics")
+KNOWS_NOBODY = ("tokenlab/text", "tokenlab/metrics", "tokenlab/formats")
 """Packages that import nothing of the library but `core`."""
 
 

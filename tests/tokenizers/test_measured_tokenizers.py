@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import small_bases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from real_tokenizers import tokenizer_folder
@@ -152,3 +153,24 @@ def test_a_file_that_is_no_tokenizer(tmp_path):
         read_text_tokenizer(tmp_path / "a.json")
     with pytest.raises(InputError, match="no such file"):
         read_text_tokenizer(tmp_path / "b.json")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"add_dummy_prefix": False}, {"byte_fallback": False, "character_coverage": 1}]
+)
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_a_sentencepiece_model_as_its_package_encodes(algorithm, options, tmp_path):
+    sentencepiece = pytest.importorskip("sentencepiece")
+    path = tmp_path / "a.model"
+    path.write_bytes(small_bases.sentencepiece_model(algorithm, vocab_size=1500, **options))
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    tokenizer = read_text_tokenizer(path)
+    assert tokenizer.vocabulary == tokenizer.ids == processor.get_piece_size()
+    texts = [*small_bases.TEXTS[:60], "", "a  b"]
+    for text, tokens in zip(texts, tokenizer.encode_batch(texts), strict=True):
+        assert tokens.ids.tolist() == processor.encode(text)
+        assert tokens.byte_tokens == sum(map(processor.is_byte, processor.encode(text)))
+        assert len(set().union(*(range(start, end) for start, end in tokens.spans))) == len(text)
+    if "byte_fallback" in options:
+        with pytest.raises(InputError, match=r"the text has '\U0001f600' at byte ., which the tokenizer has no tokens"):
+            tokenizer.encode_batch(["a\U0001f600"])

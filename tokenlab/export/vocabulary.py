@@ -20,12 +20,12 @@ from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.export.options import ExportOptions, check_expressible
 from tokenlab.export.scores import Ngrams, log_probability_scores, piece_scores, unmatched_score
 from tokenlab.export.special_tokens import SpecialTokens, parse_special_tokens
+from tokenlab.formats.pieces import BYTE_PIECES as BYTES
 from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.segment.by_statistics import Segmenter
 from tokenlab.segment.options import SegmentOptions
 from tokenlab.segment.segmentation import Segmentation
 
-BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 WHITESPACE = (
     *(" " * n for n in (1, 2, 4, 8, 16)),
     *("\t" * n for n in (1, 2, 4)),
