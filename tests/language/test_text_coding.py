@@ -12,10 +12,9 @@ from tokenizers import Tokenizer, models, normalizers
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.language.coding import ByteCoder, PatchCoder, TokenCoder, identity, read_coder
-from tokenlab.patches.bpe import read_bpe_patcher
+from tokenlab.patches.bpe import read_bpe_patcher, read_tokenizer_patcher
 from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher
 from tokenlab.patches.options import FixedOptions
-from tokenlab.patches.tokenizer_files import read_tokenizer_patcher
 from tokenlab.tokenizers.hierarchical import WITHOUT_MERGES, learn_hierarchical
 
 TEXTS = ["the cat saw the other cat", "你好,世界: naïve café", "", "a", "  \n\n\ttabs <|end|> and the other"]

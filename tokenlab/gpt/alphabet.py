@@ -17,6 +17,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, proce
 
 from tokenlab.core.errors import InputError
 from tokenlab.core.options import check_choice, check_least, option
+from tokenlab.formats.byte_level import byte_characters
 
 Level = Literal["character", "byte"]
 """The kind of token: a character (Unicode code point), or a byte of the text in UTF-8."""
@@ -88,19 +89,12 @@ def _characters(characters: list[str]) -> Alphabet:
 
 def _bytes() -> Alphabet:
     """Bytes under their GPT-2 names, in numerical order: byte b has the id b + 1."""
-    vocabulary = {START: START_ID} | {name: byte + 1 for byte, name in enumerate(_byte_names())}
+    vocabulary = {START: START_ID} | {name: byte + 1 for byte, name in enumerate(byte_characters())}
     tokenizer = Tokenizer(models.BPE(vocabulary, []))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.decoder = decoders.ByteLevel()
     continues = [0x80 <= byte < 0xC0 for byte in range(256)]
     return _with_start(tokenizer, ~np.array([True, *continues]))
-
-
-def _byte_names() -> list[str]:
-    """GPT-2's printable character for each byte: the one in Latin-1 if printable, else the next one from U+0100 on."""
-    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = iter(range(0x100, 0x200))
-    return [chr(byte if byte in printable else next(others)) for byte in range(256)]
 
 
 def _with_start(tokenizer: Tokenizer, begins_character: NDArray[np.bool_]) -> Alphabet:

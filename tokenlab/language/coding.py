@@ -96,7 +96,7 @@ class TokenCoder:
 
     Args:
         tokenizer: a tokenizer.json, or a folder with one; other formats by
-            `tokenlab.patches.tokenizer_files.read_tokenizer_patcher`.
+            `tokenlab.patches.bpe.read_tokenizer_patcher`.
 
     Raises InputError for a tokenizer whose tokens do not say which bytes they are.
     """

@@ -22,7 +22,6 @@ __getattr__, __all__ = offer(
             "fixed_starts",
             "space_starts",
         ],
-        "bpe": ["BpePatcher", "read_bpe_patcher"],
         "entropy_patcher": [
             "EntropyPatcher",
             "calibrated",
@@ -30,9 +29,9 @@ __getattr__, __all__ = offer(
             "mean_length",
             "text_entropies",
         ],
+        "bpe": ["BpePatcher", "read_bpe_patcher", "read_tokenizer_patcher"],
         "learned": ["LearnedPatcher"],
         "streams": ["stream"],
-        "tokenizer_files": ["read_tokenizer_patcher"],
         "registry": ["PATCHERS", "read_patcher", "save_patcher"],
     },
 )

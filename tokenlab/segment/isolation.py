@@ -18,6 +18,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenlab.metrics.words import OTHER_UNSPACED_SCRIPTS
 from tokenlab.ngrams.clusters import SPACE_SET, PropertyTable, cluster_starts
 from tokenlab.segment.options import Isolate
 
@@ -33,10 +34,6 @@ KANA = HIRAGANA + KATAKANA + "ーｰ"
 ALWAYS_WHOLE = ".．%％@·"
 # Marks that extend no cluster, such as vowel signs of Tai Tham, are characters of their own within a word.
 LETTERS = r"\p{L}\p{Nd}[\p{M}&&\p{GCB=Other}]"
-
-OTHER_UNSPACED_SCRIPTS = ("Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
-UNSPACED_SCRIPTS = ("Han", "Hiragana", "Katakana", *OTHER_UNSPACED_SCRIPTS)
-"""Values of the property Script."""
 
 _FORMAT = 127  # without a class of its own; takes that of its cluster
 _NUMBERS = "0-9０-９\u2160-\u2179％．＋＞∶‰+㈨℃."

@@ -18,6 +18,7 @@ __getattr__, __all__ = offer(
         "merges": ["BpeSweep", "SizeRows", "apply_merges", "bpe_sweep", "token_widths", "tokenize"],
         "hierarchical": ["HierarchicalBPE", "learn_hierarchical"],
         "hierarchical_vocabulary": ["vocabulary_of"],
+        "measured": ["HuggingFaceTokenizer", "SpellingTokenizer", "read_text_tokenizer"],
         "unigram": ["UnigramModel", "UnigramSweep", "unigram_counts", "unigram_sweep", "unigram_tokenize"],
     },
 )

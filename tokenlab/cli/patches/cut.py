@@ -114,7 +114,7 @@ def _patcher(options: argparse.Namespace) -> "Patcher":
     if options.patcher == "fixed":
         return FixedPatcher(options_from(options, FixedOptions))
     if options.patcher == "bpe":
-        from tokenlab.patches.tokenizer_files import read_tokenizer_patcher
+        from tokenlab.patches.bpe import read_tokenizer_patcher
 
         return read_tokenizer_patcher(options.tokenizer)
     return _of_model(options)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.formats.pieces import BYTE_PIECES as BYTES
 from tokenlab.ngrams.clusters import cluster_starts, cluster_symbols, composed_symbols
 from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.segment.by_statistics import Segmenter, utilities
@@ -31,7 +32,6 @@ TIE = 1e-7
 """Of equal sums, the one with the smaller (tie `long`: larger) sum of squared lengths wins by this much per unit."""
 
 _MARGIN = 10.0  # of scores that only what cannot be avoided has; as Unigram's own penalty of unknown characters
-BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 WHITESPACE = (
     *(" " * n for n in (1, 2, 4, 8, 16)),
     *("\t" * n for n in (1, 2, 4)),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.codes.interface import BYTE_NAMES, Code, atom_numbers
-from tokenlab.measure.interface import Tokens
+from tokenlab.metrics.counting import Tokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

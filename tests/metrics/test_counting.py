@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from tokenlab.measure.counting import count_tokens, words_kept_whole
-from tokenlab.measure.hugging_face import HuggingFaceTokenizer
-from tokenlab.measure.words import texts_with_words
 from tokenlab.metrics import of_tokenizer
+from tokenlab.metrics.counting import count_tokens, words_kept_whole
+from tokenlab.metrics.words import texts_with_words
 from tokenlab.text.documents import Document
+from tokenlab.tokenizers.measured import HuggingFaceTokenizer
 
 
 def word_pieces(*tokens):
@@ -90,5 +90,5 @@ def test_counts_do_not_depend_on_batches(monkeypatch):
     documents = [Document(str(i), f"walking walk {'talk ' * (i % 3)}") for i in range(50)]
     tokenizer = word_pieces("walk", "##ing", "talk")
     whole = count_tokens(tokenizer, texts_with_words(documents))
-    monkeypatch.setattr("tokenlab.measure.counting._TEXTS_AT_ONCE", 7)
+    monkeypatch.setattr("tokenlab.metrics.counting._TEXTS_AT_ONCE", 7)
     assert count_tokens(tokenizer, texts_with_words(documents)) == whole

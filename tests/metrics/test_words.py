@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tokenlab.measure.words import texts_with_words, word_rule, word_spans
+from tokenlab.metrics.words import texts_with_words, word_rule, word_spans
 from tokenlab.text.documents import Document, words
 
 

@@ -5,19 +5,19 @@ a tenth of its letters are of scripts that do not (Han, kana, Thai, Lao, Khmer, 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from tokenlab.segment.isolation import UNSPACED_SCRIPTS
-from tokenlab.text.documents import Document
-
 WordRule = Literal["gold", "whitespace", "none"]
 
+OTHER_UNSPACED_SCRIPTS = ("Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
+UNSPACED_SCRIPTS = ("Han", "Hiragana", "Katakana", *OTHER_UNSPACED_SCRIPTS)
+"""Scripts that are written without spaces: values of the property Script."""
 _LOOKED_AT = 1 << 10
 _MOST_UNSPACED = 0.1
 _LETTER = regex.compile(r"\p{L}")
@@ -25,6 +25,18 @@ _UNSPACED = regex.compile(
     "[" + "".join(rf"\p{{Script={script}}}" for script in UNSPACED_SCRIPTS) + r"&&\p{L}]", regex.V1
 )
 _WORD = re.compile(r"\S+")
+
+
+class Document(Protocol):
+    """A text of a corpus, such as `tokenlab.text.Document`."""
+
+    @property
+    def text(self) -> str:
+        """The text."""
+
+    @property
+    def boundaries(self) -> Sequence[int] | None:
+        """Where its gold words end, in characters; None without gold words."""
 
 
 class TextWithWords(NamedTuple):

@@ -7,11 +7,11 @@ token are of a whole text. tokscope 0.2.0 divides the tokens of a text by its wh
 import pytest
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 
-from tokenlab.measure.counting import count_tokens
-from tokenlab.measure.hugging_face import HuggingFaceTokenizer
-from tokenlab.measure.words import texts_with_words
 from tokenlab.metrics import of_tokenizer
+from tokenlab.metrics.counting import count_tokens
+from tokenlab.metrics.words import texts_with_words
 from tokenlab.text.documents import Document
+from tokenlab.tokenizers.measured import HuggingFaceTokenizer
 
 TEXT = "In the beginning God created the heaven and the earth — né, naïve, 神 said: let there be light."
 PARALLEL = "Am Anfang schuf Gott Himmel und Erde."

@@ -2,26 +2,26 @@
 
 import numpy as np
 import pytest
+import small_bases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from real_tokenizers import tokenizer_folder
-from tiny_tokenizers import EXPRESSIONS, automaton, byte_level, train
+from tiny_tokenizers import EXPRESSIONS, byte_level, train
 from tokenizers import Tokenizer, models
 
 from tokenlab.codes.baselines import ByteCode
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import atom
+from tokenlab.codes.measured import CodeAsTokenizer, TokenizerOfAtoms
 from tokenlab.codes.registry import learn_code
 from tokenlab.core.errors import InputError
-from tokenlab.measure.coded import CodeAsTokenizer, TokenizerOfAtoms
-from tokenlab.measure.counting import count_tokens
-from tokenlab.measure.files import read_text_tokenizer
-from tokenlab.measure.hugging_face import HuggingFaceTokenizer
-from tokenlab.measure.spelling import SpellingTokenizer
-from tokenlab.measure.words import texts_with_words
+from tokenlab.formats.hugging_face import LibraryTokenizer
 from tokenlab.metrics import of_tokenizer
+from tokenlab.metrics.counting import count_tokens
+from tokenlab.metrics.words import texts_with_words
 from tokenlab.text.documents import Document
+from tokenlab.tokenizers.measured import HuggingFaceTokenizer, SpellingTokenizer, read_text_tokenizer
 
 TEXTS = [
     "In the beginning God created the heaven.",
@@ -109,10 +109,10 @@ class _Contextual(ByteCode):
 
 
 def test_spans_from_the_lengths_of_tokens():
-    """An automaton gives the spans that the library's own offsets give."""
+    """Lengths give the spans that the library's own offsets give."""
     trained = train(byte_level(EXPRESSIONS["gpt2"]), TEXTS, 30)
     expected = HuggingFaceTokenizer(trained).encode_batch(TEXTS)
-    for tokens, other in zip(SpellingTokenizer(automaton(trained)).encode_batch(TEXTS), expected, strict=True):
+    for tokens, other in zip(SpellingTokenizer(LibraryTokenizer(trained)).encode_batch(TEXTS), expected, strict=True):
         assert np.array_equal(tokens.ids, other.ids)
         assert tokens.byte_tokens == other.byte_tokens
         # The library leaves spaces at the ends out of the offsets.
@@ -153,3 +153,24 @@ def test_a_file_that_is_no_tokenizer(tmp_path):
         read_text_tokenizer(tmp_path / "a.json")
     with pytest.raises(InputError, match="no such file"):
         read_text_tokenizer(tmp_path / "b.json")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"add_dummy_prefix": False}, {"byte_fallback": False, "character_coverage": 1}]
+)
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_a_sentencepiece_model_as_its_package_encodes(algorithm, options, tmp_path):
+    sentencepiece = pytest.importorskip("sentencepiece")
+    path = tmp_path / "a.model"
+    path.write_bytes(small_bases.sentencepiece_model(algorithm, vocab_size=1500, **options))
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    tokenizer = read_text_tokenizer(path)
+    assert tokenizer.vocabulary == tokenizer.ids == processor.get_piece_size()
+    texts = [*small_bases.TEXTS[:60], "", "a  b"]
+    for text, tokens in zip(texts, tokenizer.encode_batch(texts), strict=True):
+        assert tokens.ids.tolist() == processor.encode(text)
+        assert tokens.byte_tokens == sum(map(processor.is_byte, processor.encode(text)))
+        assert len(set().union(*(range(start, end) for start, end in tokens.spans))) == len(text)
+    if "byte_fallback" in options:
+        with pytest.raises(InputError, match=r"the text has '\U0001f600' at byte ., which the tokenizer has no tokens"):
+            tokenizer.encode_batch(["a\U0001f600"])

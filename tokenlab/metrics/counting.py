@@ -1,16 +1,48 @@
-"""Counts of a tokenizer on texts, in one pass and with memory that does not grow with the text."""
+"""Counts of a tokenizer on texts, in one pass and with memory that does not grow with the text.
 
-from collections.abc import Iterable
+A tokenizer that is measured takes text and gives tokens with their spans (`TextTokenizer`).
+"""
+
+from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.measure.interface import TextTokenizer, Tokens
-from tokenlab.measure.words import TextWithWords
 from tokenlab.metrics.tokenizer_measures import TokenizerCounts
+from tokenlab.metrics.words import TextWithWords
 
 _TEXTS_AT_ONCE = 1 << 10
+
+
+class Tokens(NamedTuple):
+    """The tokens of one text, without the special tokens around it."""
+
+    ids: NDArray[np.int32]
+    """int32[tokens], from 0 to `TextTokenizer.ids` - 1."""
+    spans: NDArray[np.int32] | None
+    """int32[tokens, 2]: the characters [start, end) of the text that a token holds, wholly or in part; starts and ends
+    do not descend. None where this is not known."""
+    byte_tokens: int | None
+    """Bytes of byte fallback, and other tokens that hold a part of a character; None where this is not known."""
+    unknown_tokens: int | None
+    """Tokens that stand for text which the vocabulary cannot spell."""
+
+
+class TextTokenizer(Protocol):
+    """A tokenizer as it is measured."""
+
+    @property
+    def vocabulary(self) -> int:
+        """Nominal |V|: all entries, special and added tokens included."""
+
+    @property
+    def ids(self) -> int:
+        """The largest id + 1; more than `vocabulary` where ids are left out."""
+
+    def encode_batch(self, texts: Sequence[str]) -> list[Tokens]:
+        """The tokens of each text. Raises InputError for a text that the tokenizer cannot encode."""
 
 
 def count_tokens(tokenizer: TextTokenizer, texts: Iterable[TextWithWords]) -> TokenizerCounts:
