@@ -16,8 +16,7 @@ from tokenlab.language.coding import Offsets
 from tokenlab.language.options import Dtype
 from tokenlab.language.pieces import Pieces
 from tokenlab.language.stored import LanguageModel
-from tokenlab.networks.interface import AnyNetwork
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.interface import AnyNetwork, CodedPassage
 
 _BATCH_BYTES = 1 << 16
 
@@ -105,11 +104,11 @@ def evaluate(
     return Scores(count, size, symbols, patches, nats)
 
 
-def _sizes(piece: Piece) -> tuple[int, int, int]:
+def _sizes(piece: CodedPassage) -> tuple[int, int, int]:
     return piece.size, len(piece.ids), len(piece.starts)
 
 
-def _batches(coded: Sequence[Piece], batch_bytes: int) -> Iterator[list[int]]:
+def _batches(coded: Sequence[CodedPassage], batch_bytes: int) -> Iterator[list[int]]:
     """The numbers of pieces of similar lengths, the longest pieces first; pieces without symbols are left out."""
     order = np.argsort([-len(piece.ids) for piece in coded], kind="stable")
     some: list[int] = []
@@ -127,7 +126,7 @@ def _batches(coded: Sequence[Piece], batch_bytes: int) -> Iterator[list[int]]:
         yield some
 
 
-def _nats(network: AnyNetwork, pieces: Sequence[Piece], dtype: Dtype) -> NDArray[np.float64]:
+def _nats(network: AnyNetwork, pieces: Sequence[CodedPassage], dtype: Dtype) -> NDArray[np.float64]:
     """The nats of each piece."""
     device = next(network.parameters()).device
     with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=dtype == "bfloat16"):

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.interface import CodedPassage
 
 if TYPE_CHECKING:
     from tokenlab.networks.token_network import TokenNetwork
@@ -106,7 +106,7 @@ def _fill(
 
 def _entropies(network: "TokenNetwork", parts: Sequence[bytes]) -> NDArray[np.float32]:
     """Of the bytes of all parts, end to end."""
-    rows = [[Piece(np.frombuffer(part, np.uint8).astype(np.int32), _NO_STARTS, len(part))] for part in parts]
+    rows = [[CodedPassage(np.frombuffer(part, np.uint8).astype(np.int32), _NO_STARTS, len(part))] for part in parts]
     with torch.no_grad():
         batch = network.collate(rows).to(network.embedding.device)
         return entropy_of(network.logits(batch)).cpu().numpy()

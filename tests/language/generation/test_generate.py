@@ -10,7 +10,7 @@ from tokenlab.language.generation.generate import begin, generate
 from tokenlab.language.generation.options import GenerationOptions
 from tokenlab.language.generation.patches import patch_spellings
 from tokenlab.language.generation.sampling import draw, uniforms
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.interface import CodedPassage
 
 MARKER = 256
 DATA = TEXT.encode()[:47]  # Behind 吗 comes another word.
@@ -59,7 +59,7 @@ class TestCaches:
 
 def _plain(model, prompt, options, number):
     """A continuation without caches: each symbol is drawn from the scores of all symbols at the end of the text."""
-    (piece,) = model.coder.code([prompt]) if prompt else [Piece(np.empty(0, np.int32), np.empty(0, np.int32), 0)]
+    (piece,) = model.coder.code([prompt]) if prompt else [CodedPassage(np.empty(0, np.int32), np.empty(0, np.int32), 0)]
     ids, starts, text = piece.ids.tolist(), piece.starts.tolist(), b""
     symbols = range(len(model.coder.spellings))
     for position in range(1000):
@@ -73,7 +73,7 @@ def _plain(model, prompt, options, number):
             begins = [*starts, len(ids)] if opens else starts
             if model.coder.patcher is not None and not _marked(model):
                 begins = cut[symbol]
-            candidates.append(Piece(np.array([*ids, symbol], np.int32), np.array(begins, np.int32), 1))
+            candidates.append(CodedPassage(np.array([*ids, symbol], np.int32), np.array(begins, np.int32), 1))
         # All candidates have equally many symbols.
         logits = -torch.tensor(_nats(model, *candidates)).view(1, len(symbols), -1)[:, :, -1]
         allowed = torch.ones(1, len(symbols), dtype=torch.bool)

@@ -16,8 +16,7 @@ from tokenlab.core.errors import InputError
 from tokenlab.language.coding import ByteCoder
 from tokenlab.language.harness.requests import score_continuations, score_texts
 from tokenlab.language.stored import LanguageModel
-from tokenlab.networks.interface import Scores
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.interface import CodedPassage, Scores
 
 
 def score(before: list[int], symbol: int) -> tuple[float, bool]:
@@ -57,7 +56,7 @@ class PairCoder:
         self._ids = {pair: 257 + number for number, pair in enumerate(pairs)}
 
     def code(self, texts, starts=None):
-        return [Piece(np.array(self.ids(text), np.int32), np.empty(0, np.int32), len(text)) for text in texts]
+        return [CodedPassage(np.array(self.ids(text), np.int32), np.empty(0, np.int32), len(text)) for text in texts]
 
     def ids(self, text):
         ids = [ord(" ")] if self.prefix else []

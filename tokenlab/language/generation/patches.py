@@ -16,8 +16,8 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.language.coding import Coder
 from tokenlab.language.generation.spellings import ROOT, Spellings
 from tokenlab.language.stored import LanguageModel
+from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.patch_network import PatchNetwork
-from tokenlab.networks.pieces import Piece
 from tokenlab.patches.interface import CausalPatcher, CausalStream
 from tokenlab.tokenizers.hierarchical import MARKER
 
@@ -167,7 +167,7 @@ def _fed(coder: Coder, prompt: bytes) -> CausalStream:
     return stream
 
 
-def _patches(piece: Piece) -> Iterator[list[int]]:
+def _patches(piece: CodedPassage) -> Iterator[list[int]]:
     """The symbols of each patch."""
     ids = piece.ids.tolist()
     for start, end in pairwise([*piece.starts.tolist(), len(ids)]):

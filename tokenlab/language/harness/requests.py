@@ -18,7 +18,7 @@ from tokenlab.core.errors import InputError
 from tokenlab.language.coding import Coder
 from tokenlab.language.pieces import cut_pieces
 from tokenlab.language.stored import LanguageModel
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.interface import CodedPassage
 
 ROW_BYTES = 16_384
 """Bytes of the texts scored at once, padding included."""
@@ -77,7 +77,7 @@ def score_texts(model: LanguageModel, texts: Sequence[bytes], row_bytes: int = R
     return [float(sum(next(scores).nats for _ in parts)) for parts in pieces]
 
 
-def symbol_ends(coder: Coder, piece: Piece, text: bytes) -> NDArray[np.int64]:
+def symbol_ends(coder: Coder, piece: CodedPassage, text: bytes) -> NDArray[np.int64]:
     """int64[symbols]: the offset in the text behind each symbol's last byte; a marker's is that of the byte before it.
 
     Raises InputError where the symbols do not spell the text.
@@ -113,7 +113,7 @@ def _batches(sizes: NDArray[np.int64], row_bytes: int) -> Iterator[list[int]]:
         yield batch
 
 
-def _scores(model: LanguageModel, pieces: Sequence[Piece]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _scores(model: LanguageModel, pieces: Sequence[CodedPassage]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Nats and whether it is the most probable one, of each symbol of the pieces end to end."""
     device = next(model.network.parameters()).device
     with torch.no_grad():
