@@ -12,8 +12,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GPT2LMHeadModel
 
 from tokenlab.core.errors import InputError
-from tokenlab.gpt.alphabet import START_ID, Alphabet
-from tokenlab.gpt.packing import Sequences
+from tokenlab.entropy.packing import Sequences
+from tokenlab.tokenizers.alphabet import START_ID, Alphabet
 
 END = "<|endoftext|>"
 """BOS and EOS; its id is START_ID."""

@@ -23,10 +23,12 @@ from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.gpt.alphabet import START_ID, Alphabet
+from tokenlab.entropy.packing import Sequences
+from tokenlab.entropy.training import train
 from tokenlab.gpt.model import GptShape, build_gpt, save_model
-from tokenlab.gpt.packing import Sequences
-from tokenlab.gpt.training import Evaluation, TrainingOptions, train
+from tokenlab.tokenizers.alphabet import START_ID, Alphabet
+from tokenlab.training.checkpoint import Evaluation
+from tokenlab.training.options import TrainingOptions
 
 _AFTER = 8
 """Further longest tokens of text behind the tokens that are kept."""
@@ -111,9 +113,10 @@ def training_sequences(job: Job, chain: ChainParameters, number: int, context: i
 def _write_reports(folder: Path, jobs: list[Job], curves: list[list[Evaluation]]) -> None:
     """The loss curves, and the last losses in nats per token."""
     rows = [
-        {"vocabulary": job.vocabulary, "seed": job.seed, **evaluation._asdict()}
+        {"vocabulary": job.vocabulary, "seed": job.seed, "step": one.step}
+        | {"training": one.training, "held_out": one.held_out}
         for job, curve in zip(jobs, curves, strict=True)
-        for evaluation in curve
+        for one in curve
     ]
     with atomic_file(folder / "loss.csv") as path:
         pl.DataFrame(rows).write_csv(path)

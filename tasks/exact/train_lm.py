@@ -17,8 +17,10 @@ from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file, atomic_folder
+from tokenlab.entropy.training import train
 from tokenlab.gpt.model import GptShape, build_gpt
-from tokenlab.gpt.training import Evaluation, TrainingOptions, train
+from tokenlab.training.checkpoint import Evaluation
+from tokenlab.training.options import TrainingOptions
 
 
 class LanguageModel(Parameters):
@@ -52,7 +54,8 @@ def train_model(stage: Stage) -> None:
         save_language_model(model, alphabet, folder)
     reports = stage.reports("language_models", stage.variant)
     with atomic_file(reports / "loss.csv") as path:
-        pl.DataFrame(curve, schema=Evaluation._fields, orient="row").write_csv(path)
+        losses = pl.DataFrame(curve, schema=Evaluation._fields, orient="row")
+        losses.select("step", "training", "held_out").write_csv(path)
     tokens = len(training.ids) - len(training)
     held_out_tokens = len(validation.ids) - len(validation)
     nats = curve[-1].held_out * held_out_tokens

@@ -19,12 +19,11 @@ from tasks.patches.models.variants import Patched, Planned, planned, read_patche
 from tasks.patches.parameters import Evaluation, ModelSettings, read_model_settings
 from tasks.patches.texts import read_texts
 from tasks.runtime.stage import Stage, read_json, run, write_json
+from tokenlab.core.devices import check_device, computing
 from tokenlab.core.files import atomic_file
-from tokenlab.language.computing import check_device, deterministic
 from tokenlab.language.evaluation import evaluate
 from tokenlab.language.generation.generate import generate
-from tokenlab.language.generation.options import GenerationOptions
-from tokenlab.language.options import LanguageTraining
+from tokenlab.language.options import GenerationOptions, LanguageTraining
 from tokenlab.language.pieces import open_pieces
 from tokenlab.language.stored import LanguageModel, read_language_model
 from tokenlab.networks.chunk_network import ChunkNetwork
@@ -127,7 +126,7 @@ def run_job(job: Job) -> Found:
     options, variant = job.options, job.model.variant
     device = torch.device(options.device)
     check_device(device, options.dtype)
-    with deterministic(device, options.threads):
+    with computing(device, options.threads):
         model = read_language_model(job.folder, job.computation)
         model.network.to(device)
         pieces = open_pieces(job.pieces / "test", job.patched.column(variant))

@@ -20,16 +20,17 @@ from tasks.patches.parameters import PatchSettings, read_patch_settings
 from tasks.patches.texts import Part, Text, block_of, part_documents, pieces_of, write_texts
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Stage, run, write_json
+from tokenlab.core.devices import computing
 from tokenlab.core.files import atomic_file, atomic_folder
 from tokenlab.language.coding import ByteCoder
-from tokenlab.language.computing import deterministic
 from tokenlab.language.pieces import PieceBlock, PiecesSummary, open_pieces, write_pieces
 from tokenlab.language.stored import LanguageModel
-from tokenlab.language.training import Evaluation, train
+from tokenlab.language.training import train
 from tokenlab.networks.options import TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.networks.token_network import TokenNetwork
 from tokenlab.text.store import read_corpus
+from tokenlab.training.checkpoint import Evaluation
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -50,7 +51,7 @@ def make_patches(stage: Stage) -> None:
 
     options = settings.entropy.training.options(settings.entropy.steps, settings.context, settings.entropy.seed)
     device = torch.device(options.device)
-    with deterministic(device, options.threads):
+    with computing(device, options.threads):
         network.to(device)
         calibration = [text for block in open_pieces(work / "validation").blocks() for text in block.data]
         cutters = make_cutters(settings.patchers, tokenizers, published, network, settings.context, calibration)
@@ -162,7 +163,8 @@ def _write_reports(
     with atomic_file(reports / "lengths.csv") as path:
         pl.DataFrame(lengths).write_csv(path)
     with atomic_file(reports / "entropy_loss.csv") as path:
-        pl.DataFrame([one._asdict() for one in curve])["step", "bytes", "training", "held_out"].write_csv(path)
+        losses = pl.DataFrame(curve, schema=Evaluation._fields, orient="row")
+        losses.select("step", pl.col("size").alias("bytes"), "training", "held_out").write_csv(path)
     metrics: dict[str, Any] = {
         "texts": {
             part: {"pieces": size.pieces, "bytes": size.bytes, "words": size.words} for part, size in sizes.items()

@@ -30,9 +30,9 @@ from tasks.patches.parameters import ModelSettings, Variant, read_model_settings
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Stage, run, write_json
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.language.checkpoint import Evaluation
 from tokenlab.networks.cost import parameter_count
 from tokenlab.networks.options import Shape
+from tokenlab.training.checkpoint import Evaluation
 
 
 class Plan(NamedTuple):
@@ -104,8 +104,8 @@ def _loss_rows(about: Mapping[str, str], curves: Curves, plans: Mapping[str, Pla
             "variant": model.label,
             "seed": model.seed,
             "step": evaluation.step,
-            "bytes": evaluation.bytes,
-            "flops": evaluation.bytes * plans[model.label].cost.flops,
+            "bytes": evaluation.size,
+            "flops": evaluation.size * plans[model.label].cost.flops,
             "training": evaluation.training,
             "held_out": evaluation.held_out,
         }
@@ -119,9 +119,9 @@ def _facts(curve: Sequence[Evaluation], plan: Plan, corpus: int) -> dict[str, An
     last = curve[-1]
     return {
         "steps": last.step,
-        "training_bytes": last.bytes,
-        "epochs": last.bytes / corpus,
-        "training_flops": last.bytes * plan.cost.flops,
+        "training_bytes": last.size,
+        "epochs": last.size / corpus,
+        "training_flops": last.size * plan.cost.flops,
         "parameters": parameter_count(plan.shape),
         "validation_bits_per_byte": last.held_out,
         "mean_piece": plan.cost.context,

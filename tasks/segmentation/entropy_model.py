@@ -18,11 +18,13 @@ from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tasks.segmentation.provenance import Provenance, write_provenance
 from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.gpt.alphabet import UNKNOWN, Alphabet, AlphabetOptions, learn_alphabet
+from tokenlab.entropy.packing import Sequences, encode
+from tokenlab.entropy.training import train
 from tokenlab.gpt.model import GptShape, build_gpt, save_model
-from tokenlab.gpt.packing import Sequences, encode
-from tokenlab.gpt.training import Evaluation, TrainingOptions, train
 from tokenlab.text.store import read_corpus
+from tokenlab.tokenizers.alphabet import UNKNOWN, Alphabet, AlphabetOptions, learn_alphabet
+from tokenlab.training.checkpoint import Evaluation
+from tokenlab.training.options import TrainingOptions
 
 
 class EntropyModel(Parameters):
@@ -70,7 +72,8 @@ def train_model(stage: Stage) -> None:
         write_provenance(folder, Provenance(text=parameters.text, held_out=parameters.held_out))
     reports = stage.reports("entropy_models", stage.variant)
     with atomic_file(reports / "loss.csv") as path:
-        pl.DataFrame(curve, schema=Evaluation._fields, orient="row").write_csv(path)
+        losses = pl.DataFrame(curve, schema=Evaluation._fields, orient="row")
+        losses.select("step", "training", "held_out").write_csv(path)
     metrics = {"held_out_unknown_share": unknown_share(alphabet, validation_texts)}
     metrics |= _metrics(model, alphabet, training, curve, parameters.training)
     write_json(reports / "metrics.json", metrics)

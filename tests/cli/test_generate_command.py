@@ -11,7 +11,7 @@ from tiny_language_models import language_model
 
 from tokenlab.cli import main
 from tokenlab.language.generation.generate import generate
-from tokenlab.language.generation.options import GenerationOptions
+from tokenlab.language.options import GenerationOptions
 from tokenlab.language.stored import read_language_model, save_language_model
 
 

@@ -7,7 +7,7 @@ from transformers import AutoTokenizer
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.gpt import AlphabetOptions, learn_alphabet
-from tokenlab.gpt.alphabet import save_alphabet
+from tokenlab.tokenizers.alphabet import save_alphabet
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 KNOWN = set("今天气很好 \n[UNK]")

@@ -9,7 +9,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_least, option
-from tokenlab.gpt.alphabet import START_ID, Alphabet, save_alphabet
+from tokenlab.tokenizers.alphabet import START_ID, Alphabet, save_alphabet
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from tokenlab.core.devices import Dtype
 from tokenlab.language.coding import Offsets
-from tokenlab.language.options import Dtype
 from tokenlab.language.pieces import Pieces
 from tokenlab.language.stored import LanguageModel
 from tokenlab.networks.interface import AnyNetwork, CodedPassage

@@ -7,13 +7,13 @@ from tasks.patches.models.variants import Patched, training_pieces
 from tasks.patches.parameters import Variant
 from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.files import atomic_folder
-from tokenlab.language.checkpoint import Evaluation
 from tokenlab.language.options import LanguageTraining
 from tokenlab.language.stored import LanguageModel, save_language_model
 from tokenlab.language.training import train
 from tokenlab.networks.options import Computation, Shape
 from tokenlab.networks.stored import build_network
-from tokenlab.translation import processes
+from tokenlab.training import processes
+from tokenlab.training.checkpoint import Evaluation
 
 
 class Job(NamedTuple):

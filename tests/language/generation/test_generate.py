@@ -7,9 +7,9 @@ from tiny_language_models import KINDS, TEXT, S, language_model
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.language.generation.generate import begin, generate
-from tokenlab.language.generation.options import GenerationOptions
 from tokenlab.language.generation.patches import patch_spellings
 from tokenlab.language.generation.sampling import draw, uniforms
+from tokenlab.language.options import GenerationOptions
 from tokenlab.networks.interface import CodedPassage
 
 MARKER = 256

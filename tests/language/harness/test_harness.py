@@ -18,11 +18,11 @@ from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated.questions import FILES, write_questions
 from tokenlab.language.evaluation import piece_nats
 from tokenlab.language.generation.generate import generate
-from tokenlab.language.generation.options import GenerationOptions
 from tokenlab.language.harness.adapter import HarnessModel
 from tokenlab.language.harness.files import TASKS, read_items
 from tokenlab.language.harness.requests import score_continuations
 from tokenlab.language.harness.tasks import evaluate_tasks
+from tokenlab.language.options import GenerationOptions
 from tokenlab.language.pieces import cut_pieces
 
 ITEMS = {

@@ -17,11 +17,11 @@ import torch
 from torch import Tensor
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.language.generation.options import GenerationOptions
 from tokenlab.language.generation.patches import PatchRows, patch_spellings
 from tokenlab.language.generation.sampling import draw, uniforms
 from tokenlab.language.generation.spellings import Spellings
 from tokenlab.language.generation.symbols import SymbolRows
+from tokenlab.language.options import GenerationOptions
 from tokenlab.language.stored import LanguageModel
 from tokenlab.networks.options import PatchShape
 

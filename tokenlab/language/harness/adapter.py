@@ -8,8 +8,8 @@ from lm_eval.api.model import LM
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.language.generation.generate import generate
-from tokenlab.language.generation.options import GenerationOptions
 from tokenlab.language.harness.requests import ROW_BYTES, score_continuations, score_texts
+from tokenlab.language.options import GenerationOptions
 from tokenlab.language.stored import LanguageModel
 
 BYTES_PER_TOKEN = 4

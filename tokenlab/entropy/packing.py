@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.gpt.alphabet import START_ID, Alphabet
+from tokenlab.tokenizers.alphabet import START_ID, Alphabet
 
 IGNORED = -100
 """The target where nothing is predicted: at the end of a sentence and in the empty end of a row."""
@@ -44,6 +44,15 @@ class Batch(NamedTuple):
     positions: NDArray[np.int64]
     targets: NDArray[np.int64]
     """The next id, or IGNORED."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that are predicted."""
+        return int((self.targets != IGNORED).sum())
+
+    def rows(self, rows: slice) -> "Batch":
+        """Some of the rows."""
+        return Batch(*(part[rows] for part in self))
 
 
 def encode(alphabet: Alphabet, texts: Iterable[str], context: int) -> Sequences:

@@ -1,4 +1,4 @@
-"""Checkpoints of a training: the weights, the optimizer's averages, the progress and the configuration, in one file.
+"""Checkpoints of a training: the weights, the optimizer's state, the best weights, the progress and the configuration.
 
 A single safetensors file, renamed into place, is always consistent. Everything but tensors is JSON in its header.
 States of random generators are not needed: every step seeds its generator with the run's seed and its own number.
@@ -15,20 +15,24 @@ from safetensors.torch import save_file
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file
 
-_AVERAGES = ("exp_avg", "exp_avg_sq")
+_STATE = ("exp_avg", "exp_avg_sq", "step")
+"""What AdamW keeps of a parameter that had a gradient."""
 
 Configuration = dict[str, object]
 """All that determines a training, by names for messages; values that JSON has."""
 
+Weights = dict[str, torch.Tensor]
+"""The trained parameters of a network by their names."""
+
 
 class Evaluation(NamedTuple):
-    """Losses in bits per byte of the text; the bits of markers count, they have no byte."""
+    """Losses after an update, in the unit of the network's family: bits per byte, nats per character or token."""
 
     step: int
-    bytes: int
-    """Bytes trained on so far."""
+    size: int
+    """Bytes, characters or tokens trained on so far."""
     training: float
-    """Mean since the previous evaluation."""
+    """Mean since the previous evaluation, as it is minimised: with dropout and label smoothing."""
     held_out: float
     extra: float
     """What the network adds to its loss, as weighted, such as the ratio loss of learned chunks: mean per symbol since
@@ -36,37 +40,41 @@ class Evaluation(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Progress of a training; `losses` and `recent_bytes` are sums since the last evaluation."""
+    """Progress of a training; `losses` and `recent` are sums since the last evaluation."""
 
     step: int
     """Completed steps."""
-    bytes: int
-    """Bytes trained on so far."""
     losses: list[float]
     """Nats, extra loss (in nats, a sum over symbols), and symbols."""
-    recent_bytes: int
+    recent: int
+    """Bytes, characters or tokens."""
+    size: int
+    """The same since the beginning."""
     curve: list[Evaluation]
     """Evaluations so far."""
 
 
-BEGINNING = Progress(0, 0, [0.0, 0.0, 0.0], 0, [])
+BEGINNING = Progress(0, [0.0, 0.0, 0.0], 0, 0, [])
+
+
+def trained(network: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
+    """The parameters that are trained, by their names: not those, such as sinusoidal positions, that stay."""
+    return {name: parameter for name, parameter in network.named_parameters() if parameter.requires_grad}
 
 
 def save_checkpoint(
     path: Path,
     network: torch.nn.Module,
     optimizer: torch.optim.AdamW,
+    best: Weights,
     configuration: Configuration,
     progress: Progress,
 ) -> None:
-    """Write a checkpoint atomically."""
-    tensors = {}
-    for name, parameter in network.named_parameters():
+    """Write a checkpoint atomically. best: the weights of the best evaluation, where they are kept; otherwise empty."""
+    tensors = {f"best.{name}": tensor for name, tensor in best.items()}
+    for name, parameter in trained(network).items():
         tensors[f"model.{name}"] = parameter.detach()
-        for average in _AVERAGES:
-            # A parameter that had no gradient yet has no averages: they are 0.
-            state = optimizer.state[parameter]
-            tensors[f"{average}.{name}"] = state[average] if state else torch.zeros_like(parameter)
+        tensors |= {f"{kind}.{name}": tensor for kind, tensor in optimizer.state[parameter].items()}
     metadata = {"progress": json.dumps(progress), "configuration": json.dumps(configuration)}
     with atomic_file(path) as temporary:
         save_file(tensors, temporary, metadata=metadata)
@@ -74,30 +82,31 @@ def save_checkpoint(
 
 def load_checkpoint(
     path: Path, network: torch.nn.Module, optimizer: torch.optim.AdamW, configuration: Configuration
-) -> Progress:
-    """Load a checkpoint into network and optimizer; returns the progress.
+) -> tuple[Progress, Weights]:
+    """Load a checkpoint into network and optimizer; returns the progress and the best weights.
 
     Raises InputError where it is damaged, or of another configuration.
     """
+    best: Weights = {}
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata()
             _check(path, json.loads(metadata["configuration"]), configuration)
             progress = Progress(*json.loads(metadata["progress"]))
             progress = progress._replace(curve=[Evaluation(*row) for row in progress.curve])
+            names = set(file.keys())
             with torch.no_grad():
-                for name, parameter in network.named_parameters():
+                for name, parameter in trained(network).items():
                     parameter.copy_(file.get_tensor(f"model.{name}"))
-                    state = {
-                        average: file.get_tensor(f"{average}.{name}").to(parameter.device) for average in _AVERAGES
-                    }
-                    # float32 and on the device, as the fused AdamW keeps it.
-                    step = torch.tensor(float(progress.step), device=parameter.device)
-                    optimizer.state[parameter] = {**state, "step": step}
+                    if f"best.{name}" in names:
+                        best[name] = file.get_tensor(f"best.{name}").to(parameter.device)
+                    if f"step.{name}" in names:  # Otherwise it had no gradient yet.
+                        state = {kind: file.get_tensor(f"{kind}.{name}").to(parameter.device) for kind in _STATE}
+                        optimizer.state[parameter] = state
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(f"{path}: no checkpoint of this training ({reason}); remove it to start again") from None
-    return progress
+    return progress, best
 
 
 def _check(path: Path, found: Configuration, wanted: Configuration) -> None:

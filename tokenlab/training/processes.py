@@ -56,6 +56,11 @@ def size() -> int:
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
+def own_parts(accumulate: int) -> list[slice]:
+    """The rows of a batch that this process computes, in `accumulate` parts; the last ones may have none."""
+    return [slice(rank() + size() * part, None, size() * accumulate) for part in range(accumulate)]
+
+
 def own_device(device: str) -> torch.device:
     """The device of this process: with several processes, each has a GPU of its own."""
     if device == "cuda" and size() > 1:
