@@ -25,8 +25,8 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import atomic_file, atomic_folder
 from tokenlab.entropy.packing import Sequences
 from tokenlab.entropy.training import train
-from tokenlab.gpt.model import GptShape, build_gpt, save_model
-from tokenlab.tokenizers.alphabet import START_ID, Alphabet
+from tokenlab.networks.gpt import GptShape, build_gpt, save_gpt
+from tokenlab.tokenizers.alphabet import START_ID, Alphabet, save_alphabet
 from tokenlab.training.checkpoint import Evaluation
 from tokenlab.training.options import TrainingOptions
 
@@ -85,7 +85,8 @@ def train_models(stage: Stage) -> None:
     with atomic_folder(stage.models("markov", stage.variant)) as folder:
         for job in jobs:
             (folder / job.name).mkdir()
-            save_model(job.model, job.alphabet, folder / job.name)
+            save_gpt(job.model, folder / job.name)
+            save_alphabet(job.alphabet, folder / job.name)
     _write_reports(stage.reports("markov_models", stage.variant), jobs, curves)
     shutil.rmtree(checkpoints, ignore_errors=True)
 
@@ -96,7 +97,9 @@ def _jobs(chain: ChainParameters, vocabularies: Mapping[str, MarkovVocabulary], 
         for seed in chain.seeds:
             longest = max(map(len, vocabulary.spelled(chain.alphabet)))
             alphabet = tokenizer_of(vocabulary, chain.alphabet)
-            found.append(Job(model_name(name, seed), name, seed, longest, alphabet, build_gpt(shape, alphabet, seed)))
+            found.append(
+                Job(model_name(name, seed), name, seed, longest, alphabet, build_gpt(shape, alphabet.size, seed))
+            )
     return found
 
 

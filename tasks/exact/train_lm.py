@@ -18,7 +18,7 @@ from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file, atomic_folder
 from tokenlab.entropy.training import train
-from tokenlab.gpt.model import GptShape, build_gpt
+from tokenlab.networks.gpt import GptShape, build_gpt
 from tokenlab.training.checkpoint import Evaluation
 from tokenlab.training.options import TrainingOptions
 
@@ -45,7 +45,7 @@ def train_model(stage: Stage) -> None:
     training, validation = (
         encode_with_end(alphabet, some, parameters.shape.context) for some in (texts, held_out_sentences)
     )
-    model = build_gpt(parameters.shape, alphabet, parameters.training.seed)
+    model = build_gpt(parameters.shape, alphabet.size, parameters.training.seed)
     used = {"model": parameters.model_dump(), "held_out": held_out.model_dump()}
     checkpoints = checkpoint_folder(f"train_lm.{stage.variant}", used, [corpus])
     curve = train(model, alphabet, training, validation, parameters.training, checkpoints / "checkpoint.safetensors")

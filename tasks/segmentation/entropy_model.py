@@ -20,9 +20,9 @@ from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits
 from tokenlab.core.files import atomic_file, atomic_folder
 from tokenlab.entropy.packing import Sequences, encode
 from tokenlab.entropy.training import train
-from tokenlab.gpt.model import GptShape, build_gpt, save_model
+from tokenlab.networks.gpt import GptShape, build_gpt, save_gpt
 from tokenlab.text.store import read_corpus
-from tokenlab.tokenizers.alphabet import UNKNOWN, Alphabet, AlphabetOptions, learn_alphabet
+from tokenlab.tokenizers.alphabet import UNKNOWN, Alphabet, AlphabetOptions, learn_alphabet, save_alphabet
 from tokenlab.training.checkpoint import Evaluation
 from tokenlab.training.options import TrainingOptions
 
@@ -61,14 +61,15 @@ def train_model(stage: Stage) -> None:
     context = parameters.shape.context
     alphabet = learn_alphabet(texts, parameters.alphabet)
     training, validation = (encode(alphabet, some, context) for some in (texts, validation_texts))
-    model = build_gpt(parameters.shape, alphabet, parameters.training.seed)
+    model = build_gpt(parameters.shape, alphabet.size, parameters.training.seed)
     used = {"model": parameters.model_dump(), "splits": splitting.model_dump()}
     corpora = {stage.data("corpora", name) for name in (parameters.text, parameters.held_out)}
     checkpoints = checkpoint_folder(f"entropy_model.{stage.variant}", used, corpora)
     curve = train(model, alphabet, training, validation, parameters.training, checkpoints / "checkpoint.safetensors")
 
     with atomic_folder(stage.models("entropy_models", stage.variant)) as folder:
-        save_model(model, alphabet, folder)
+        save_gpt(model, folder)
+        save_alphabet(alphabet, folder)
         write_provenance(folder, Provenance(text=parameters.text, held_out=parameters.held_out))
     reports = stage.reports("entropy_models", stage.variant)
     with atomic_file(reports / "loss.csv") as path:

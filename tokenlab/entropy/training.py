@@ -2,7 +2,7 @@
 
 alphabet = learn_alphabet(texts, AlphabetOptions("character", min_count=2))
 sentences = encode(alphabet, texts, context=128)
-model = build_gpt(GptShape(layers=4, width=256, heads=4, context=128), alphabet, seed=0)
+model = build_gpt(GptShape(layers=4, width=256, heads=4, context=128), alphabet.size, seed=0)
 curve = train(model, alphabet, sentences, held_out, TrainingOptions(steps=1000, batch=16, learning_rate=2e-3))
 save_gpt(model, "folder")  # beside `save_alphabet`: readable by transformers.AutoModelForCausalLM and AutoTokenizer
 """
@@ -19,7 +19,7 @@ from transformers import GPT2LMHeadModel
 
 from tokenlab.core.errors import InputError
 from tokenlab.entropy.packing import IGNORED, Batch, Sequences, ordered_batches, shuffled_batches
-from tokenlab.gpt.model import packed_logits
+from tokenlab.networks.gpt import packed_logits
 from tokenlab.networks.interface import Loss
 from tokenlab.tokenizers.alphabet import Alphabet
 from tokenlab.training import loop, processes

@@ -48,7 +48,7 @@ class Coder(Protocol):
     """The second BPE, whose marker ends each patch; None without."""
 
     def code(self, texts: Sequence[bytes], starts: Sequence[Offsets] | None = None) -> list[CodedPassage]:
-        """Each text as a piece.
+        """Each text as a passage.
 
         Args:
             texts: in UTF-8. Many at once are faster than one by one.

@@ -17,7 +17,7 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.language.coding import identity
 from tokenlab.language.evaluation import evaluate
 from tokenlab.language.options import LanguageTraining
-from tokenlab.language.pieces import Pieces, TextPiece, shuffled_batches
+from tokenlab.language.passages import Passage, Passages, shuffled_batches
 from tokenlab.language.stored import LanguageModel
 from tokenlab.networks.interface import AnyNetwork, Batch, Loss
 from tokenlab.training import loop, processes
@@ -31,8 +31,8 @@ _CODED_BYTES = 1 << 18
 
 def train(
     model: LanguageModel,
-    training: Pieces,
-    held_out: Pieces,
+    training: Passages,
+    held_out: Passages,
     options: LanguageTraining,
     checkpoint: Path | None = None,
     name: str = "",
@@ -41,8 +41,8 @@ def train(
 
     Args:
         model: its network is on the CPU afterwards, in every process, in evaluation mode.
-        training: pieces to train on, opened with the patcher of the model where it has one.
-        held_out: pieces to evaluate on, opened likewise.
+        training: passages to train on, opened with the patcher of the model where it has one.
+        held_out: passages to evaluate on, opened likewise.
         options: settings of the training. With several processes, call this in each of them, inside
             `processes.group`.
         checkpoint: a file to resume from where it exists, and to save to from time to time and at the end; the caller
@@ -53,7 +53,7 @@ def train(
         The evaluations, in the order of the steps, in bits per byte.
 
     Raises:
-        InputError: a damaged checkpoint, or one of another configuration; a piece longer than a row; a damaged file.
+        InputError: a damaged checkpoint, or one of another configuration; a passage longer than a row; a damaged file.
         ParameterError: the loss is not a number; the device is not there; another number of processes; a context
             other than the model's.
     """
@@ -69,8 +69,8 @@ class _Learner:
 
     network: AnyNetwork
     model: LanguageModel
-    training: Pieces
-    validation: Pieces
+    training: Passages
+    validation: Passages
     options: LanguageTraining
     unit: Literal["nats", "bits"] = "bits"
     per: str = "byte"
@@ -89,8 +89,8 @@ class _Learner:
             "shape": dataclasses.asdict(shape),
             "coder": identity(self.model.coder)[: loop.HASH],
             "patcher": self.training.patcher,
-            "training pieces": self.training.identity[: loop.HASH],
-            "held-out pieces": self.validation.identity[: loop.HASH],
+            "training passages": self.training.identity[: loop.HASH],
+            "held-out passages": self.validation.identity[: loop.HASH],
         }
 
     def updates(self, skip: int) -> Iterator[Update[Batch]]:
@@ -102,11 +102,11 @@ class _Learner:
             parts = [
                 [rows for own in processes.own_parts(options.accumulate) if (rows := batch[own])] for batch in some
             ]
-            pieces = [piece for batch in parts for rows in batch for row in rows for piece in row]
-            starts = None if self.training.patcher is None else [_starts(piece) for piece in pieces]
-            coded = iter(coder.code([piece.data for piece in pieces], starts))
+            passages = [passage for batch in parts for rows in batch for row in rows for passage in row]
+            starts = None if self.training.patcher is None else [_starts(passage) for passage in passages]
+            coded = iter(coder.code([passage.data for passage in passages], starts))
             for whole, batch in zip(some, parts, strict=True):
-                size = sum(len(piece.data) for row in whole for piece in row)
+                size = sum(len(passage.data) for row in whole for passage in row)
                 own = [self.network.collate([[*islice(coded, len(row))] for row in rows]) for rows in batch]
                 yield Update(own, sum(part.symbols for part in own), size)
 
@@ -128,6 +128,6 @@ class _Learner:
         return found.nats, found.bytes
 
 
-def _starts(piece: TextPiece) -> np.ndarray:
-    assert piece.starts is not None
-    return piece.starts
+def _starts(passage: Passage) -> np.ndarray:
+    assert passage.starts is not None
+    return passage.starts

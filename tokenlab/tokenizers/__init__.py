@@ -6,6 +6,7 @@ from tokenlab.core.lazy import offer
 __getattr__, __all__ = offer(
     __name__,
     {
+        "alphabet": ["Alphabet", "AlphabetOptions", "Level", "learn_alphabet"],
         "bpe": ["BpeOptions", "PreTokenizer", "save_tokenizer", "token_spans", "train_bpe"],
         "merges": ["BpeSweep", "SizeRows", "apply_merges", "bpe_sweep", "token_widths", "tokenize"],
         "hierarchical": ["HierarchicalBPE", "learn_hierarchical"],

@@ -277,11 +277,21 @@ def _adamw(learner: Learner[Any], options: TrainingOptions) -> torch.optim.AdamW
 
 
 def _checkpoint_activations(network: Any) -> None:
-    """Let blocks compute their activations again in the backward pass."""
-    if hasattr(network, "gradient_checkpointing_enable"):  # of `transformers`
+    """Let blocks compute their activations again in the backward pass.
+
+    Models of `transformers` have a method for it; ours say how they compute in `computation` of their parts
+    (`tokenlab.networks.options.Computation`). Raises ParameterError for a network with neither.
+    """
+    if hasattr(network, "gradient_checkpointing_enable"):
         network.gradient_checkpointing_enable({"use_reentrant": False})
-    else:
-        network.checkpoint_activations = True
+        return
+    parts: list[Any] = [part for part in network.modules() if hasattr(part, "computation")]
+    if not any(hasattr(part.computation, "checkpoint_activations") for part in parts):
+        raise ParameterError(
+            f"checkpoint_activations is True, but {type(network).__name__} keeps all activations; leave it out"
+        )
+    for part in parts:
+        part.computation = dataclasses.replace(part.computation, checkpoint_activations=True)
 
 
 def _configuration(learner: Learner[Any], options: TrainingOptions) -> Configuration:

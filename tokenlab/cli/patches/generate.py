@@ -61,7 +61,7 @@ def _run(options: argparse.Namespace) -> None:
     with imports_for_models():
         import torch
 
-        from tokenlab.language.generation.generate import generate
+        from tokenlab.language.generation import generate
         from tokenlab.language.stored import read_language_model
     with named_as_flags(PlaceOptions, GenerationOptions):
         name = ("cuda" if torch.cuda.is_available() else "cpu") if place.device == "auto" else place.device

@@ -7,8 +7,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenlab.gpt import AlphabetOptions, encode, learn_alphabet
-from tokenlab.gpt.packing import IGNORED, ordered_batches, shuffled_batches
+from tokenlab.entropy import encode
+from tokenlab.entropy.packing import IGNORED, ordered_batches, shuffled_batches
+from tokenlab.tokenizers import AlphabetOptions, learn_alphabet
 
 BYTES = learn_alphabet([], AlphabetOptions("byte"))
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokenlab.core.errors import InputError
-from tokenlab.language.generation.spellings import ROOT, Spellings
+from tokenlab.language.patch_generation import ROOT, Spellings
 
 _MARKER = 4
 

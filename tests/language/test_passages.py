@@ -1,4 +1,4 @@
-"""Pieces of documents: cuts, stores, and a random order that depends on bytes alone."""
+"""Passages of documents: cuts, stores, and a random order that depends on bytes alone."""
 
 import tracemalloc
 from collections import Counter
@@ -12,61 +12,62 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.language import pieces as module
-from tokenlab.language.pieces import PieceBlock, cut_pieces, open_pieces, shuffled_batches, write_pieces
+from tokenlab.language import passages as module
+from tokenlab.language.passages import PassageBlock, cut_passages, open_passages, shuffled_batches, write_passages
 
 
 def random_block(number, seed, most=40, least=1):
-    """Pieces of random bytes, each with two random ways to cut it."""
+    """Passages of random bytes, each with two random ways to cut it."""
     random = np.random.default_rng(seed)
     data = [random.bytes(int(random.integers(least, most + 1))) for _ in range(number)]
     starts = {
         name: [
-            np.flatnonzero(np.append(True, random.random(len(piece) - 1) < share)).astype(np.int32) for piece in data
+            np.flatnonzero(np.append(True, random.random(len(passage) - 1) < share)).astype(np.int32)
+            for passage in data
         ]
         for name, share in (("fine", 0.5), ("coarse-1", 0.2))
     }
-    ids = [f"{seed}:{piece}" for piece in range(number)]
-    return PieceBlock(ids, data, random.integers(0, 9, number).astype(np.int32), starts)
+    ids = [f"{seed}:{passage}" for passage in range(number)]
+    return PassageBlock(ids, data, random.integers(0, 9, number).astype(np.int32), starts)
 
 
 def written(folder, *blocks, **options):
-    write_pieces(blocks, folder, ["fine", "coarse-1"], **options)
+    write_passages(blocks, folder, ["fine", "coarse-1"], **options)
     return folder
 
 
 def flat(batches):
-    return [piece for rows in batches for row in rows for piece in row]
+    return [passage for rows in batches for row in rows for passage in row]
 
 
 @given(st.text(max_size=60), st.integers(4, 20))
 def test_cuts_are_as_long_as_whole_characters_allow(document, context):
     data = document.encode()
-    cut = cut_pieces(data, context)
-    assert b"".join(cut) == data and all(0 < len(piece) <= context for piece in cut)
-    decoded = [piece.decode() for piece in cut]
+    cut = cut_passages(data, context)
+    assert b"".join(cut) == data and all(0 < len(passage) <= context for passage in cut)
+    decoded = [passage.decode() for passage in cut]
     assert all(len((one + next[0]).encode()) > context for one, next in pairwise(decoded))
 
 
 def test_a_context_without_room_for_a_character_is_an_error():
     with pytest.raises(ParameterError, match="context is 3"):
-        cut_pieces(b"abcd", 3)
+        cut_passages(b"abcd", 3)
 
 
 def test_what_is_read_is_what_was_written(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_GROUP_BYTES", 200)
     block = random_block(100, 0)
-    summary = write_pieces([block], tmp_path / "pieces", ["fine", "coarse-1"], shard_bytes=900)
+    summary = write_passages([block], tmp_path / "passages", ["fine", "coarse-1"], shard_bytes=900)
     total = sum(map(len, block.data))
     patches = {name: sum(map(len, starts)) for name, starts in block.starts.items()}
     assert summary == (100, total, block.words.sum(), patches)
     for patcher in ("fine", "coarse-1", None):
-        pieces = open_pieces(tmp_path / "pieces", patcher)
-        assert (pieces.count, pieces.bytes, pieces.patchers) == (100, total, ("fine", "coarse-1"))
-        assert len({group.path for group in pieces.groups}) > 1 and len(pieces.groups) > 4
-        found = list(pieces.blocks())
+        passages = open_passages(tmp_path / "passages", patcher)
+        assert (passages.count, passages.bytes, passages.patchers) == (100, total, ("fine", "coarse-1"))
+        assert len({group.path for group in passages.groups}) > 1 and len(passages.groups) > 4
+        found = list(passages.blocks())
         assert [id for part in found for id in part.ids] == block.ids
-        assert [piece for part in found for piece in part.data] == block.data
+        assert [passage for part in found for passage in part.data] == block.data
         np.testing.assert_array_equal(np.concatenate([part.words for part in found]), block.words)
         if patcher:
             read = [starts for part in found for starts in part.starts[patcher]]
@@ -78,7 +79,7 @@ def test_what_is_read_is_what_was_written(tmp_path, monkeypatch):
 def test_the_files_do_not_depend_on_the_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_GROUP_BYTES", 200)
     one, other = random_block(30, 0), random_block(20, 1)
-    joined = PieceBlock(
+    joined = PassageBlock(
         one.ids + other.ids,
         one.data + other.data,
         np.append(one.words, other.words),
@@ -88,8 +89,8 @@ def test_the_files_do_not_depend_on_the_blocks(tmp_path, monkeypatch):
     assert [path.read_bytes() for path in sorted(first.iterdir())] == [
         path.read_bytes() for path in sorted(second.iterdir())
     ]
-    assert open_pieces(first).identity == open_pieces(second, "fine").identity
-    assert open_pieces(written(tmp_path / "c", one)).identity != open_pieces(first).identity
+    assert open_passages(first).identity == open_passages(second, "fine").identity
+    assert open_passages(written(tmp_path / "c", one)).identity != open_passages(first).identity
 
 
 @pytest.fixture
@@ -99,42 +100,44 @@ def small_buffers(monkeypatch):
     monkeypatch.setattr(module, "_SHUFFLED_BYTES", 500)
 
 
-def test_every_epoch_has_every_piece_once(tmp_path, small_buffers):
+def test_every_epoch_has_every_passage_once(tmp_path, small_buffers):
     block = random_block(200, 3)
-    pieces = open_pieces(written(tmp_path / "pieces", block), "fine")
-    stream = flat(islice(shuffled_batches(pieces, 40, 3, seed=5), 300))
+    passages = open_passages(written(tmp_path / "passages", block), "fine")
+    stream = flat(islice(shuffled_batches(passages, 40, 3, seed=5), 300))
     first, second = stream[:200], stream[200:400]
-    assert Counter(piece.data for piece in first) == Counter(block.data) == Counter(piece.data for piece in second)
-    assert [piece.data for piece in first] != [piece.data for piece in second]
-    assert [piece.data for piece in first] != block.data
+    assert (
+        Counter(passage.data for passage in first) == Counter(block.data) == Counter(passage.data for passage in second)
+    )
+    assert [passage.data for passage in first] != [passage.data for passage in second]
+    assert [passage.data for passage in first] != block.data
     starts = dict(zip(block.data, block.starts["fine"], strict=True))
-    assert all((piece.starts == starts[piece.data]).all() for piece in first)
+    assert all((passage.starts == starts[passage.data]).all() for passage in first)
 
 
-def test_rows_hold_whole_pieces_and_batches_all_their_rows(tmp_path, small_buffers):
-    pieces = open_pieces(written(tmp_path / "pieces", random_block(150, 3)))
-    batches = list(islice(shuffled_batches(pieces, 64, 4, seed=5), 100))
+def test_rows_hold_whole_passages_and_batches_all_their_rows(tmp_path, small_buffers):
+    passages = open_passages(written(tmp_path / "passages", random_block(150, 3)))
+    batches = list(islice(shuffled_batches(passages, 64, 4, seed=5), 100))
     assert all(len(rows) == 4 and all(rows) for rows in batches)
-    sizes = [sum(len(piece.data) for piece in row) for rows in batches for row in rows]
+    sizes = [sum(len(passage.data) for passage in row) for rows in batches for row in rows]
     assert max(sizes) <= 64 and np.mean(sizes) > 0.85 * 64
 
 
 def test_the_order_depends_on_the_seed_and_not_on_the_patcher(tmp_path, small_buffers):
-    folder = written(tmp_path / "pieces", random_block(100, 3))
+    folder = written(tmp_path / "passages", random_block(100, 3))
 
     def order(patcher, seed):
-        batches = islice(shuffled_batches(open_pieces(folder, patcher), 50, 4, seed), 40)
-        return [[[piece.data for piece in row] for row in rows] for rows in batches]
+        batches = islice(shuffled_batches(open_passages(folder, patcher), 50, 4, seed), 40)
+        return [[[passage.data for passage in row] for row in rows] for rows in batches]
 
     assert order("fine", 1) == order("coarse-1", 1) == order(None, 1) != order(None, 2)
 
 
 def test_skipped_batches_are_as_if_they_had_been_taken(tmp_path, small_buffers):
-    pieces = open_pieces(written(tmp_path / "pieces", random_block(80, 3)))
+    passages = open_passages(written(tmp_path / "passages", random_block(80, 3)))
 
     def batches(number, skip=0):
-        found = islice(shuffled_batches(pieces, 50, 4, 1, skip), number)
-        return [[[piece.data for piece in row] for row in rows] for rows in found]
+        found = islice(shuffled_batches(passages, 50, 4, 1, skip), number)
+        return [[[passage.data for passage in row] for row in rows] for rows in found]
 
     everything = batches(40)
     for skip in (0, 1, 7, 8, 20, 35):
@@ -142,11 +145,11 @@ def test_skipped_batches_are_as_if_they_had_been_taken(tmp_path, small_buffers):
 
 
 def test_texts_of_skipped_batches_are_not_read(tmp_path, monkeypatch, small_buffers):
-    pieces = open_pieces(written(tmp_path / "pieces", random_block(400, 3)))
+    passages = open_passages(written(tmp_path / "passages", random_block(400, 3)))
     read = Counter()
     original = module._read
     monkeypatch.setattr(module, "_read", lambda group, columns: read.update(columns) or original(group, columns))
-    next(shuffled_batches(pieces, 40, 1, 0, skip=150))
+    next(shuffled_batches(passages, 40, 1, 0, skip=150))
     assert read["bytes"] > 10 and 0 < read["data"] < 10
 
 
@@ -177,13 +180,13 @@ def test_memory_does_not_grow_with_the_store(tmp_path, monkeypatch):
 
     def peak(blocks):
         folder = written(tmp_path / str(blocks), *(random_block(250, seed, 512, 256) for seed in range(blocks)))
-        pieces = open_pieces(folder, "fine")
+        passages = open_passages(folder, "fine")
         tracemalloc.start()
         arrow, most, seen = pa.total_allocated_bytes(), 0, 0
-        for rows in shuffled_batches(pieces, 512, 8, 0):
-            seen += sum(len(piece.data) for row in rows for piece in row)
+        for rows in shuffled_batches(passages, 512, 8, 0):
+            seen += sum(len(passage.data) for row in rows for passage in row)
             most = max(most, pa.total_allocated_bytes() - arrow)
-            if seen >= 1.5 * pieces.bytes:
+            if seen >= 1.5 * passages.bytes:
                 break
         found = tracemalloc.get_traced_memory()[1] + most
         tracemalloc.stop()
@@ -194,61 +197,61 @@ def test_memory_does_not_grow_with_the_store(tmp_path, monkeypatch):
 
 
 def test_nothing_to_write_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="no piece to write"):
-        written(tmp_path / "pieces")
-    with pytest.raises(InputError, match="piece 'a' is empty"):
-        write_pieces([PieceBlock(["a"], [b""], np.zeros(1, np.int32), {})], tmp_path / "pieces", [])
+    with pytest.raises(InputError, match="no passage to write"):
+        written(tmp_path / "passages")
+    with pytest.raises(InputError, match="passage 'a' is empty"):
+        write_passages([PassageBlock(["a"], [b""], np.zeros(1, np.int32), {})], tmp_path / "passages", [])
     with pytest.raises(ParameterError, match="shard_bytes is 0"):
-        written(tmp_path / "pieces", random_block(1, 0), shard_bytes=0)
-    assert not (tmp_path / "pieces").exists()
+        written(tmp_path / "passages", random_block(1, 0), shard_bytes=0)
+    assert not (tmp_path / "passages").exists()
 
 
-def test_a_piece_longer_than_a_row_is_an_error(tmp_path):
-    pieces = open_pieces(written(tmp_path / "pieces", random_block(30, 0)))
-    with pytest.raises(InputError, match=r"a piece of 40 bytes, a row has 20; raise context"):
-        next(shuffled_batches(pieces, 20, 4, 0))
+def test_a_passage_longer_than_a_row_is_an_error(tmp_path):
+    passages = open_passages(written(tmp_path / "passages", random_block(30, 0)))
+    with pytest.raises(InputError, match=r"a passage of 40 bytes, a row has 20; raise context"):
+        next(shuffled_batches(passages, 20, 4, 0))
 
 
 def test_a_patcher_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(ParameterError, match=r"patcher is 'space'; .* has fine, coarse-1"):
-        open_pieces(written(tmp_path / "pieces", random_block(3, 0)), "space")
+        open_passages(written(tmp_path / "passages", random_block(3, 0)), "space")
 
 
 def test_damaged_stores_are_errors(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_GROUP_BYTES", 1000)
-    folder = written(tmp_path / "pieces", random_block(200, 0), shard_bytes=2000)
+    folder = written(tmp_path / "passages", random_block(200, 0), shard_bytes=2000)
     shard = folder / "part-00000.parquet"
     whole = shard.read_bytes()
     # Random bytes do not get shorter by compression: the file has them as they are.
     place = whole.index(random_block(200, 0).data[1]) + 3
 
     shard.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match=r"part-00000.parquet: damaged, or no pieces .*write the pieces again"):
-        open_pieces(folder)
+    with pytest.raises(InputError, match=r"part-00000.parquet: damaged, or no passages .*write the passages again"):
+        open_passages(folder)
 
     shard.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
     with pytest.raises(InputError, match=r"part-00000.parquet: damaged"):
-        list(open_pieces(folder).blocks())
+        list(open_passages(folder).blocks())
 
     shard.write_bytes(whole)
     (folder / "part-00001.parquet").rename(folder / "part-00009.parquet")
     with pytest.raises(InputError, match=r"part-00001.parquet is missing between the other shards"):
-        open_pieces(folder)
-    with pytest.raises(InputError, match=r"no pieces \(no part-00000.parquet in it\)"):
-        open_pieces(tmp_path)
+        open_passages(folder)
+    with pytest.raises(InputError, match=r"no passages \(no part-00000.parquet in it\)"):
+        open_passages(tmp_path)
 
 
 def test_an_empty_shard_and_other_columns_are_errors(tmp_path):
-    folder = written(tmp_path / "pieces", random_block(3, 0))
+    folder = written(tmp_path / "passages", random_block(3, 0))
     shard = folder / "part-00000.parquet"
     table = pq.read_table(shard)
     pq.write_table(table.slice(0, 0), shard)
-    with pytest.raises(InputError, match="no piece in this shard; write the pieces again"):
-        open_pieces(folder)
+    with pytest.raises(InputError, match="no passage in this shard; write the passages again"):
+        open_passages(folder)
     pq.write_table(pa.table({"text": ["a"]}), shard)
-    with pytest.raises(InputError, match="no pieces, but the columns text; name another folder"):
-        open_pieces(folder)
+    with pytest.raises(InputError, match="no passages, but the columns text; name another folder"):
+        open_passages(folder)
     pq.write_table(table, shard)
     pq.write_table(table.drop(["starts_fine"]), folder / "part-00001.parquet")
     with pytest.raises(InputError, match=r"part-00001.parquet: other patchers than in part-00000.parquet"):
-        open_pieces(folder)
+        open_passages(folder)

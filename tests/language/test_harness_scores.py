@@ -1,7 +1,7 @@
 """Scores of continuations: which symbols count for a continuation, batches, texts longer than the context.
 
-The network of these tests gives each symbol a score that follows from the symbols before it in its piece by a hash, so
-the expected values are sums over the symbols that count, written down here.
+The network of these tests gives each symbol a score that follows from the symbols before it in its passage by a hash,
+so the expected values are sums over the symbols that count, written down here.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ import torch
 
 from tokenlab.core.errors import InputError
 from tokenlab.language.coding import ByteCoder
-from tokenlab.language.harness.requests import score_continuations, score_texts
+from tokenlab.language.harness.adapter import score_continuations, score_texts
 from tokenlab.language.stored import LanguageModel
 from tokenlab.networks.interface import CodedPassage, Scores
 
@@ -32,12 +32,12 @@ class HashedNetwork(torch.nn.Module):
         self.batches: list[list[int]] = []
 
     def collate(self, rows):
-        self.batches.append([piece.size for row in rows for piece in row])
-        pieces = [piece for row in rows for piece in row]
-        return SimpleNamespace(to=lambda _device: pieces)
+        self.batches.append([passage.size for row in rows for passage in row])
+        passages = [passage for row in rows for passage in row]
+        return SimpleNamespace(to=lambda _device: passages)
 
-    def symbol_scores(self, pieces):
-        found = [score(piece.ids[:i].tolist(), int(id)) for piece in pieces for i, id in enumerate(piece.ids)]
+    def symbol_scores(self, passages):
+        found = [score(passage.ids[:i].tolist(), int(id)) for passage in passages for i, id in enumerate(passage.ids)]
         return Scores(torch.tensor([nats for nats, _ in found]), torch.tensor([best for _, best in found]))
 
 
@@ -138,7 +138,7 @@ def test_nothing_to_score():
     assert found == [(0.0, True), (0.0, True)]
 
 
-def test_texts_are_scored_in_pieces_of_the_context():
+def test_texts_are_scored_in_passages_of_the_context():
     text = b"abcdefghij"
     wanted = sum(expected([*part], range(len(part)))[0] for part in (b"abcd", b"efgh", b"ij"))
     assert score_texts(model(ByteCoder(), context=4), [text, b"", text[:4]]) == pytest.approx(

@@ -6,10 +6,9 @@ import torch
 from tiny_language_models import KINDS, TEXT, S, language_model
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.language.generation.generate import begin, generate
-from tokenlab.language.generation.patches import patch_spellings
-from tokenlab.language.generation.sampling import draw, uniforms
+from tokenlab.language.generation import begin, draw, generate, uniforms
 from tokenlab.language.options import GenerationOptions
+from tokenlab.language.patch_generation import patch_spellings
 from tokenlab.networks.interface import CodedPassage
 
 MARKER = 256
@@ -59,8 +58,10 @@ class TestCaches:
 
 def _plain(model, prompt, options, number):
     """A continuation without caches: each symbol is drawn from the scores of all symbols at the end of the text."""
-    (piece,) = model.coder.code([prompt]) if prompt else [CodedPassage(np.empty(0, np.int32), np.empty(0, np.int32), 0)]
-    ids, starts, text = piece.ids.tolist(), piece.starts.tolist(), b""
+    (passage,) = (
+        model.coder.code([prompt]) if prompt else [CodedPassage(np.empty(0, np.int32), np.empty(0, np.int32), 0)]
+    )
+    ids, starts, text = passage.ids.tolist(), passage.starts.tolist(), b""
     symbols = range(len(model.coder.spellings))
     for position in range(1000):
         if len(text) >= options.length:
@@ -194,8 +195,8 @@ def _tokens(model):
     return _marked(model) or len(model.coder.spellings) > 257
 
 
-def _nats(model, *pieces):
-    return model.network.symbol_nats(model.network.collate([[piece] for piece in pieces])).tolist()
+def _nats(model, *passages):
+    return model.network.symbol_nats(model.network.collate([[passage] for passage in passages])).tolist()
 
 
 def _symbols_in(model, whole, place):

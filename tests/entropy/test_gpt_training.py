@@ -11,9 +11,12 @@ import torch
 from torch.nn.functional import log_softmax
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.gpt import AlphabetOptions, GptShape, TrainingOptions, build_gpt, encode, learn_alphabet, train, training
-from tokenlab.gpt.packing import IGNORED, shuffled_batches
-from tokenlab.gpt.training import learning_rate
+from tokenlab.entropy.packing import IGNORED, encode, shuffled_batches
+from tokenlab.entropy.training import train
+from tokenlab.networks.gpt import GptShape, build_gpt
+from tokenlab.tokenizers.alphabet import AlphabetOptions, learn_alphabet
+from tokenlab.training import loop, processes
+from tokenlab.training.options import TrainingOptions, learning_rate
 
 SHAPE = GptShape(layers=1, width=16, heads=2, context=20)
 OPTIONS = TrainingOptions(steps=12, batch=2, learning_rate=5e-3, warmup=3, evaluate_every=5, seed=4)
@@ -32,7 +35,7 @@ TEXTS, HELD_OUT = sentences(60, 0), sentences(10, 1)
 def trained(options, level="character", dropout=0.0, checkpoint=None, texts=TEXTS, held_out=HELD_OUT):
     alphabet = learn_alphabet(texts, AlphabetOptions(level))
     shape = dataclasses.replace(SHAPE, dropout=dropout)
-    model = build_gpt(shape, alphabet, seed=options.seed)
+    model = build_gpt(shape, alphabet.size, seed=options.seed)
     train_on, evaluate_on = (encode(alphabet, some, shape.context) for some in (texts, held_out))
     return model, train(model, alphabet, train_on, evaluate_on, options, checkpoint)
 
@@ -46,14 +49,6 @@ def assert_same(first, second):
     ours, theirs = weights(first[0]), weights(second[0])
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-
-
-def test_learning_rate_by_hand():
-    options = TrainingOptions(steps=8, batch=1, learning_rate=1.0, final_learning_rate=0.2, warmup=3)
-    # Up by quarters, then 0.2 + 0.8 (1 + cos(pi k / 4)) / 2 for k = 0..4.
-    expected = [0.25, 0.5, 0.75, 1.0, 0.6 + 0.4 * math.sqrt(0.5), 0.6, 0.6 - 0.4 * math.sqrt(0.5), 0.2]
-    assert [learning_rate(options, step) for step in range(8)] == pytest.approx(expected, abs=1e-15)
-    assert learning_rate(TrainingOptions(steps=1, batch=1, learning_rate=0.5), 0) == 0.5
 
 
 def plain_loss(model, batch):
@@ -74,7 +69,7 @@ def test_updates_are_those_of_the_textbook():
     options = dataclasses.replace(OPTIONS, steps=4, warmup=1, weight_decay=0.3, gradient_clip=0.5)
     model, curve = trained(options)
     alphabet = learn_alphabet(TEXTS)
-    plain = build_gpt(SHAPE, alphabet, seed=options.seed)
+    plain = build_gpt(SHAPE, alphabet.size, seed=options.seed)
     batches = shuffled_batches(encode(alphabet, TEXTS, SHAPE.context), SHAPE.context, options.batch, options.seed)
     first, second = (dict.fromkeys(weights(plain), 0.0) for _ in range(2))
     all_nats, all_tokens = 0.0, 0
@@ -140,12 +135,12 @@ def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, after):
 
     def save_and_die(*arguments):
         save(*arguments)
-        if arguments[3].step in (after, 10):
+        if arguments[5].step in (after, 10):
             raise Killed
 
-    save = training.save_checkpoint
-    monkeypatch.setattr(training, "_CHECKPOINT_SHARE", 1e9)  # one a step
-    monkeypatch.setattr(training, "save_checkpoint", save_and_die)
+    save = loop.save_checkpoint
+    monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)  # one a step
+    monkeypatch.setattr(loop, "save_checkpoint", save_and_die)
     deaths = 0
     while deaths < 5:
         try:
@@ -186,9 +181,11 @@ def test_checkpoints_that_do_not_fit(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"checkpoint\.safetensors: no checkpoint of this training"):
         trained(OPTIONS, checkpoint=checkpoint)
     checkpoint.unlink()
-    monkeypatch.setattr(training, "_CHECKPOINT_SHARE", 1e9)
+    monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)
     trained(OPTIONS, checkpoint=checkpoint)
-    with pytest.raises(InputError, match=r"checkpoint\.safetensors: no checkpoint of this training"):
+    with pytest.raises(
+        InputError, match=r"checkpoint\.safetensors: a checkpoint of another configuration \(first weig"
+    ):
         trained(OPTIONS, level="byte", checkpoint=checkpoint)
 
 
@@ -203,27 +200,43 @@ def test_a_loss_that_is_no_number():
         trained(dataclasses.replace(OPTIONS, learning_rate=1e38, warmup=0))
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"steps": 0}, "steps is 0"),
-        ({"batch": 0}, "batch is 0"),
-        ({"threads": 0}, "threads is 0"),
-        ({"seed": -1}, "seed is -1"),
-        ({"learning_rate": 0.0}, "learning_rate is 0.0"),
-        ({"learning_rate": float("nan")}, "learning_rate is nan"),
-        ({"final_learning_rate": 0.1}, "final_learning_rate is 0.1"),
-        ({"warmup": 12}, "warmup is 12; it must be from 0 to 11"),
-        ({"gradient_clip": -1.0}, "gradient_clip"),
-        ({"dtype": "float16"}, "dtype is 'float16'"),
-        ({"device": "tpu"}, "device is 'tpu'; use cpu, cuda or cuda:N"),
-        ({"device": "meta"}, "device is 'meta'"),
-        ({"device": "cuda:99"}, r"device is 'cuda:99', but PyTorch sees \d+ GPUs"),
-    ],
-)
-def test_options_that_cannot_be(option, message):
-    with pytest.raises(ParameterError, match=message):
-        dataclasses.replace(OPTIONS, **option)
+def test_a_device_that_is_not_there():
+    with pytest.raises(ParameterError, match=r"device is 'cuda:99', but PyTorch sees \d+ GPUs"):
+        trained(dataclasses.replace(OPTIONS, device="cuda:99"))
+
+
+@pytest.mark.parametrize("changes", [{"accumulate": 3}, {"checkpoint_activations": True}])
+def test_an_update_in_less_memory_is_the_same(changes):
+    """Batches of four rows in parts of two, one and one; activations that are computed again, with dropout."""
+    options, dropout = dataclasses.replace(OPTIONS, batch=4), 0.2 if "checkpoint_activations" in changes else 0.0
+    (model, curve), (expected, whole) = (
+        trained(one, dropout=dropout) for one in (dataclasses.replace(options, **changes), options)
+    )
+    for ours, theirs in zip(curve, whole, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-5)
+    for name, parameter in weights(model).items():
+        if not name.endswith("c_attn.bias"):  # The gradient of a key's bias is 0 but for rounding.
+            torch.testing.assert_close(parameter, weights(expected)[name], rtol=1e-3, atol=2e-5, msg=name)
+
+
+def in_a_group(options):
+    with processes.group("cpu"):
+        model, curve = trained(options)
+    return [tuple(evaluation) for evaluation in curve], weights(model)
+
+
+@pytest.mark.slow
+def test_two_processes_train_as_one():
+    """Over Gloo; each computes its rows in two parts."""
+    options = dataclasses.replace(OPTIONS, batch=5)
+    divided = dataclasses.replace(options, processes=2, accumulate=2)
+    curve, found = processes.launch(in_a_group, divided, processes=2)
+    model, expected = trained(options)
+    for ours, theirs in zip(curve, expected, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-5)
+    for name, parameter in weights(model).items():
+        if not name.endswith("c_attn.bias"):
+            torch.testing.assert_close(found[name], parameter, rtol=1e-3, atol=2e-5, msg=name)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")

@@ -16,14 +16,12 @@ from tiny_language_models import TEXT, language_model
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated.questions import FILES, write_questions
-from tokenlab.language.evaluation import piece_nats
-from tokenlab.language.generation.generate import generate
-from tokenlab.language.harness.adapter import HarnessModel
-from tokenlab.language.harness.files import TASKS, read_items
-from tokenlab.language.harness.requests import score_continuations
-from tokenlab.language.harness.tasks import evaluate_tasks
+from tokenlab.language.evaluation import passage_nats
+from tokenlab.language.generation import generate
+from tokenlab.language.harness.adapter import HarnessModel, score_continuations
+from tokenlab.language.harness.tasks import TASKS, evaluate_tasks, read_items
 from tokenlab.language.options import GenerationOptions
-from tokenlab.language.pieces import cut_pieces
+from tokenlab.language.passages import cut_passages
 
 ITEMS = {
     "hellaswag": [
@@ -238,8 +236,8 @@ class TestAdapter:
             _requests("loglikelihood_rolling", [(text,) for text in texts])
         )
         for text, value in zip(texts, found, strict=True):
-            pieces = cut_pieces(text.encode(), 80)
-            assert value == pytest.approx(-piece_nats(model, pieces).sum(), abs=1e-4)
+            passages = cut_passages(text.encode(), 80)
+            assert value == pytest.approx(-passage_nats(model, passages).sum(), abs=1e-4)
 
     def test_generation(self, model):
         settings = {"until": ["e", "\n\n"], "max_gen_toks": 6, "do_sample": False}
@@ -288,11 +286,11 @@ def _requests(kind, arguments):
 def _own(model, context, continuation):
     """Nats of a continuation from the scores of the whole text alone, and whether each symbol is the best."""
     text = (context + continuation).encode()[-80:]
-    (piece,) = model.coder.code([text])
-    scores = model.network.symbol_scores(model.network.collate([[piece]]))
+    (passage,) = model.coder.code([text])
+    scores = model.network.symbol_scores(model.network.collate([[passage]]))
     first, spelled = 0, b""
-    while len(spelled := spelled + model.coder.spellings[piece.ids[first]]) <= len(
+    while len(spelled := spelled + model.coder.spellings[passage.ids[first]]) <= len(
         context.encode()
-    ) and first + 1 < len(piece.ids):
+    ) and first + 1 < len(passage.ids):
         first += 1
     return float(scores.nats[first:].sum()), bool(scores.best[first:].all())

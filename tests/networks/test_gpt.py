@@ -7,9 +7,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.gpt import AlphabetOptions, GptShape, build_gpt, encode, learn_alphabet, save_model
-from tokenlab.gpt.model import packed_logits
-from tokenlab.gpt.packing import ordered_batches
+from tokenlab.entropy.packing import encode, ordered_batches
+from tokenlab.networks.gpt import GptShape, build_gpt, packed_logits, save_gpt
+from tokenlab.tokenizers.alphabet import AlphabetOptions, learn_alphabet, save_alphabet
 
 SHAPE = GptShape(layers=2, width=32, heads=4, context=24)
 TEXTS = ["今天天气很好。", "他说：明天也好。", "好", "天" * 23, "气很好"]
@@ -23,7 +23,7 @@ def logits_alone(model, ids):
 
 def test_packed_sentences_do_not_see_each_other():
     """The logits of a row are those of its sentences, each computed alone, as the scorer does."""
-    model = build_gpt(SHAPE, ALPHABET, seed=0).eval()
+    model = build_gpt(SHAPE, ALPHABET.size, seed=0).eval()
     (batch,) = ordered_batches(encode(ALPHABET, TEXTS, SHAPE.context), SHAPE.context, rows=10)
     assert 1 < len(batch.ids) < len(TEXTS)
     with torch.no_grad():
@@ -38,7 +38,7 @@ def test_the_seed_fixes_the_weights_and_nothing_else_changes():
     torch.manual_seed(3)
     expected = torch.rand(4)
     torch.manual_seed(3)
-    first, second, other = (build_gpt(SHAPE, ALPHABET, seed) for seed in (7, 7, 8))
+    first, second, other = (build_gpt(SHAPE, ALPHABET.size, seed) for seed in (7, 7, 8))
     assert torch.equal(torch.rand(4), expected)
     weights = [model.transformer.h[0].mlp.c_fc.weight for model in (first, second, other)]
     assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
@@ -47,8 +47,9 @@ def test_the_seed_fixes_the_weights_and_nothing_else_changes():
 @pytest.mark.parametrize("level", ["character", "byte"])
 def test_saved_it_loads_in_transformers_and_computes_the_same(tmp_path, level):
     alphabet = learn_alphabet(TEXTS, AlphabetOptions(level))
-    model = build_gpt(SHAPE, alphabet, seed=0).eval()
-    save_model(model, alphabet, tmp_path)
+    model = build_gpt(SHAPE, alphabet.size, seed=0).eval()
+    save_gpt(model, tmp_path)
+    save_alphabet(alphabet, tmp_path)
     names = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
     assert {path.name for path in tmp_path.iterdir()} == names
     loaded, report = AutoModelForCausalLM.from_pretrained(tmp_path, trust_remote_code=False, output_loading_info=True)

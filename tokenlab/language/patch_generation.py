@@ -1,29 +1,76 @@
 """Continuations of hierarchical models: symbols in the local decoder, whole patches in the latent Transformer.
 
 A patch is whole when its marker is drawn or, without a marker, when the patcher's stream says that the next byte begins
-another one. Only then it is encoded, at once, and its vector joins the latent Transformer's cache.
+another one. Only then it is encoded, at once, and its vector joins the latent Transformer's cache. The spellings that
+patches of tokens may have are a trie: which symbols may follow those of an open patch.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from tokenlab.core.errors import ParameterError
+from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.language.coding import Coder
-from tokenlab.language.generation.spellings import ROOT, Spellings
 from tokenlab.language.stored import LanguageModel
 from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.patch_network import PatchNetwork
 from tokenlab.patches.interface import CausalPatcher, CausalStream
 from tokenlab.tokenizers.hierarchical import MARKER
 
+ROOT = 0
+"""The node at which every patch begins."""
+
+
+class Spellings:
+    """A trie of sequences of symbols, each with the marker as its last symbol.
+
+    Nodes are numbers; the symbols that may follow a node are one slice of an array, so the trie of 50,000 spellings is
+    three arrays.
+    """
+
+    def __init__(self, spellings: Iterable[Sequence[int]]) -> None:
+        """Raises InputError where there are no spellings, or empty ones."""
+        ordered = sorted({tuple(spelling) for spelling in spellings})
+        if not ordered or not ordered[0]:
+            raise InputError("a trie needs spellings of at least one symbol each; check the vocabulary of the patcher")
+        parents, symbols = [], []
+        path: list[int] = []  # Nodes of the spelling before, by depth.
+        before: tuple[int, ...] = ()
+        for spelling in ordered:
+            common = 0
+            while common < len(before) and common < len(spelling) and before[common] == spelling[common]:
+                common += 1
+            del path[common:]
+            for symbol in spelling[common:]:
+                parents.append(path[-1] if path else ROOT)
+                symbols.append(symbol)
+                path.append(len(parents))
+            before = spelling
+        order = np.lexsort((symbols, parents))
+        self._symbols = np.asarray(symbols, np.int64)[order]
+        self._children = order + 1
+        self._first = np.searchsorted(np.asarray(parents)[order], np.arange(len(parents) + 2))
+
+    def following(self, node: int) -> NDArray[np.int64]:
+        """int64[n]: the symbols that may come next, ascending; none after a marker."""
+        return self._symbols[self._first[node] : self._first[node + 1]]
+
+    def child(self, node: int, symbol: int) -> int:
+        """The node after one more symbol, which must be in `following(node)`."""
+        first = self._first[node]
+        found = first + int(np.searchsorted(self.following(node), symbol))
+        if found == self._first[node + 1] or self._symbols[found] != symbol:
+            raise KeyError(symbol)
+        return int(self._children[found])
+
 
 class PatchRows:
-    """Texts, a row each, that grow by one symbol at a time; see `generate.Rows`.
+    """Texts, a row each, that grow by one symbol at a time; see `generation.Rows`.
 
     A patch is never empty, and where the second BPE has a bound S, never longer than S symbols, its marker included:
     the model was trained on no others. `spellings`, where given, allows only its patches.
@@ -42,8 +89,8 @@ class PatchRows:
         self._network, self._marker, self._spellings = network, network.shape.marker, spellings
         self._longest = coder.hierarchical.longest if coder.hierarchical is not None else 0
         self._streams = [] if self._marker else [_fed(coder, prompt) for prompt in prompts]
-        pieces = iter(coder.code([prompt for prompt in prompts if prompt]))
-        texts = [list(_patches(next(pieces))) if prompt else [] for prompt in prompts]
+        passages = iter(coder.code([prompt for prompt in prompts if prompt]))
+        texts = [list(_patches(next(passages))) if prompt else [] for prompt in prompts]
         self._open: list[list[int]] = [
             text.pop() if text and not self._marker and not self._streams[row].begins_next() else []
             for row, text in enumerate(texts)
@@ -58,7 +105,7 @@ class PatchRows:
         self._nodes = [ROOT] * len(prompts)
 
     def allowed(self) -> Tensor | None:
-        """See `generate.Rows`."""
+        """See `generation.Rows`."""
         if not self._marker:
             return None
         found = torch.ones(self.logits.shape, dtype=torch.bool)
@@ -74,7 +121,7 @@ class PatchRows:
         return found.to(self.logits.device)
 
     def append(self, symbols: Sequence[int]) -> None:
-        """See `generate.Rows`."""
+        """See `generation.Rows`."""
         going: list[int] = []
         whole: list[int] = []
         for row, symbol in enumerate(symbols):
@@ -93,7 +140,7 @@ class PatchRows:
             self._finish(whole)
 
     def keep(self, rows: Sequence[int]) -> None:
-        """See `generate.Rows`."""
+        """See `generation.Rows`."""
         kept = torch.tensor(rows)
         self._latent, self._decoder = self._latent.select(kept), self._decoder.select(kept)
         self.logits = self.logits[kept.to(self.logits.device)]
@@ -167,8 +214,8 @@ def _fed(coder: Coder, prompt: bytes) -> CausalStream:
     return stream
 
 
-def _patches(piece: CodedPassage) -> Iterator[list[int]]:
+def _patches(passage: CodedPassage) -> Iterator[list[int]]:
     """The symbols of each patch."""
-    ids = piece.ids.tolist()
-    for start, end in pairwise([*piece.starts.tolist(), len(ids)]):
+    ids = passage.ids.tolist()
+    for start, end in pairwise([*passage.starts.tolist(), len(ids)]):
         yield ids[start:end]

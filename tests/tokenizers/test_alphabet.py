@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.gpt import AlphabetOptions, learn_alphabet
+from tokenlab.tokenizers import AlphabetOptions, learn_alphabet
 from tokenlab.tokenizers.alphabet import save_alphabet
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)

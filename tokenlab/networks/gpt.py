@@ -9,7 +9,6 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_least, option
-from tokenlab.tokenizers.alphabet import START_ID, Alphabet, save_alphabet
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,17 @@ class GptShape:
             raise ParameterError(f"dropout is {self.dropout}; it must be at least 0 and below 1")
 
 
-def build_gpt(shape: GptShape, alphabet: Alphabet, seed: int) -> GPT2LMHeadModel:
-    """A GPT-2 with random weights of GPT-2's own distribution, determined by the seed; float32 on the CPU."""
+def build_gpt(shape: GptShape, vocabulary: int, seed: int, start: int = 0) -> GPT2LMHeadModel:
+    """A GPT-2 with random weights of GPT-2's own distribution, determined by the seed; float32 on the CPU.
+
+    Args:
+        shape: its size.
+        vocabulary: number of tokens.
+        seed: of the weights.
+        start: id of the token with which every sequence begins.
+    """
     config = GPT2Config(
-        vocab_size=alphabet.size,
+        vocab_size=vocabulary,
         n_positions=shape.context,
         n_embd=shape.width,
         n_layer=shape.layers,
@@ -49,7 +55,7 @@ def build_gpt(shape: GptShape, alphabet: Alphabet, seed: int) -> GPT2LMHeadModel
         embd_pdrop=shape.dropout,
         resid_pdrop=shape.dropout,
         attn_pdrop=0.0,
-        bos_token_id=START_ID,
+        bos_token_id=start,
         eos_token_id=None,  # The end of a sentence is not predicted.
         architectures=[GPT2LMHeadModel.__name__],
     )
@@ -67,10 +73,8 @@ def packed_logits(model: GPT2LMHeadModel, ids: torch.Tensor, positions: torch.Te
     return model(input_ids=ids, position_ids=positions, use_cache=False).logits
 
 
-def save_model(model: GPT2LMHeadModel, alphabet: Alphabet, folder: str | Path) -> None:
-    """Write model and tokenizer into an existing folder, in the format of `transformers`: config.json,
-    model.safetensors, tokenizer.json, tokenizer_config.json."""
+def save_gpt(model: GPT2LMHeadModel, folder: str | Path) -> None:
+    """Write a model into an existing folder, in the format of `transformers`: config.json, model.safetensors."""
     model.config.save_pretrained(folder)
     # The parameters do not include the output matrix, which is tied to the embedding.
     save_file(dict(model.named_parameters()), Path(folder) / "model.safetensors", metadata={"format": "pt"})
-    save_alphabet(alphabet, Path(folder))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tokenlab.language.generation.sampling import draw, uniforms
+from tokenlab.language.generation import draw, uniforms
 
 _LOGITS = [2.0, -1.0, 0.5, 0.5, -torch.inf, 3.0, 0.5]
 _N = 20_000

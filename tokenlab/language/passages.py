@@ -1,12 +1,12 @@
-"""Pieces of documents: cut by bytes alone, stored with the patches of any number of patchers, read in a random order.
+"""Passages of documents: cut by bytes alone, stored with the patches of any number of patchers, read in a random order.
 
-Documents are cut into pieces of at most `context` bytes before any patcher or tokenizer sees them, and rows are filled
-with whole pieces up to `context` bytes. So all models of a comparison read the same bytes in the same rows.
+Documents are cut into passages of at most `context` bytes before any patcher or tokenizer sees them, and rows are
+filled with whole passages up to `context` bytes. So all models of a comparison read the same bytes in the same rows.
 
 A store is a folder of `part-00000.parquet`, ... with the columns id, data, bytes (of the data), words, and
-`starts_NAME`, the offsets of the patches, for each patcher. The same pieces give the same bytes (with one version of
+`starts_NAME`, the offsets of the patches, for each patcher. The same passages give the same bytes (with one version of
 pyarrow). Reading takes the memory of a few megabytes of text, whatever the size of the store: row groups come in a
-random order, and the pieces of a number of them are shuffled together.
+random order, and the passages of a number of them are shuffled together.
 """
 
 import hashlib
@@ -33,28 +33,28 @@ _SHUFFLED_BYTES = 8 << 20
 """Bytes of text that are shuffled together: their memory, several times this with the patches, is all that is used."""
 
 
-class PieceBlock(NamedTuple):
-    """Consecutive pieces."""
+class PassageBlock(NamedTuple):
+    """Consecutive passages."""
 
     ids: list[str]
     data: list[bytes]
     words: NDArray[np.int32]
-    """int32[pieces]: words that begin in each piece."""
+    """int32[passages]: words that begin in each passage."""
     starts: dict[str, list[NDArray[np.int32]]]
-    """By patcher, for each piece: int32[patches], the offsets of the patches' first bytes, 0 first."""
+    """By patcher, for each passage: int32[patches], the offsets of the patches' first bytes, 0 first."""
 
 
-class TextPiece(NamedTuple):
-    """A piece, and its patches where a patcher was asked for."""
+class Passage(NamedTuple):
+    """A passage, and its patches where a patcher was asked for."""
 
     data: bytes
     starts: NDArray[np.int32] | None
 
 
-class PiecesSummary(NamedTuple):
+class PassagesSummary(NamedTuple):
     """The size of a store."""
 
-    pieces: int
+    passages: int
     bytes: int
     words: int
     patches: dict[str, int]
@@ -69,8 +69,8 @@ class _Group(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pieces:
-    """A store of pieces, opened. patcher: the one whose patches are read. identity: a hash of sizes and statistics of
+class Passages:
+    """A store of passages, opened. patcher: the one whose patches are read. identity: a hash of sizes and statistics of
     all columns, which another store does not have."""
 
     groups: tuple[_Group, ...]
@@ -80,12 +80,15 @@ class Pieces:
     bytes: int
     identity: str
 
-    def blocks(self) -> Iterator[PieceBlock]:
-        """All pieces in the order of writing, with the patches of the patcher. Raises InputError for a damaged file."""
+    def blocks(self) -> Iterator[PassageBlock]:
+        """All passages in the order of writing, with the patches of the patcher.
+
+        Raises InputError for a damaged file.
+        """
         names = () if self.patcher is None else (self.patcher,)
         for group in self.groups:
             table = _read(group, ["id", "data", "words", *map(_column, names)])
-            yield PieceBlock(
+            yield PassageBlock(
                 table["id"].to_pylist(),
                 table["data"].to_pylist(),
                 table["words"].to_numpy(),
@@ -93,27 +96,27 @@ class Pieces:
             )
 
 
-def cut_pieces(document: bytes, context: int) -> list[bytes]:
-    """A document in UTF-8 as pieces of at most `context` bytes, each but the last as long as whole characters allow.
+def cut_passages(document: bytes, context: int) -> list[bytes]:
+    """A document in UTF-8 as passages of at most `context` bytes, each but the last as long as whole characters allow.
 
     Raises ParameterError for a context below 4 bytes, which a character can have.
     """
     if context < 4:
         raise ParameterError(f"context is {context}; it must be at least 4, the bytes of the longest characters")
-    pieces, start = [], 0
+    passages, start = [], 0
     while len(document) - start > context:
         end = start + context
         while document[end] & 0xC0 == 0x80 and end > start + context - 3:
             end -= 1
-        pieces.append(document[start:end])
+        passages.append(document[start:end])
         start = end
-    return [*pieces, document[start:]] if start < len(document) else pieces
+    return [*passages, document[start:]] if start < len(document) else passages
 
 
-def write_pieces(
-    blocks: Iterable[PieceBlock], folder: str | Path, patchers: Sequence[str], *, shard_bytes: int = 64 << 20
-) -> PiecesSummary:
-    """Write pieces as a store that replaces `folder`; on any exception the old one stays.
+def write_passages(
+    blocks: Iterable[PassageBlock], folder: str | Path, patchers: Sequence[str], *, shard_bytes: int = 64 << 20
+) -> PassagesSummary:
+    """Write passages as a store that replaces `folder`; on any exception the old one stays.
 
     Args:
         blocks: read once, as a stream; their size does not matter to the files.
@@ -122,7 +125,7 @@ def write_pieces(
         shard_bytes: a shard is closed once its texts have this many bytes.
 
     Raises:
-        InputError: no piece, or an empty one.
+        InputError: no passage, or an empty one.
         ParameterError: `shard_bytes` below 1.
     """
     if shard_bytes < 1:
@@ -136,7 +139,7 @@ def write_pieces(
             *(pa.field(_column(name), pa.list_(pa.int32()), nullable=False) for name in patchers),
         ]
     )
-    summary = PiecesSummary(0, 0, 0, dict.fromkeys(patchers, 0))
+    summary = PassagesSummary(0, 0, 0, dict.fromkeys(patchers, 0))
     with atomic_folder(folder) as temporary:
         writer, written, shards = None, 0, 0
         try:
@@ -151,12 +154,12 @@ def write_pieces(
         finally:
             if writer is not None:
                 writer.close()
-        if not summary.pieces:
-            raise InputError(f"{folder}: no piece to write; check what the documents are read from")
+        if not summary.passages:
+            raise InputError(f"{folder}: no passage to write; check what the documents are read from")
     return summary
 
 
-def open_pieces(folder: str | Path, patcher: str | None = None) -> Pieces:
+def open_passages(folder: str | Path, patcher: str | None = None) -> Passages:
     """Open a store, to read it with the patches of one patcher, or without patches.
 
     Raises:
@@ -165,92 +168,94 @@ def open_pieces(folder: str | Path, patcher: str | None = None) -> Pieces:
     """
     paths = sorted(Path(folder).glob("part-*.parquet"))
     if not paths:
-        raise InputError(f"{folder}: no pieces (no part-00000.parquet in it); check the path")
+        raise InputError(f"{folder}: no passages (no part-00000.parquet in it); check the path")
     names = {path.name for path in paths}
     if missing := [name for name in map(_shard_name, range(len(paths))) if name not in names]:
-        raise InputError(f"{folder}: {missing[0]} is missing between the other shards; write the pieces again")
+        raise InputError(f"{folder}: {missing[0]} is missing between the other shards; write the passages again")
     groups: list[_Group] = []
     patchers: tuple[str, ...] | None = None
-    pieces = size = 0
+    passages = size = 0
     identity = hashlib.sha256()
     for path in paths:
         with _input_errors(path), pq.ParquetFile(path) as file:
             columns, metadata = file.schema_arrow.names, file.metadata
         if columns[:4] != ["id", "data", "bytes", "words"]:
-            raise InputError(f"{path}: no pieces, but the columns {', '.join(columns)}; name another folder")
+            raise InputError(f"{path}: no passages, but the columns {', '.join(columns)}; name another folder")
         if not metadata.num_rows:
-            raise InputError(f"{path}: no piece in this shard; write the pieces again")
+            raise InputError(f"{path}: no passage in this shard; write the passages again")
         found = tuple(name.removeprefix(_column("")) for name in columns[4:])
         if patchers not in (None, found):
-            raise InputError(f"{path}: other patchers than in {paths[0].name}; write the pieces again")
+            raise InputError(f"{path}: other patchers than in {paths[0].name}; write the passages again")
         patchers = found
         groups += (_Group(path, number) for number in range(metadata.num_row_groups))
-        pieces += metadata.num_rows
+        passages += metadata.num_rows
         identity.update(_footer(path))
         size += int(_read_columns(path, ["bytes"])["bytes"].to_numpy().sum())
     assert patchers is not None
     if patcher is not None and patcher not in patchers:
         raise ParameterError(f"patcher is {patcher!r}; {folder} has {', '.join(patchers) or 'none'}")
-    return Pieces(tuple(groups), patchers, patcher, pieces, size, identity.hexdigest())
+    return Passages(tuple(groups), patchers, patcher, passages, size, identity.hexdigest())
 
 
 def shuffled_batches(
-    pieces: Pieces, context: int, rows: int, seed: int, skip: int = 0
-) -> Iterator[list[list[TextPiece]]]:
-    """An endless stream of batches of `rows` rows of pieces: all pieces in a random order, then all in another, as
-    determined by the seed and by the lengths of the pieces in bytes.
+    passages: Passages, context: int, rows: int, seed: int, skip: int = 0
+) -> Iterator[list[list[Passage]]]:
+    """An endless stream of batches of `rows` rows of passages: all passages in a random order, then all in another, as
+    determined by the seed and by the lengths of the passages in bytes.
 
-    A row holds pieces of at most `context` bytes together. The texts of the first `skip` batches are not read. Raises
-    InputError for a damaged file, and for a piece longer than a row.
+    A row holds passages of at most `context` bytes together. The texts of the first `skip` batches are not read. Raises
+    InputError for a damaged file, and for a passage longer than a row.
     """
-    found = islice(_shuffled_rows(pieces, context, seed), skip * rows, None)
+    found = islice(_shuffled_rows(passages, context, seed), skip * rows, None)
     while True:
         yield [[buffer.texts[number] for number in row] for buffer, row in islice(found, rows)]
 
 
 class _Buffer:
-    """The pieces of several row groups; their texts are read when they are first needed."""
+    """The passages of several row groups; their texts are read when they are first needed."""
 
-    def __init__(self, pieces: Pieces, groups: Sequence[_Group]) -> None:
-        self._patcher = pieces.patcher
+    def __init__(self, passages: Passages, groups: Sequence[_Group]) -> None:
+        self._patcher = passages.patcher
         self._groups = groups
 
     @cached_property
-    def texts(self) -> list[TextPiece]:
+    def texts(self) -> list[Passage]:
         columns = ["data"] if self._patcher is None else ["data", _column(self._patcher)]
-        found: list[TextPiece] = []
+        found: list[Passage] = []
         for group in self._groups:
             table = _read(group, columns)
             data = table["data"].to_pylist()
             starts = [None] * len(data) if self._patcher is None else _lists(table[columns[1]])
-            found += map(TextPiece, data, starts)
+            found += map(Passage, data, starts)
         return found
 
 
-def _shuffled_rows(pieces: Pieces, context: int, seed: int) -> Iterator[tuple[_Buffer, list[int]]]:
-    """Rows without end: a buffer, and the numbers of the row's pieces in it."""
+def _shuffled_rows(passages: Passages, context: int, seed: int) -> Iterator[tuple[_Buffer, list[int]]]:
+    """Rows without end: a buffer, and the numbers of the row's passages in it."""
     for epoch in count():
         generator = np.random.default_rng([seed, epoch])
         groups: list[_Group] = []
         sizes: list[NDArray[np.int32]] = []
-        order = generator.permutation(len(pieces.groups))
+        order = generator.permutation(len(passages.groups))
         for place, number in enumerate(order):
-            groups.append(pieces.groups[number])
+            groups.append(passages.groups[number])
             sizes.append(_read(groups[-1], ["bytes"])["bytes"].to_numpy())
             if sum(int(some.sum()) for some in sizes) >= _SHUFFLED_BYTES or place == len(order) - 1:
                 together = np.concatenate(sizes)
                 if together.max() > context:
                     where = groups[0].path.parent
-                    raise InputError(f"{where}: a piece of {together.max()} bytes, a row has {context}; raise context")
+                    raise InputError(
+                        f"{where}: a passage of {together.max()} bytes, a row has {context}; raise context"
+                    )
                 rows = _filled_rows(generator.permutation(len(together)), together, context)
-                buffer = _Buffer(pieces, groups)
+                buffer = _Buffer(passages, groups)
                 for row in generator.permutation(len(rows)):
                     yield buffer, rows[row]
                 groups, sizes = [], []
 
 
 def _filled_rows(order: NDArray[np.int64], sizes: NDArray[np.int32], context: int) -> list[list[int]]:
-    """Best fit: each piece goes where it leaves the least room, or into a new row."""
+    """Best fit: each passage goes where it leaves the least room, or into a new row."""
     rows: list[list[int]] = []
     rooms: list[tuple[int, int]] = []  # Of the rows that are not full: bytes left, and number; ascending.
     for number, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
@@ -275,14 +280,14 @@ def _shard_name(number: int) -> str:
     return f"part-{number:05d}.parquet"
 
 
-def _regrouped(blocks: Iterable[PieceBlock], patchers: Sequence[str]) -> Iterator[PieceBlock]:
-    """The same pieces in blocks of about `_GROUP_BYTES` bytes, whatever the blocks that come."""
+def _regrouped(blocks: Iterable[PassageBlock], patchers: Sequence[str]) -> Iterator[PassageBlock]:
+    """The same passages in blocks of about `_GROUP_BYTES` bytes, whatever the blocks that come."""
     rows: list[tuple[Any, ...]] = []
     size = 0
     for ids, data, words, starts in blocks:
         for row in zip(ids, data, words.tolist(), *(starts[name] for name in patchers), strict=True):
             if not row[1]:
-                raise InputError(f"piece {row[0]!r} is empty; leave it out")
+                raise InputError(f"passage {row[0]!r} is empty; leave it out")
             rows.append(row)
             size += len(row[1])
             if size >= _GROUP_BYTES:
@@ -292,9 +297,9 @@ def _regrouped(blocks: Iterable[PieceBlock], patchers: Sequence[str]) -> Iterato
         yield _block(rows, patchers)
 
 
-def _block(rows: list[tuple[Any, ...]], patchers: Sequence[str]) -> PieceBlock:
+def _block(rows: list[tuple[Any, ...]], patchers: Sequence[str]) -> PassageBlock:
     ids, data, words, *starts = (list(column) for column in zip(*rows, strict=True))
-    return PieceBlock(ids, data, np.array(words, dtype=np.int32), dict(zip(patchers, starts, strict=True)))
+    return PassageBlock(ids, data, np.array(words, dtype=np.int32), dict(zip(patchers, starts, strict=True)))
 
 
 def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
@@ -311,7 +316,7 @@ def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     )
 
 
-def _table(block: PieceBlock, schema: pa.Schema) -> pa.Table:
+def _table(block: PassageBlock, schema: pa.Schema) -> pa.Table:
     ids, data, words, starts = block
     columns = [pa.array(ids, pa.string()), pa.array(data, pa.binary()), [*map(len, data)], words]
     for patches in starts.values():
@@ -322,10 +327,10 @@ def _table(block: PieceBlock, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _extended(summary: PiecesSummary, block: PieceBlock) -> PiecesSummary:
+def _extended(summary: PassagesSummary, block: PassageBlock) -> PassagesSummary:
     patches = {name: summary.patches[name] + sum(map(len, found)) for name, found in block.starts.items()}
-    return PiecesSummary(
-        summary.pieces + len(block.data),
+    return PassagesSummary(
+        summary.passages + len(block.data),
         summary.bytes + sum(map(len, block.data)),
         summary.words + int(block.words.sum()),
         patches,
@@ -351,7 +356,7 @@ def _read_columns(path: Path, columns: list[str], group: int | None = None) -> p
             return file.read(columns, use_threads=False)
         table = file.read_row_group(group, columns, use_threads=False)
         if table.num_rows != file.metadata.row_group(group).num_rows:
-            raise InputError(f"{path}: damaged (rows are missing); write the pieces again")
+            raise InputError(f"{path}: damaged (rows are missing); write the passages again")
         return table
 
 
@@ -371,4 +376,4 @@ def _input_errors(path: Path) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, KeyError) as error:
         reason = str(error).partition("\n")[0]
-        raise InputError(f"{path}: damaged, or no pieces ({reason}); write the pieces again") from error
+        raise InputError(f"{path}: damaged, or no passages ({reason}); write the passages again") from error

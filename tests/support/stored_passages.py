@@ -1,4 +1,4 @@
-"""Small stores of pieces of generated text, and the simplest network: one distribution, whatever came before."""
+"""Small stores of passages of generated text, and the simplest network: one distribution, whatever came before."""
 
 import dataclasses
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tokenlab.language.pieces import PieceBlock, Pieces, cut_pieces, open_pieces, write_pieces
+from tokenlab.language.passages import PassageBlock, Passages, cut_passages, open_passages, write_passages
 from tokenlab.networks.interface import Loss, Network, Scores
 
 WORDS = ("the", "cat", "saw", "a", "dog", "你好", "naïve", "on", "mats")
@@ -25,16 +25,18 @@ def word_starts(data: bytes) -> np.ndarray:
     return np.flatnonzero(found).astype(np.int32)
 
 
-def store(folder: Path, texts: list[bytes], context: int, patcher: str | None = None) -> Pieces:
+def store(folder: Path, texts: list[bytes], context: int, patcher: str | None = None) -> Passages:
     """A store of the texts, opened; its patchers are `words` and `fixed`."""
-    pieces = [piece for text in texts for piece in cut_pieces(text, context)]
+    passages = [passage for text in texts for passage in cut_passages(text, context)]
     starts = {
-        "words": [word_starts(piece) for piece in pieces],
-        "fixed": [np.arange(0, len(piece), 3, dtype=np.int32) for piece in pieces],
+        "words": [word_starts(passage) for passage in passages],
+        "fixed": [np.arange(0, len(passage), 3, dtype=np.int32) for passage in passages],
     }
-    block = PieceBlock([str(number) for number in range(len(pieces))], pieces, np.ones(len(pieces), np.int32), starts)
-    write_pieces([block], folder, ["words", "fixed"])
-    return open_pieces(folder, patcher)
+    block = PassageBlock(
+        [str(number) for number in range(len(passages))], passages, np.ones(len(passages), np.int32), starts
+    )
+    write_passages([block], folder, ["words", "fixed"])
+    return open_passages(folder, patcher)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,8 +71,8 @@ class CountNetwork(Network[CountBatch]):
 
     def collate(self, rows):
         """See `Network.collate`."""
-        ids = np.concatenate([piece.ids for row in rows for piece in row]).astype(np.int64)
-        return CountBatch(torch.from_numpy(ids), sum(piece.size for row in rows for piece in row), len(ids))
+        ids = np.concatenate([passage.ids for row in rows for passage in row]).astype(np.int64)
+        return CountBatch(torch.from_numpy(ids), sum(passage.size for row in rows for passage in row), len(ids))
 
     def forward(self, batch):
         """See `Network.forward`."""
