@@ -149,14 +149,27 @@ def test_it_stops_without_improvement_and_keeps_the_best():
     for learner, keep_best in ((last, False), (best, True)):
         curve = train(learner, options, keep_best=keep_best, patience=2)
         assert [one.held_out for one in curve] == [3.0, 2.0, 2.5, 2.0] and best_evaluation(curve).step == 2
-    two = Learner(options)
-    train(two, dataclasses.replace(options, steps=2, warmup=1), keep_best=False)
     for learner, steps in ((best, 2), (last, 4)):
         other = Learner(options)
         run = loop._Run(other, options, torch.device("cpu"))
         for step, update in zip(range(steps), other.updates(0), strict=False):
             run._update(step, update)
         assert all(torch.equal(value, numbers(other.network)[name]) for name, value in numbers(learner.network).items())
+
+
+@dataclasses.dataclass(frozen=True)
+class Computation:
+    """As that of `tokenlab.networks.options`."""
+
+    checkpoint_activations: bool = False
+
+
+def test_parts_of_a_network_are_asked_to_compute_activations_again():
+    learner = Learner(dataclasses.replace(OPTIONS, checkpoint_activations=True))
+    learner.network.part = torch.nn.Module()
+    learner.network.part.computation = Computation()
+    train(learner, learner.options)
+    assert learner.network.part.computation == Computation(True)
 
 
 def test_activations_that_a_network_cannot_compute_again_are_an_error():

@@ -282,8 +282,8 @@ def _checkpoint_activations(network: Any) -> None:
     Models of `transformers` have a method for it; ours say how they compute in `computation` of their parts
     (`tokenlab.networks.options.Computation`). Raises ParameterError for a network with neither.
     """
-    if hasattr(network, "gradient_checkpointing_enable"):
-        network.gradient_checkpointing_enable({"use_reentrant": False})
+    if hasattr(network, "activation_checkpointing_enable"):
+        network.activation_checkpointing_enable({"use_reentrant": False})
         return
     parts: list[Any] = [part for part in network.modules() if hasattr(part, "computation")]
     if not any(hasattr(part.computation, "checkpoint_activations") for part in parts):
