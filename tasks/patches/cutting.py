@@ -1,4 +1,4 @@
-"""The patchers of a corpus: made, calibrated, applied to pieces with the entropies of a text computed once, written."""
+"""The patchers of a corpus: made, calibrated, applied to passages with a text's entropies computed once, written."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -84,7 +84,7 @@ def _of_tokens(name: str, place: StoredTokenizer, modelled: bool) -> Cutter:
 def cut_all(
     cutters: Sequence[Cutter], texts: Sequence[bytes], network: TokenNetwork, context: int
 ) -> dict[str, list[Starts]]:
-    """The patches of pieces by each patcher."""
+    """The patches of passages by each patcher."""
     entropies = None
     found: dict[str, list[Starts]] = {}
     for cutter in cutters:

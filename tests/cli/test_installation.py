@@ -15,10 +15,11 @@ PROJECT = Path(__file__).parents[2]
 PACKAGE = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = {name for extra in PACKAGE["optional-dependencies"].values() for name in extra if "[" not in name}
 NEED_EXTRAS = (
-    "tokenlab.gpt.",
+    "tokenlab.entropy.training",
     "tokenlab.language.",
     "tokenlab.networks.",
     "tokenlab.pretrained.",
+    "tokenlab.training.",
     "tokenlab.translation.",
     "tokenlab.entropy.scorer",
     "tokenlab.codes.bits.over.hugging_face",
@@ -63,6 +64,7 @@ def test_imported_packages_are_declared() -> None:
             "tokenlab.cli.entropy",
             "tokenlab.cli.patches.generate",
             "tokenlab.tokenizers.export.agreement",
+            "tokenlab.core.devices",
         )
         assert not foreign or lazily or module.startswith(NEED_EXTRAS), (module, foreign)
 

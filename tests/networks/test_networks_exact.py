@@ -8,8 +8,8 @@ from plain_networks import plain_patch_nats, plain_token_nats, weights_of
 from random_pieces import BYTES, HASHED, MARKED, TOKENS, random_network, random_pieces, symbols_of
 
 from tokenlab.core.errors import InputError
+from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import TokenShape
-from tokenlab.networks.pieces import Piece
 
 SHAPES = {"tokens": TOKENS, "marked": MARKED, "bytes": BYTES, "hashed": HASHED}
 SIZES = {
@@ -94,7 +94,7 @@ def test_symbols_do_not_see_what_follows(kind):
 def test_scores_and_sizes(kind):
     network = random_network(SHAPES[kind])
     pieces = random_pieces(symbols_of(network.shape), (30, 17))
-    empty = Piece(np.array([], np.int32), np.array([], np.int32), 0)
+    empty = CodedPassage(np.array([], np.int32), np.array([], np.int32), 0)
     batch = network.collate([[empty, pieces[0]], [], [pieces[1], empty]])
     assert (batch.size, batch.symbols) == (3 * 47, 47)
     assert batch.to("cpu").symbols == 47

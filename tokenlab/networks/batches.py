@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tokenlab.core.errors import InputError
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.interface import CodedPassage
 
 _BLOCK_COST = 4096
 """Cost of one more block, in pairs of positions: launching its kernels takes about as long as that many pairs."""
@@ -123,17 +123,19 @@ def _tops(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array(tops[::-1], np.int64)
 
 
-def packed_pieces(rows: Iterable[Sequence[Piece]], symbols: int) -> tuple[list[Piece], NDArray[np.int64]]:
-    """The pieces of all rows that have symbols, and their ids end to end, int64[symbols].
+def packed_passages(
+    rows: Iterable[Sequence[CodedPassage]], symbols: int
+) -> tuple[list[CodedPassage], NDArray[np.int64]]:
+    """The passages of all rows that have symbols, and their ids end to end, int64[symbols].
 
     Raises InputError where there are no symbols, or ids below 0 or from `symbols` on.
     """
-    pieces = [piece for row in rows for piece in row if len(piece.ids)]
-    if not pieces:
-        raise InputError("a batch has no symbols; leave empty pieces out")
-    ids = np.concatenate([piece.ids for piece in pieces]).astype(np.int64)
+    passages = [passage for row in rows for passage in row if len(passage.ids)]
+    if not passages:
+        raise InputError("a batch has no symbols; leave empty passages out")
+    ids = np.concatenate([passage.ids for passage in passages]).astype(np.int64)
     least, most = int(ids.min()), int(ids.max())
     if least < 0 or most >= symbols:
         wrong = least if least < 0 else most
-        raise InputError(f"a piece has the id {wrong}; this network knows the ids 0 to {symbols - 1}")
-    return pieces, ids
+        raise InputError(f"a passage has the id {wrong}; this network knows the ids 0 to {symbols - 1}")
+    return passages, ids

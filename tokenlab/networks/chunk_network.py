@@ -23,12 +23,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tokenlab.networks.attention import Cache
-from tokenlab.networks.batches import Layout, packed_pieces, sequence_layout
+from tokenlab.networks.batches import Layout, packed_passages, sequence_layout
 from tokenlab.networks.blocks import Stack, matrix
-from tokenlab.networks.interface import Loss, Network, Scores
+from tokenlab.networks.interface import CodedPassage, Loss, Network, Scores
 from tokenlab.networks.options import DEFAULT, ChunkShape, Computation
 from tokenlab.networks.output import output_nats, output_scores
-from tokenlab.networks.pieces import Piece
 from tokenlab.networks.routing import BOUNDARY, boundary_probabilities, ratio_loss, smooth, upsample
 from tokenlab.networks.token_network import TokenBatch
 
@@ -88,19 +87,19 @@ class ChunkNetwork(Network[TokenBatch]):
         self.to_local = matrix(local, latent)
         self.decoder = Stack(shape.local, computation.attention)
 
-    def collate(self, rows: Sequence[Sequence[Piece]]) -> TokenBatch:
+    def collate(self, rows: Sequence[Sequence[CodedPassage]]) -> TokenBatch:
         """See `Network.collate`; starts of patches are not looked at."""
-        pieces, ids = packed_pieces(rows, _BYTES)
-        layout = sequence_layout(np.array([len(piece.ids) for piece in pieces]))
+        passages, ids = packed_passages(rows, _BYTES)
+        layout = sequence_layout(np.array([len(passage.ids) for passage in passages]))
         inputs = np.concatenate(([_START], ids[:-1]))
         inputs[layout.offsets[:-1].numpy()] = _START
-        size = sum(piece.size for piece in pieces)
+        size = sum(passage.size for passage in passages)
         return TokenBatch(torch.from_numpy(inputs), torch.from_numpy(ids), layout, size, len(ids))
 
     def forward(self, batch: TokenBatch) -> Loss:
         """See `Network.forward`; `extra` is the ratio loss with its weight, times the number of bytes."""
-        routed = self._encode(batch.inputs, batch.pieces)
-        states = self._decode(routed, batch.pieces)
+        routed = self._encode(batch.inputs, batch.passages)
+        states = self._decode(routed, batch.passages)
         ratio = ratio_loss(routed.p, routed.boundary, self.shape.ratio)
         nats = output_nats(states, self.embedding, batch.targets, _BYTES)
         return Loss(nats, self.shape.ratio_weight * batch.symbols * ratio)
@@ -108,15 +107,15 @@ class ChunkNetwork(Network[TokenBatch]):
     @torch.no_grad()
     def symbol_scores(self, batch: TokenBatch) -> Scores:
         """See `Network.symbol_scores`."""
-        states = self._decode(self._encode(batch.inputs, batch.pieces), batch.pieces)
+        states = self._decode(self._encode(batch.inputs, batch.passages), batch.passages)
         return output_scores(states, self.embedding, batch.targets, _BYTES)
 
     @torch.no_grad()
     def boundaries(self, batch: TokenBatch) -> Tensor:
-        """bool[symbols]: whether each byte begins a chunk, by the bytes up to this one; the first of a piece does."""
+        """bool[symbols]: whether each byte begins a chunk, by the bytes up to this one; the first of a passage does."""
         # One state more than for predictions: that after the last byte.
-        ends = batch.pieces.offsets[1:].cpu().numpy()
-        starts = batch.pieces.offsets[:-1].cpu().numpy()
+        ends = batch.passages.offsets[1:].cpu().numpy()
+        starts = batch.passages.offsets[:-1].cpu().numpy()
         inputs = np.insert(batch.targets.cpu().numpy(), starts, _START)
         layout = sequence_layout(ends - starts + 1).to(batch.targets.device)
         boundary = self._encode(torch.from_numpy(inputs).to(batch.targets.device), layout).boundary

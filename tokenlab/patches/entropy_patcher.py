@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.interface import CodedPassage
 from tokenlab.patches.by_bytes import RuleStream, entropy_starts
 from tokenlab.patches.interface import CausalStream, Starts
 from tokenlab.patches.options import EntropyOptions
@@ -119,7 +119,7 @@ def _fill(
 
 def _entropies(network: "TokenNetwork", parts: Sequence[bytes]) -> NDArray[np.float32]:
     """Of the bytes of all parts, end to end."""
-    rows = [[Piece(np.frombuffer(part, np.uint8).astype(np.int32), _NO_STARTS, len(part))] for part in parts]
+    rows = [[CodedPassage(np.frombuffer(part, np.uint8).astype(np.int32), _NO_STARTS, len(part))] for part in parts]
     with torch.no_grad():
         batch = network.collate(rows).to(network.embedding.device)
         return entropy_of(network.logits(batch)).cpu().numpy()

@@ -15,6 +15,7 @@ __getattr__, __all__ = offer(
             "train_bpe",
             "unigram_tokenizer",
         ],
+        "alphabet": ["Alphabet", "AlphabetOptions", "Level", "learn_alphabet"],
         "merges": ["BpeSweep", "SizeRows", "apply_merges", "bpe_sweep", "token_widths", "tokenize"],
         "hierarchical": ["HierarchicalBPE", "learn_hierarchical"],
         "hierarchical_vocabulary": ["vocabulary_of"],
