@@ -13,7 +13,7 @@ from workspace import shipped_parameters
 ROOT = Path(__file__).resolve().parent.parent
 PIPELINES = ["dvc.yaml", "data/raw/dvc.yaml"]
 CODE = ("tokenlab", "tasks")
-DRAWING = ("tasks/report", "tokenlab/codes/show")
+DRAWING = ("tasks/report", "tokenlab/codes/table.py")
 """What draws, lays out or says; only the stages that live there may import it."""
 
 
