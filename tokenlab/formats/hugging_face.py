@@ -118,7 +118,7 @@ class LibraryTokenizer:
     @property
     def byte_tokens(self) -> NDArray[np.bool_]:
         """bool[ids]: the bytes of byte fallback, and byte-level tokens that hold a part of a character."""
-        found = np.array([token is not None and not whole_characters(token) for token in self.tokens], np.bool_)
+        found = np.array([token is not None and not _whole_characters(token) for token in self.tokens], np.bool_)
         if not self.byte_level:
             found[self.byte_ids[self.byte_ids >= 0]] = True
         return found
@@ -183,7 +183,7 @@ class LibraryTokenizer:
         return np.concatenate(ids)
 
 
-def whole_characters(token: bytes) -> bool:
+def _whole_characters(token: bytes) -> bool:
     """Whether bytes are UTF-8 by themselves."""
     try:
         token.decode()
