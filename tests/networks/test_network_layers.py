@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
+from torch.nn.attention.flex_attention import create_block_mask
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.networks import operations, output
@@ -168,6 +169,29 @@ def test_a_second_backward_pass_is_refused():
 def test_flex_computes_no_gradients_on_the_cpu():
     with pytest.raises(ParameterError, match="attention is 'flex', which computes no gradients on the CPU; use sdpa"):
         attend(values(4, 3, 2, 8), sequence_layout(np.array([4])), "flex")
+
+
+LENGTHS = [[1], [129], [127, 1, 128], [1000], [*range(1, 40)], [300, 5, 700, 90], [512] * 3]
+
+
+@pytest.mark.parametrize("lengths", LENGTHS, ids=lambda lengths: f"{len(lengths)}x{lengths[0]}")
+def test_the_block_mask_is_that_of_all_pairs(lengths):
+    """PyTorch's own mask, which compares all pairs: the blocks of keys of each block of queries, and the reverse."""
+    layout = sequence_layout(np.array(lengths))
+    numbers, count = layout.sequences, len(layout.sequences)
+    expected = create_block_mask(
+        lambda _row, _head, query, key: (query >= key) & (numbers[query] == numbers[key]),
+        None, None, count, count, device="cpu",
+    )  # fmt: skip
+    found = layout.block_mask
+    assert found is layout.block_mask and found.shape == expected.shape
+    for side in ("kv", "full_kv", "q", "full_q"):
+        counts = getattr(found, f"{side}_num_blocks")
+        assert torch.equal(counts, getattr(expected, f"{side}_num_blocks")), side
+        rows, wanted = (getattr(mask, f"{side}_indices")[0, 0].tolist() for mask in (found, expected))
+        for number, row, other in zip(counts[0, 0].tolist(), rows, wanted, strict=True):
+            assert sorted(row[:number]) == sorted(other[:number]), side
+    assert torch.equal(layout.to("cpu").block_mask.kv_indices, found.kv_indices)
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_least, option
 from tokenlab.gpt.alphabet import START_ID, Alphabet, save_alphabet
+from tokenlab.networks.products import use_openblas
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,9 @@ def build_gpt(shape: GptShape, alphabet: Alphabet, seed: int) -> GPT2LMHeadModel
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return GPT2LMHeadModel(config)
+        model = GPT2LMHeadModel(config)
+    use_openblas(model)
+    return model
 
 
 def packed_logits(model: GPT2LMHeadModel, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:

@@ -5,12 +5,13 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from tokenlab.networks.attention import Cache, Step, attend, rotary_table
 from tokenlab.networks.batches import Layout
 from tokenlab.networks.operations import add_norm, rotate, swiglu
-from tokenlab.networks.options import Attention, StackShape
+from tokenlab.networks.options import DEFAULT, Computation, StackShape
+from tokenlab.networks.products import linear
 
 INITIAL = 0.02
 """Standard deviation of new weights (GPT-2)."""
@@ -65,18 +66,18 @@ class Block(nn.Module):
         turns, positions: see `rotate`. attended: [states, 3, heads, size] -> [states, width].
         """
         states, normed = self.attention_norm.sum(states, added)
-        made = functional.linear(normed, self.queries_keys_values).view(len(states), 3, self.heads, -1)
-        added = functional.linear(attended(rotate(made, turns, positions)), self.attention_output)
+        made = linear(normed, self.queries_keys_values).view(len(states), 3, self.heads, -1)
+        added = linear(attended(rotate(made, turns, positions)), self.attention_output)
         states, normed = self.feed_forward_norm.sum(states, added)
-        return states, functional.linear(swiglu(functional.linear(normed, self.gates_inner)), self.feed_forward_output)
+        return states, linear(swiglu(linear(normed, self.gates_inner)), self.feed_forward_output)
 
 
 class Stack(nn.Module):
     """Blocks and a last norm. Sequences never see each other."""
 
-    def __init__(self, shape: StackShape, attention: Attention = "sdpa") -> None:
+    def __init__(self, shape: StackShape, computation: Computation = DEFAULT) -> None:
         super().__init__()
-        self.shape, self.attention = shape, attention
+        self.shape, self.computation = shape, computation
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.norm = Norm(shape.width)
         self._table: Tensor | None = None
@@ -93,7 +94,7 @@ class Stack(nn.Module):
         def attended(layer: int, made: Tensor) -> Tensor:
             if cache is not None:
                 cache.fill(layer, made, layout)
-            return attend(made, layout, self.attention)
+            return attend(made, layout, self.computation.attention)
 
         return self._through(states, self.turns(layout.longest, states.device), layout.positions, attended)
 
@@ -112,7 +113,10 @@ class Stack(nn.Module):
     ) -> Tensor:
         added: Tensor | None = None
         for layer, block in enumerate(self.blocks):
-            states, added = block(states, added, turns, positions, partial(attended, layer))
+            run = block
+            if self.computation.checkpoint_activations and torch.is_grad_enabled():
+                run = partial(checkpoint, block, use_reentrant=False, preserve_rng_state=False)  # nothing is drawn
+            states, added = run(states, added, turns, positions, partial(attended, layer))
         return states if added is None else states + added
 
     def cache(self, rows: int, capacity: int) -> Cache:
