@@ -10,24 +10,8 @@ from torch.nn import functional
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.networks.batches import Layout
-from tokenlab.networks.operations import attend_short, attends_short
 from tokenlab.networks.options import Attention, StackShape
 from tokenlab.networks.products import attention
-
-ROTARY_BASE = 10_000.0
-_SHORT = 24
-"""Mean number of positions in the sequence of a state up to which the kernel for short sequences is faster than blocks.
-"""
-
-
-def rotary_table(positions: int, size: int, device: torch.device) -> Tensor:
-    """Cosines and sines of rotary positions (Su et al. 2021), float32[positions, 2, size / 2] for heads of `size`.
-
-    Computed in float64 on the CPU, so that all devices rotate alike.
-    """
-    frequencies = ROTARY_BASE ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
-    angles = torch.arange(positions, dtype=torch.float64)[:, None] * frequencies
-    return torch.stack((angles.cos(), angles.sin()), dim=1).float().to(device)
 
 
 def attend(states: Tensor, layout: Layout, how: Attention) -> Tensor:
@@ -45,8 +29,6 @@ def attend(states: Tensor, layout: Layout, how: Attention) -> Tensor:
         # Compiled by itself: a compiled network keeps out of it, and of the mask that the layout keeps.
         run = torch.compiler.disable(_flex) if torch.compiler.is_compiling() else _flex
         return run(states, layout)
-    if layout.pairs <= _SHORT * len(states) and attends_short(states):
-        return attend_short(states, layout.offsets)
     if layout.places is None:
         (block,) = layout.blocks
         return _block(states.view(block.sequences, block.length, *states.shape[1:])).flatten(0, 1)

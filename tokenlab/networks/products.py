@@ -35,22 +35,23 @@ _QUERIES = 128
 
 def on_openblas(*tensors: Tensor) -> bool:
     """Whether products of these tensors go through OpenBLAS."""
-    return (
-        PINNED
-        and not torch.compiler.is_compiling()
-        and all(tensor.dtype == torch.float32 and tensor.device.type == "cpu" for tensor in tensors)
-        and not torch.is_autocast_enabled("cpu")
-    )
+    if not PINNED or torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu"):
+        return False
+    return all(tensor.dtype == torch.float32 and tensor.is_cpu for tensor in tensors)
 
 
 def multiply(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
     """out = left @ right, without gradients; batches of matrices are multiplied one by one."""
     if on_openblas(left, right, out):
-        np.matmul(left.detach().numpy(), right.detach().numpy(), out=out.numpy())
-        return out
+        return _product(left.detach(), right.detach(), out)
     if out.dtype != left.dtype:
         return out.copy_(left @ right)
     return torch.matmul(left, right, out=out)
+
+
+def _product(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
+    np.matmul(left.numpy(), right.numpy(), out=out.numpy())
+    return out
 
 
 def linear(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -59,12 +60,12 @@ def linear(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
         return functional.linear(states, weight, bias)
     if torch.is_grad_enabled():
         return _Linear.apply(states, weight, bias)
-    return _linear(states, weight, bias)
+    return _linear(states.detach(), weight.detach(), bias)
 
 
 def _linear(states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     rows = states.reshape(-1, states.shape[-1])
-    made = multiply(rows, weight.t(), rows.new_empty(len(rows), len(weight)))
+    made = _product(rows, weight.t(), rows.new_empty(len(rows), len(weight)))
     if bias is not None:
         made += bias
     return made.view(*states.shape[:-1], len(weight))
@@ -82,10 +83,10 @@ class _Linear(torch.autograd.Function):
         to_rows = gradients[0].reshape(-1, len(weight)).contiguous()
         to_states, to_weight, to_bias = None, None, None
         if ctx.needs_input_grad[0]:
-            to_states = multiply(to_rows, weight, to_rows.new_empty(len(to_rows), weight.shape[1])).view(states.shape)
+            to_states = _product(to_rows, weight, to_rows.new_empty(len(to_rows), weight.shape[1])).view(states.shape)
         if ctx.needs_input_grad[1]:
             rows = states.reshape(-1, states.shape[-1])
-            to_weight = multiply(to_rows.t(), rows, torch.empty_like(weight))
+            to_weight = _product(to_rows.t(), rows, torch.empty_like(weight))
         if ctx.needs_input_grad[2]:
             to_bias = to_rows.sum(0)
         return to_states, to_weight, to_bias
@@ -131,7 +132,7 @@ class _Attention(torch.autograd.Function):
         kept = []
         for part, seen in _parts(length, keys.shape[2], causal):
             asking, known = queries[:, :, part] * scale, keys[:, :, seen]
-            weights = multiply(asking, known.mT, asking.new_empty(*asking.shape[:3], known.shape[2]))
+            weights = _product(asking, known.mT, asking.new_empty(*asking.shape[:3], known.shape[2]))
             if causal:
                 weights[..., part].masked_fill_(_later(part.stop - part.start), -math.inf)
             elif mask is not None and mask.dtype == torch.bool:
@@ -139,7 +140,7 @@ class _Attention(torch.autograd.Function):
             elif mask is not None:
                 weights += mask
             torch.softmax(weights, -1, out=weights)
-            multiply(weights, values[:, :, seen], made[:, :, part])
+            _product(weights, values[:, :, seen], made[:, :, part])
             kept.append(weights)
         ctx.save_for_backward(queries, keys, values, *kept)
         ctx.causal, ctx.scale = causal, scale
@@ -154,15 +155,15 @@ class _Attention(torch.autograd.Function):
         for number in range(len(parts) - 1, -1, -1):  # The last queries see all keys: sums over queries begin there.
             (part, seen), weights = parts[number], kept[number]
             to_part, asking, known = to_made[:, :, part], queries[:, :, part] * ctx.scale, keys[:, :, seen]
-            to_weights = multiply(to_part, values[:, :, seen].mT, torch.empty_like(weights))
+            to_weights = _product(to_part, values[:, :, seen].mT, torch.empty_like(weights))
             to_scores = torch._softmax_backward_data(to_weights, weights, -1, torch.float32)
-            multiply(to_scores, known, to_queries[:, :, part]).mul_(ctx.scale)
+            _product(to_scores, known, to_queries[:, :, part]).mul_(ctx.scale)
             if number == len(parts) - 1:
-                multiply(to_scores.mT, asking, to_keys)
-                multiply(weights.mT, to_part, to_values)
+                _product(to_scores.mT, asking, to_keys)
+                _product(weights.mT, to_part, to_values)
             else:
-                to_keys[:, :, seen] += multiply(to_scores.mT, asking, torch.empty_like(known))
-                to_values[:, :, seen] += multiply(weights.mT, to_part, torch.empty_like(known))
+                to_keys[:, :, seen] += _product(to_scores.mT, asking, torch.empty_like(known))
+                to_values[:, :, seen] += _product(weights.mT, to_part, torch.empty_like(known))
         return to_queries, to_keys, to_values, None, None, None
 
 
