@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import __main__ as command
+from benchmarks import tables as command
 from benchmarks import atoms, peers
 from benchmarks import ngram_statistics as statistics
 from benchmarks.corpora import verses, write_texts

@@ -87,7 +87,7 @@ def gpt():
     config = GPT2Config(vocab_size=50, n_positions=32, n_embd=16, n_layer=2, n_head=2, attn_pdrop=0.0)
     ids = torch.randint(50, (3, 32), generator=torch.Generator().manual_seed(1))
     positions = torch.arange(32).repeat(3, 1) % 11  # packed: several sequences in a row
-    return GPT2LMHeadModel(config), {"input_ids": ids, "position_ids": positions, "use_cache": False}
+    return GPT2LMHeadModel(config).eval(), {"input_ids": ids, "position_ids": positions, "use_cache": False}
 
 
 def marian():
