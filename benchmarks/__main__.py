@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...]`: the tables of docs/benchmarks.md. `python -m benchmarks gpu`: what a GPU is for."""
+"""`python -m benchmarks [NAME ...]`: tables of docs/benchmarks.md. `python -m benchmarks gpu`: what a GPU is for."""
 
 import sys
 

@@ -131,7 +131,7 @@ class Stack(nn.Module):
 
     def _through(self, states: Tensor, turns: Tensor, attended: Callable[[int, Tensor], Tensor]) -> Tensor:
         for layer, block in enumerate(self.blocks):
-            run = block
+            run: Callable[..., Tensor] = block
             if self.computation.checkpoint_activations and torch.is_grad_enabled():
                 run = partial(checkpoint, block, use_reentrant=False, preserve_rng_state=False)  # nothing is drawn
             states = run(states, turns, partial(attended, layer))

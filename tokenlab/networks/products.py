@@ -183,7 +183,11 @@ def _later(length: int) -> Tensor:
 
 def use_openblas(model: nn.Module) -> None:
     """Let a model of `transformers` compute by `linear` and `attention`: its nn.Linear and Conv1D layers, and attention
-    where it is PyTorch's. Parameters, their names and the files of the model stay as they are."""
+    where it is PyTorch's. Parameters, their names and the files of the model stay as they are. Nothing is changed where
+    MKL is not pinned."""
+    if not PINNED:
+        return
+    module: Any
     for module in model.modules():
         if type(module) is nn.Linear:
             module.forward = partial(_linear_layer, module)
@@ -194,11 +198,11 @@ def use_openblas(model: nn.Module) -> None:
         config._attn_implementation = _registered_attention()
 
 
-def _linear_layer(layer: nn.Module, states: Tensor) -> Tensor:
+def _linear_layer(layer: Any, states: Tensor) -> Tensor:
     return linear(states, layer.weight, layer.bias)
 
 
-def _transposed_layer(layer: nn.Module, states: Tensor) -> Tensor:
+def _transposed_layer(layer: Any, states: Tensor) -> Tensor:
     """Conv1D of GPT-2, whose weight is [inputs, outputs]."""
     return linear(states, layer.weight.t(), layer.bias)
 
