@@ -148,9 +148,11 @@ def test_a_byte_changes_no_prediction_before_the_next(network):
     for t in range(len(text)):
         changed = text[:t] + bytes([text[t] ^ 0x55]) + text[t + 1 :]
         nats, others = (network.symbol_nats(network.collate([pieces(one)])) for one in (text, changed))
-        assert torch.equal(nats[:t], others[:t])
         boundaries, other = (network.boundaries(network.collate([pieces(one)])) for one in (text, changed))
         assert torch.equal(boundaries[:t], other[:t])
+        # Products of more or fewer rows may round the same row in another way.
+        close = 0.0 if boundaries.sum() == other.sum() else 1e-6
+        torch.testing.assert_close(nats[:t], others[:t], rtol=0, atol=close * float(nats.max()))
         if t + 1 < len(text):
             assert not torch.equal(nats[t + 1 :], others[t + 1 :])  # but after it, it counts
 

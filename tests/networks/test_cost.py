@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from tokenlab.networks import products
 from tokenlab.networks.cost import forward_flops, parameter_count
 from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import (
@@ -19,6 +20,13 @@ from tokenlab.networks.options import (
     TokenShape,
 )
 from tokenlab.networks.stored import build_network
+
+
+@pytest.fixture(autouse=True)
+def products_of_pytorch(monkeypatch):
+    """Those that its counter sees."""
+    monkeypatch.setattr(products, "PINNED", False)
+
 
 LATENT = StackShape(layers=2, width=32, heads=2, feed_forward=48)
 INNER = StackShape(layers=1, width=16, heads=2, feed_forward=24)

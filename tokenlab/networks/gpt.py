@@ -9,6 +9,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_least, option
+from tokenlab.networks.products import use_openblas
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ def build_gpt(shape: GptShape, vocabulary: int, seed: int, start: int = 0) -> GP
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return GPT2LMHeadModel(config)
+        model = GPT2LMHeadModel(config)
+    use_openblas(model)
+    return model
 
 
 def packed_logits(model: GPT2LMHeadModel, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:

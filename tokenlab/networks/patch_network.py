@@ -27,6 +27,7 @@ from tokenlab.networks.hash_ngrams import HashNgrams, ngram_rows
 from tokenlab.networks.interface import CodedPassage, Loss, Network, Scores
 from tokenlab.networks.options import DEFAULT, Computation, PatchShape
 from tokenlab.networks.output import output_nats, output_scores
+from tokenlab.networks.products import linear
 
 
 @dataclass(frozen=True)
@@ -57,15 +58,14 @@ class PatchNetwork(Network[PatchBatch]):
     def __init__(self, shape: PatchShape, computation: Computation = DEFAULT) -> None:
         super().__init__()
         self.shape = shape
-        attention = computation.attention
         self.embedding = matrix(shape.symbols, shape.local.width)
         self.ngrams = HashNgrams(shape.hash, shape.local.width) if shape.hash else None
-        self.encoder = Stack(shape.local, attention)
+        self.encoder = Stack(shape.local, computation)
         self.to_latent = matrix(shape.latent.width, shape.local.width)
         self.start = nn.Parameter(torch.empty(shape.latent.width).normal_(0.0, 0.02))
-        self.latent = Stack(shape.latent, attention)
+        self.latent = Stack(shape.latent, computation)
         self.to_local = matrix(shape.local.width, shape.latent.width)
-        self.decoder = Stack(shape.local, attention)
+        self.decoder = Stack(shape.local, computation)
 
     def collate(self, rows: Sequence[Sequence[CodedPassage]]) -> PatchBatch:
         """See `Network.collate`."""
@@ -108,12 +108,12 @@ class PatchNetwork(Network[PatchBatch]):
             states = self.ngrams(states, hashes)
         states = self.encoder(states, patches)
         last = states.index_select(0, patches.offsets[1:] - 1)
-        return functional.linear(self.encoder.norm(last), self.to_latent)
+        return linear(self.encoder.norm(last), self.to_latent)
 
     def open_decoder(self, latent: Tensor) -> Tensor:
         """The decoder's first inputs, [patches, local width], from the latent states before their last norm, [patches,
         latent width]."""
-        return functional.linear(self.latent.norm(latent), self.to_local)
+        return linear(self.latent.norm(latent), self.to_local)
 
     def _states(self, batch: PatchBatch) -> Tensor:
         """The decoder's output at each symbol, [symbols, local width]."""
@@ -202,4 +202,4 @@ class PatchNetwork(Network[PatchBatch]):
         return self._logits(self.decoder.step(functional.embedding(ids, self.embedding), cache, rows))
 
     def _logits(self, states: Tensor) -> Tensor:
-        return functional.linear(self.decoder.norm(states), self.embedding).float()
+        return linear(self.decoder.norm(states), self.embedding).float()

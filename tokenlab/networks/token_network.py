@@ -15,6 +15,7 @@ from tokenlab.networks.blocks import Stack, matrix
 from tokenlab.networks.interface import CodedPassage, Loss, Network, Scores
 from tokenlab.networks.options import DEFAULT, Computation, TokenShape
 from tokenlab.networks.output import output_nats, output_scores
+from tokenlab.networks.products import linear
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class TokenNetwork(Network[TokenBatch]):
         super().__init__()
         self.shape = shape
         self.embedding = matrix(shape.vocabulary + 1, shape.stack.width)
-        self.stack = Stack(shape.stack, computation.attention)
+        self.stack = Stack(shape.stack, computation)
 
     def collate(self, rows: Sequence[Sequence[CodedPassage]]) -> TokenBatch:
         """See `Network.collate`; starts of patches are not looked at."""
@@ -100,4 +101,4 @@ class TokenNetwork(Network[TokenBatch]):
         return self.stack.norm(self.stack(functional.embedding(batch.inputs, self.embedding), batch.passages))
 
     def _output(self, states: Tensor) -> Tensor:
-        return functional.linear(states, self.embedding[: self.shape.vocabulary]).float()
+        return linear(states, self.embedding[: self.shape.vocabulary]).float()
