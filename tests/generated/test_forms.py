@@ -1,10 +1,18 @@
 """Inflected forms and numerals, against tables written by hand."""
 
-import pytest
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+import yaml
+
+import tokenlab.generated
 from tokenlab.generated.grammar import load_grammar
 from tokenlab.generated.lexicon import Concept, load_lexicon
 from tokenlab.generated.meanings import phrase
+
+GRAMMARS = Path(tokenlab.generated.__file__).parent / "grammars"
 
 
 def row(group: str, english_form: str) -> Concept:
@@ -185,3 +193,24 @@ class TestEnglish:
 def test_numerals(number, zh, ja, en, de):
     spoken = [inflect(language, "number", str(number)) for language in ("zh", "ja", "en", "de")]
     assert spoken == [zh, ja, en, de]
+
+
+@pytest.mark.parametrize("path", sorted(GRAMMARS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_grammar_names_all_its_rules_and_tables_and_no_others(path):
+    grammar = yaml.safe_load(path.read_text(encoding="utf-8"))
+    conditions, templates = zip(*conditions_and_templates(grammar["rules"]), strict=True)
+    expressions = " ".join(re.findall(r"\{([^}]*)\}", " ".join(templates)))
+    assert set(re.findall(r":(\w+)", f"{expressions} {' '.join(conditions)}")) | {"sentence"} == set(grammar["rules"])
+    assert set(re.findall(r"\|(\w+)", expressions)) == set(grammar["inflections"])
+
+
+def conditions_and_templates(body: object, condition: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(body, str):
+        yield condition, body
+    elif isinstance(body, list):
+        for part in body:
+            yield from conditions_and_templates(part)
+    elif isinstance(body, dict):
+        for name, part in body.items():
+            yield name, ""
+            yield from conditions_and_templates(part)

@@ -5,10 +5,11 @@ Zipf-Mandelbrot in its rank in the class, and higher in paragraphs on its topic.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 TOPIC_WEIGHT = 8.0
@@ -16,7 +17,7 @@ TOPIC_WEIGHT = 8.0
 
 
 class Concept(dict[str, str]):
-    """The cells of a row, without those that are "-", and `kind`, its class; it is equal only to itself."""
+    """The cells of a row, without those that are "-"; its `kind` is its class. It is equal only to itself."""
 
     __hash__ = object.__hash__  # type: ignore[assignment]
     __eq__ = object.__eq__
@@ -33,6 +34,7 @@ class Ranked(NamedTuple):
         return self.items[bisect_right(self.cumulative, uniform * self.cumulative[-1])]
 
 
+@cache
 def zipf_mandelbrot(rank: int) -> float:
     """Weight of the concept at `rank` (from 0) of its class, not normalised (Mandelbrot 1953).
 
@@ -41,46 +43,48 @@ def zipf_mandelbrot(rank: int) -> float:
     return round((rank + 2.7) ** -1.15, 6)
 
 
-def read_table(name: str) -> list[dict[str, str]]:
-    """Rows of one of the tables in this package, without the cells that are "-"."""
+def read_table(name: str) -> list[Concept]:
+    """The concepts of one of the tables in this package; without a column `kind`, theirs is the name of the table."""
     header, *lines = (resources.files(__package__) / "tables" / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
     rows = (zip(header.split("\t"), line.split("\t"), strict=True) for line in lines)
-    return [{column: cell for column, cell in row if cell != "-"} for row in rows]
+    return [Concept({"kind": name} | {column: cell for column, cell in row if cell != "-"}) for row in rows]
 
 
 class Lexicon:
     """All concepts in groups, and their probabilities given a class and a topic.
 
     Args:
-        groups: nouns, linked (nouns that can modify another), heads (of compounds), verbs (with their objects), speech
-            (verbs with a clause as object), adjectives, dimensions, pronouns, and those without topic, by their role:
-            adverbs, times, cities, countries, abbreviations and the parts of names.
+        groups: nouns, linked (nouns that can modify another), heads (of compounds); and by their kind topics, verbs (of
+            actions), speech (verbs with a clause as object), adjectives, dimensions, pronouns, and those without topic:
+            adverbs, times, dates, cities, countries, abbreviations and the parts of names.
     """
 
-    def __init__(self, groups: Mapping[str, tuple[Concept, ...]]) -> None:
+    def __init__(self, groups: Mapping[str, list[Concept]]) -> None:
         self.groups = groups
         self.pronouns = {pronoun["id"]: pronoun for pronoun in groups["pronouns"]}
         self.among = cache(self._among)
+        self.of_classes = cache(self._of_classes)
         self.compound = cache(_compound)
 
-    def _among(self, group: str, topic: str = "", classes: str = "", column: str = "kind") -> Ranked:
-        """Concepts of a group with one of the comma-separated `classes` in a column; all, if none are given."""
+    def _of_classes(self, group: str, classes: str, column: str) -> tuple[Concept, ...]:
+        """Concepts of a group with one of the comma-separated `classes` in a column."""
         wanted = set(classes.split(","))
-        found = self.groups[group]
-        if classes:
-            found = tuple(concept for concept in found if not wanted.isdisjoint(concept.get(column, "").split(",")))
-        return rank(found, topic)
+        found = (concept for concept in self.groups[group] if not wanted.isdisjoint(concept.get(column, "").split(",")))
+        return tuple(found)
 
+    def _among(self, group: str, topic: str = "", classes: str = "", column: str = "kind") -> Ranked:
+        """Concepts of a group, or of classes in it, weighted by their rank in their kind and by topic.
 
-def rank(concepts: Iterable[Concept], topic: str = "") -> Ranked:
-    """Weight concepts by their rank in their class and by topic. Apart from topics, all classes have equal shares."""
-    places: dict[str, int] = {}
-    weights, items = [], []
-    for concept in concepts:
-        place = places[concept["kind"]] = places.get(concept["kind"], -1) + 1
-        weights.append(zipf_mandelbrot(place) * (TOPIC_WEIGHT if concept.get("topic") == topic else 1.0))
-        items.append(concept)
-    return Ranked(tuple(items), tuple(accumulate(weights)))
+        Apart from topics, all kinds have equal shares.
+        """
+        items = self.of_classes(group, classes, column) if classes else tuple(self.groups[group])
+        places: Counter[str] = Counter()
+        weights = []
+        for concept in items:
+            factor = TOPIC_WEIGHT if concept.get("topic") == topic else 1.0
+            weights.append(zipf_mandelbrot(places[concept["kind"]]) * factor)
+            places[concept["kind"]] += 1
+        return Ranked(items, tuple(accumulate(weights)))
 
 
 def _compound(modifier: Concept, head: Concept) -> Concept:
@@ -99,52 +103,33 @@ def _compound(modifier: Concept, head: Concept) -> Concept:
     return row
 
 
-def _dates() -> Iterator[dict[str, str]]:
+def _dates() -> Iterator[Concept]:
     """Years, months, days and hours as adverbials of past sentences. Digits are the same in all languages."""
+
+    def date(zh: str, ja: str, en: str, de: str) -> Concept:
+        return Concept(kind="date", zh=zh, ja=f"{ja} に", en=en, de=de)
+
     calendar = read_table("calendar")
     for row in calendar:
-        en, de = ("on", "am") if row["class"] == "weekday" else ("in", "im")
-        yield {"zh": row["zh"], "ja": f"{row['ja']} に", "en": f"{en} {row['en']}", "de": f"{de} {row['de']}"}
+        en, de = ("on", "am") if row["kind"] == "weekday" else ("in", "im")
+        yield date(row["zh"], row["ja"], f"{en} {row['en']}", f"{de} {row['de']}")
     for year in range(2024, 1924, -1):
-        yield {"zh": f"{year}年", "ja": f"{year} 年 に", "en": f"in {year}", "de": f"im Jahr {year}"}
+        yield date(f"{year}年", f"{year} 年", f"in {year}", f"im Jahr {year}")
     for day in range(1, 29):
-        for month in (row for row in calendar if row["class"] == "month"):
-            yield {
-                "zh": f"{month['zh']} {day}日",
-                "ja": f"{month['ja']} {day} 日 に",
-                "en": f"on {day} {month['en']}",
-                "de": f"am {day}. {month['de']}",
-            }
+        for month in (row for row in calendar if row["kind"] == "month"):
+            zh, ja, en, de = (month[language] for language in ("zh", "ja", "en", "de"))
+            yield date(f"{zh} {day}日", f"{ja} {day} 日", f"on {day} {en}", f"am {day}. {de}")
     for hour in range(1, 13):
-        yield {"zh": f"{hour}点", "ja": f"{hour} 時 に", "en": f"at {hour} o'clock", "de": f"um {hour} Uhr"}
+        yield date(f"{hour}点", f"{hour} 時", f"at {hour} o'clock", f"um {hour} Uhr")
 
 
 @cache
 def load_lexicon() -> Lexicon:
-    """Read and check all tables, once in a process."""
-    groups: dict[str, list[Concept]] = {}
-
-    def add(group: str, row: Mapping[str, str], kind: str) -> None:
-        groups.setdefault(group, []).append(Concept(row, kind=kind))
-
-    for table in ("persons", "nouns", "places"):
-        for row in read_table(table):
-            add("nouns", row, row["class"])
-            if "link" in row:
-                add("linked", row, row["class"])
-    for row in read_table("heads"):
-        add("heads", row, row["class"])
-    for row in read_table("verbs"):
-        add("speech" if row.get("obj") == "clause" else "verbs", row, "verb")
-    for table, kind in (("adjectives", "adjective"), ("dimensions", "dimension"), ("pronouns", "pronoun")):
-        for row in read_table(table):
-            add(table, row, kind)
-    for table, column in (("adverbs", "role"), ("times", "tense"), ("geography", "class")):
-        for row in read_table(table):
-            add(row[column], row, row[column])
-    for row in read_table("names"):
-        role = f"{row['kind']}_{row['gender']}" if "gender" in row else row["kind"]
-        add(role, row, role)
-    for row in _dates():
-        add("date", row, "date")
-    return Lexicon({group: tuple(concepts) for group, concepts in groups.items()})
+    """Read all tables, once in a process."""
+    nouns = [noun for table in ("persons", "nouns", "places") for noun in read_table(table)]
+    groups = {"nouns": nouns, "linked": [noun for noun in nouns if "link" in noun], "heads": read_table("heads")}
+    on_topics = ("topics", "verbs", "speech", "adjectives", "dimensions", "pronouns")
+    others = ("adverbs", "times", "geography", "names")
+    for concept in chain(*map(read_table, on_topics + others), _dates()):
+        groups.setdefault(concept["kind"], []).append(concept)
+    return Lexicon(groups)

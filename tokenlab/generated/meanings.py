@@ -20,23 +20,15 @@ phrase: head, a concept; determiner ("the", "a", "this", "that", "every", the id
 """
 
 import random
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any, TypeVar
 
-from tokenlab.generated.lexicon import Concept, Lexicon, zipf_mandelbrot
+from tokenlab.generated.lexicon import Concept, Lexicon
 
 Meaning = dict[str, Any]
 _T = TypeVar("_T")
 
-# fmt: off
-TOPICS = (
-    "economy", "politics", "science", "culture", "home", "nature",
-    "travel", "school", "work", "food", "sport", "health",
-)
-# fmt: on
-_TOPIC_WEIGHTS = tuple(accumulate(zipf_mandelbrot(rank) for rank in range(len(TOPICS))))
 _RELATIONS = ("because", "although", "if", "when", "after", "before", "and", "and", "but", "but")
 _EVENTS = {"if": ("present", "future"), "when": ("past", "past"), "after": ("past", "past"), "before": ("past", "past")}
 """Tenses of the subordinate and the main clause."""
@@ -46,60 +38,27 @@ _PRONOUNS = ("he", "she", "I", "we", "they", "you")
 _COUNTED = "thing,person,animal,text,vehicle,device,plant"
 _DESCRIBED = "person,place,thing,animal,area,food,idea,event,vehicle,text,art,device,cloth,org"
 _ENUMERATED = frozenset(("food", "thing", "text", "cloth", "device", "vehicle", "stuff", "animal", "plant", "field"))
-_ANIMATE = frozenset(("person", "name", "pronoun"))
+_ANIMATE = frozenset(("person", "name", "pronouns"))
 
 
 def phrase(head: Concept, determiner: str = "", **features: Any) -> Meaning:
     """A noun phrase."""
     many = features.get("plural") or features.get("next")
-    person = head["person"] if head["kind"] == "pronoun" else "3p" if many else "3s"
+    person = head["person"] if head["kind"] == "pronouns" else "3p" if many else "3s"
     return {"head": head, "determiner": determiner, "person": person, **features}
 
 
 def action(verb: Concept, subject: Meaning | None, object: Meaning | None = None, **features: Any) -> Meaning:
     """Somebody does something; no subject in a passive without agent, and in a purpose."""
     theme = object if features.get("passive") else subject
-    return {
-        "type": "action",
-        "tense": "present",
-        **features,
-        "verb": verb,
-        "subject": subject,
-        "object": object,
-        "theme": theme,
-    }
+    roles = {"verb": verb, "subject": subject, "object": object, "theme": theme}
+    return {"type": "action", "tense": "present", **roles, **features}
 
 
 def meanings(lexicon: Lexicon, seed: int) -> Iterator[Meaning]:
     """Endless sentences of `seed`."""
-    paragraph = 0
-    while True:
+    for paragraph in count():
         yield from Paragraph(lexicon, random.Random(f"tokenlab/{seed}/{paragraph}")).sentences()
-        paragraph += 1
-
-
-def compose_name(lexicon: Lexicon, uniform: Callable[[], float]) -> Concept:
-    """A Chinese, Japanese or European person: one word in Chinese, two in English and German."""
-    gender = "m" if uniform() < 0.5 else "f"
-
-    def part(role: str) -> Concept:
-        return lexicon.among(role).draw(uniform())
-
-    origin = uniform()
-    if origin < 0.45:
-        syllables = [part(f"cn_given_{gender}") for _ in range(1 + int(uniform() * 1.7))]
-        surname = part("cn_surname")
-        zh, ja, given = ("".join(syllable[key] for syllable in syllables) for key in ("zh", "ja", "latin"))
-        zh, ja, latin = surname["zh"] + zh, surname["ja"] + ja, f"{surname['latin']} {given.capitalize()}"
-    elif origin < 0.65:
-        surname, first = part("jp_surname"), part(f"jp_given_{gender}")
-        zh, ja = surname["zh"] + first["zh"], f"{surname['ja']} {first['ja']}"
-        latin = f"{first['latin']} {surname['latin']}"
-    else:
-        first, start, end = part(f"eu_given_{gender}"), part("eu_start"), part("eu_end")
-        zh, ja, latin = (f"{first[key]}·{start[key]}{end[key]}" for key in ("zh", "ja", "latin"))
-        ja, latin = ja.replace("·", "・"), latin.replace("·", " ")
-    return Concept(zh=zh, ja=ja, en=latin, de=latin, gender=gender, kind="name")
 
 
 class Paragraph:
@@ -108,10 +67,10 @@ class Paragraph:
     def __init__(self, lexicon: Lexicon, source: random.Random) -> None:
         self.lexicon = lexicon
         self.uniform = source.random
-        self.topic = TOPICS[bisect_right(_TOPIC_WEIGHTS, self.uniform() * _TOPIC_WEIGHTS[-1])]
+        self.topic = lexicon.among("topics").draw(self.uniform())["en"]
         self.polite = self.uniform() < 0.6
         self.mentioned: dict[str, Concept] = {}
-        self.cast = (compose_name(self.lexicon, self.uniform), compose_name(self.lexicon, self.uniform))
+        self.cast = (self._name(), self._name())
 
     def sentences(self) -> Iterator[Meaning]:
         """The 3 to 9 sentences of the paragraph."""
@@ -119,10 +78,30 @@ class Paragraph:
             yield {"kind": "statement", "polite": self.polite, **self._sentence()}
 
     def _draw(self, group: str, classes: str = "", column: str = "kind") -> Concept:
-        return self.lexicon.among(group, self.topic, classes, column).draw(self.uniform())
+        topic = self.topic if classes or group in ("verbs", "speech") else ""
+        return self.lexicon.among(group, topic, classes, column).draw(self.uniform())
 
     def _of(self, choices: Sequence[_T]) -> _T:
         return choices[int(self.uniform() * len(choices))]
+
+    def _name(self) -> Concept:
+        """A Chinese, Japanese or European person: one word in Chinese, two in English and German."""
+        gender = "m" if self.uniform() < 0.5 else "f"
+        origin = self.uniform()
+        if origin < 0.45:
+            syllables = [self._draw(f"cn_given_{gender}") for _ in range(1 + int(self.uniform() * 1.7))]
+            surname = self._draw("cn_surname")
+            zh, ja, given = ("".join(syllable[key] for syllable in syllables) for key in ("zh", "ja", "latin"))
+            zh, ja, latin = surname["zh"] + zh, surname["ja"] + ja, f"{surname['latin']} {given.capitalize()}"
+        elif origin < 0.65:
+            surname, first = self._draw("jp_surname"), self._draw(f"jp_given_{gender}")
+            zh, ja = surname["zh"] + first["zh"], f"{surname['ja']} {first['ja']}"
+            latin = f"{first['latin']} {surname['latin']}"
+        else:
+            first, start, end = self._draw(f"eu_given_{gender}"), self._draw("eu_start"), self._draw("eu_end")
+            zh, ja, latin = (f"{first[key]}·{start[key]}{end[key]}" for key in ("zh", "ja", "latin"))
+            ja, latin = ja.replace("·", "・"), latin.replace("·", " ")
+        return Concept(zh=zh, ja=ja, en=latin, de=latin, gender=gender, kind="name")
 
     def _sentence(self) -> Meaning:
         u = self.uniform()
@@ -154,7 +133,7 @@ class Paragraph:
             first, second = (self._action(tense, event=True) for tense in _EVENTS[relation])
             second = self._with_pronoun(second, first["subject"])
         else:
-            tense = self._tense()
+            tense = self._of(_TENSES)
             first, second = self._clause(tense, short=True), self._clause(tense, short=True)
         return {"clause": first, "second": second, "relation": relation, "main_first": self.uniform() < 0.4}
 
@@ -168,12 +147,9 @@ class Paragraph:
         pronoun = phrase(self.lexicon.pronouns["he" if subject["head"]["gender"] == "m" else "she"])
         return {**clause, "subject": pronoun, "theme": pronoun}
 
-    def _tense(self) -> str:
-        return self._of(_TENSES)
-
     def _clause(self, tense: str | None = None, short: bool = False) -> Meaning:
         u = self.uniform()
-        tense = tense or self._tense()
+        tense = tense or self._of(_TENSES)
         if u < 0.70:
             return self._action(tense, short)
         simple = "past" if tense == "past" else "present"
@@ -185,12 +161,8 @@ class Paragraph:
             return self._identity(simple)
         if u < 0.97:
             place = self._place()
-            return {
-                "type": "existence",
-                "subject": self._counted(self._noun(_COUNTED)),
-                "place": place,
-                "tense": simple,
-            }
+            thing = self._counted(self._noun(_COUNTED))
+            return {"type": "existence", "subject": thing, "place": place, "tense": simple}
         return self._measure()
 
     def _action(self, tense: str, short: bool = False, event: bool = False) -> Meaning:
@@ -211,13 +183,11 @@ class Paragraph:
         object_ = self._object(verb["obj"], short) if "obj" in verb else None
         passive = (
             object_ is not None
-            and _takes_accusative(verb)
-            and "en_prep" not in verb
+            and _is_transitive(verb)
             and verb["ja_p"] == "を"
             and not _any_of("smz", flags)
             and tense in ("past", "future")
-            and object_["head"]["kind"] != "pronoun"
-            and subject["head"]["kind"] != "pronoun"
+            and "pronouns" not in (object_["head"]["kind"], subject["head"]["kind"])
             and self.uniform() < 0.18
         )
         settled = not negative and not modal and not passive
@@ -242,7 +212,7 @@ class Paragraph:
 
     def _companion(self) -> Meaning:
         if self.uniform() < 0.5:
-            return phrase(compose_name(self.lexicon, self.uniform))
+            return phrase(self._name())
         return phrase(self._draw("nouns", "person"), self._of(_PRONOUNS))
 
     def _purpose(self) -> Meaning:
@@ -280,7 +250,7 @@ class Paragraph:
         return {**compared, "other": phrase(other, "this")}
 
     def _identity(self, tense: str) -> Meaning:
-        name = self._of(self.cast) if self.uniform() < 0.7 else compose_name(self.lexicon, self.uniform)
+        name = self._of(self.cast) if self.uniform() < 0.7 else self._name()
         noun = self._draw("nouns", "person")
         while noun.get("fem") == noun["de"]:
             # Skip nouns such as mother, man or girl, which fit only one gender.
@@ -307,8 +277,7 @@ class Paragraph:
         """Who did it, or what somebody did it to: an action whose subject or direct object is asked for."""
         drawn = self._action("past" if self.uniform() < 0.6 else "present", short=True)
         verb, subject, object_ = drawn["verb"], drawn["subject"], drawn["object"]
-        direct = _takes_accusative(verb) and "en_prep" not in verb
-        if direct and subject and "person" not in verb["obj"] and self.uniform() < 0.5:
+        if _is_transitive(verb) and subject and "person" not in verb["obj"] and self.uniform() < 0.5:
             object_ = phrase(self.lexicon.pronouns["what"])
         else:
             personal = "person" in verb["subj"] or "org" in verb["subj"]
@@ -333,21 +302,17 @@ class Paragraph:
         drawn = self._core(classes)
         head = drawn["head"]
         counted = "cardinal" in drawn
-        if head["kind"] in ("name", "pronoun", "city", "country", "abbr") or (drawn.get("plural") and not counted):
+        if head["kind"] in ("name", "pronouns", "city", "country", "abbr") or (drawn.get("plural") and not counted):
             return drawn
         u = self.uniform()
         if u < 0.42:
             drawn["adjective"] = self._adjective(head)
         elif u < 0.52 and drawn["determiner"] == "the" and head["kind"] not in ("person", "area", "weather", "org"):
-            drawn["owner"] = self._owner()
+            known = self.uniform() < 0.4
+            drawn["owner"] = phrase(self._of(self.cast)) if known else phrase(self._draw("nouns", "person,org"), "the")
         if not short and self.uniform() < 0.14 and "owner" not in drawn and not counted:
             drawn["relative"] = self._relative(head)
         return drawn
-
-    def _owner(self) -> Meaning:
-        if self.uniform() < 0.4:
-            return phrase(self._of(self.cast))
-        return phrase(self._draw("nouns", "person,org"), "the")
 
     def _relative(self, head: Concept) -> Meaning | None:
         """A clause in which a noun is the subject or the object."""
@@ -376,7 +341,7 @@ class Paragraph:
             if u < 0.3:
                 return phrase(self.lexicon.pronouns[_PRONOUNS[int(self.uniform() ** 2 * len(_PRONOUNS))]])
             if u < 0.34:
-                return phrase(compose_name(self.lexicon, self.uniform))
+                return phrase(self._name())
         elif classes.startswith("org") and u < 0.06:
             return phrase(self._draw("abbr"))
         geography = "city" if "city" in classes else "country" if "country" in classes else ""
@@ -406,8 +371,8 @@ class Paragraph:
             return phrase(noun)
         if self.uniform() < 0.75:
             return phrase(noun, plural=True, cardinal=str(2 + int(self.uniform() ** 2 * 9)))
-        count = 13 + int(self.uniform() ** 4 * 4000)
-        return phrase(noun, plural=True, cardinal=str(count), digits=self.uniform() < 0.6)
+        cardinal = str(13 + int(self.uniform() ** 4 * 4000))
+        return phrase(noun, plural=True, cardinal=cardinal, digits=self.uniform() < 0.6)
 
     def _noun(self, classes: str) -> Concept:
         """A common noun: the last one of these classes again, a compound, or a new one."""
@@ -441,11 +406,11 @@ class Paragraph:
 
 
 def _any_of(letters: str, flags: str) -> bool:
-    return not set(letters).isdisjoint(flags)
+    return bool(flags) and not set(letters).isdisjoint(flags)
 
 
-def _takes_accusative(verb: Concept) -> bool:
-    return verb.get("de_case") == "acc" and "de_prep" not in verb
+def _is_transitive(verb: Concept) -> bool:
+    return verb.get("de_case") == "acc" and "de_prep" not in verb and "en_prep" not in verb
 
 
 def _is_countable(noun: Concept) -> bool:
