@@ -10,6 +10,7 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.gpt import AlphabetOptions, GptShape, build_gpt, encode, learn_alphabet, save_model
 from tokenlab.gpt.model import packed_logits
 from tokenlab.gpt.packing import ordered_batches
+from tokenlab.networks.products import use_openblas
 
 SHAPE = GptShape(layers=2, width=32, heads=4, context=24)
 TEXTS = ["今天天气很好。", "他说：明天也好。", "好", "天" * 23, "气很好"]
@@ -54,6 +55,8 @@ def test_saved_it_loads_in_transformers_and_computes_the_same(tmp_path, level):
     loaded, report = AutoModelForCausalLM.from_pretrained(tmp_path, trust_remote_code=False, output_loading_info=True)
     assert not report["missing_keys"] and not report["unexpected_keys"]
     ids = AutoTokenizer.from_pretrained(tmp_path, trust_remote_code=False)(TEXTS[2])["input_ids"]
+    torch.testing.assert_close(logits_alone(loaded, ids), logits_alone(model, ids))
+    use_openblas(loaded)
     assert torch.equal(logits_alone(loaded, ids), logits_alone(model, ids))
     assert loaded.config.bos_token_id == ids[0] and loaded.config.n_positions == SHAPE.context
 

@@ -50,7 +50,8 @@ def multiply(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
 
 
 def _product(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
-    np.matmul(left.numpy(), right.numpy(), out=out.numpy())
+    with np.errstate(all="ignore"):  # As PyTorch, silent about numbers that are none: the loss tells.
+        np.matmul(left.numpy(), right.numpy(), out=out.numpy())
     return out
 
 
@@ -190,9 +191,9 @@ def use_openblas(model: nn.Module) -> None:
     module: Any
     for module in model.modules():
         if type(module) is nn.Linear:
-            module.forward = partial(_linear_layer, module)
+            vars(module)["forward"] = partial(_linear_layer, module)
         elif type(module).__name__ == "Conv1D":
-            module.forward = partial(_transposed_layer, module)
+            vars(module)["forward"] = partial(_transposed_layer, module)
     config: Any = getattr(model, "config", None)
     if getattr(config, "_attn_implementation", None) == "sdpa":
         config._attn_implementation = _registered_attention()
