@@ -13,7 +13,7 @@ from benchmarks import gpu
 PROJECT = Path(__file__).resolve().parents[2]
 _BARE = """
 import sys
-for name in ("polars", "pydantic", "pyarrow", "sentencepiece", "yaml", "psutil", "mlflow", "prefect", "dvc"):
+for name in ("polars", "pydantic", "pyarrow", "sentencepiece", "psutil", "mlflow", "prefect", "dvc"):
     sys.modules[name] = None
 from benchmarks.__main__ import _main
 sys.exit(_main())

@@ -1,4 +1,9 @@
-"""A stack of Transformer blocks over packed sequences: RMSNorm before, rotary positions, SwiGLU, no biases."""
+"""A stack of Transformer blocks over packed sequences: RMSNorm before, rotary positions, SwiGLU, no biases.
+
+Norms, SwiGLU and rotary positions are PyTorch's operators. Kernels of Numba for the CPU, and for attention in short
+sequences, stood here; once products went through OpenBLAS, a pinned training step of the `tiny` size was 1.07 (tokens),
+1.12 (bytes), 1.27 (bpe), 1.25 (space), 1.29 (character) and 1.02 (chunks) times as fast with them: too little.
+"""
 
 from collections.abc import Callable
 from functools import partial

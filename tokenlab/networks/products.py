@@ -50,7 +50,8 @@ def multiply(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
 
 
 def _product(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
-    np.matmul(left.numpy(), right.numpy(), out=out.numpy())
+    with np.errstate(all="ignore"):  # As PyTorch, silent about numbers that are none: the loss tells.
+        np.matmul(left.numpy(), right.numpy(), out=out.numpy())
     return out
 
 
@@ -190,7 +191,7 @@ def use_openblas(model: nn.Module) -> None:
     ways: dict[str, Any] = {"Linear": _linear_layer, "Conv1D": _transposed_layer}
     for module in model.modules():
         if way := ways.get(type(module).__name__):
-            setattr(module, "forward", partial(way, module))  # noqa: B010
+            vars(module)["forward"] = partial(way, module)
     config: Any = getattr(model, "config", None)
     if getattr(config, "_attn_implementation", None) == "sdpa":
         config._attn_implementation = _registered_attention()
