@@ -1,22 +1,35 @@
-"""The models of a comparison: their coders and shapes, what a byte of training costs them, and how long they train."""
+"""The models of a comparison: their coders and shapes, what a byte of training costs them, how long they train, and
+their trainings.
+
+All models see the same bytes in the same rows in the same order. Each model and seed is a job of its own in a pool of
+processes, and resumes from its checkpoint where it was interrupted.
+"""
 
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tasks.patches.parameters import BPE, ModelSettings, Size, Variant, patcher_name
 from tasks.patches.stored_tokenizers import FACTS, PATCHER, TOKENS, StoredTokenizer
+from tasks.runtime.pool import in_processes, in_processes_of_training
 from tasks.runtime.stage import read_json
 from tokenlab.core.errors import ParameterError
+from tokenlab.core.files import atomic_folder
 from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
+from tokenlab.language.options import LanguageTraining
 from tokenlab.language.passages import Passages, open_passages, shuffled_batches
-from tokenlab.networks.cost import training_flops_per_byte
-from tokenlab.networks.options import ChunkShape, PatchShape, Shape, TokenShape
+from tokenlab.language.stored import LanguageModel, save_language_model
+from tokenlab.language.training import train
+from tokenlab.networks.cost import parameter_count, training_flops_per_byte
+from tokenlab.networks.options import ChunkShape, Computation, PatchShape, Shape, TokenShape
+from tokenlab.networks.stored import build_network
 from tokenlab.patches.registry import read_patcher
+from tokenlab.training import processes
+from tokenlab.training.checkpoint import Evaluation
 
 _SAMPLE = 1 << 21
 """Bytes of training text on which the cost of a byte is measured."""
@@ -152,3 +165,78 @@ def updates(settings: ModelSettings, cost: Cost, batch: float) -> int:
 def training_passages(folder: Path, column: str | None) -> tuple[Passages, Passages]:
     """The training and validation passages of a corpus."""
     return open_passages(folder / "training", column), open_passages(folder / "validation", column)
+
+
+class Plan(NamedTuple):
+    """What all seeds of a variant share."""
+
+    shape: Shape
+    cost: Cost
+    steps: int
+    parameters: int
+
+
+def plan(variant: Variant, settings: ModelSettings, patched: Patched, folder: Path) -> Plan:
+    """The plan of a variant, for the passages in `folder`."""
+    training, _ = training_passages(folder, patched.column(variant))
+    coder = patched.coder(variant)
+    shape = shape_of(variant, settings.size, len(coder.spellings))
+    cost = cost_of(variant, shape, coder, training)
+    rows = settings.options(variant, steps=1).batch
+    size = batch_bytes(training_passages(folder, None)[0], settings.context, rows, settings.models.seeds[0])
+    return Plan(shape, cost, updates(settings, cost, size), parameter_count(shape))
+
+
+class Trained(NamedTuple):
+    """A trained model."""
+
+    model: Planned
+    plan: Plan
+    curve: list[Evaluation]
+
+
+class Job(NamedTuple):
+    """A model and its training. passages: the folder of those of a corpus. folder: where the trained model is written,
+    and beside it the checkpoint."""
+
+    name: str
+    variant: Variant
+    shape: Shape
+    patched: Patched
+    passages: Path
+    options: LanguageTraining
+    computation: Computation
+    folder: Path
+
+
+def train_all(settings: ModelSettings, patched: Patched, passages: Path, work: Path) -> list[Trained]:
+    """Train all models on the passages of a corpus; each is written to a folder of its name in `work`."""
+    plans = {label: plan(variant, settings, patched, passages) for label, variant in settings.variants.items()}
+    models = planned(settings)
+    jobs: list[Job] = []
+    for model in models:
+        shape, _, steps, _ = plans[model.label]
+        options = settings.options(model.variant, steps, model.seed)
+        place = work / model.name
+        jobs.append(Job(model.name, model.variant, shape, patched, passages, options, settings.computation, place))
+    # The longest first, so that no worker waits long for the last.
+    order = sorted(range(len(jobs)), key=lambda number: -jobs[number].options.steps)
+    found = in_processes(_train, [jobs[number] for number in order], settings.workers, "training")
+    curves: dict[int, Any] = dict(zip(order, found, strict=True))
+    return [Trained(model, plans[model.label], curves[number]) for number, model in enumerate(models)]
+
+
+def _train(job: Job) -> list[Evaluation]:
+    """Train and write a model; returns the evaluations. A job that was interrupted continues from its checkpoint."""
+    return in_processes_of_training(_train_here, job, job.options.processes, job.options.device)
+
+
+def _train_here(job: Job) -> list[Evaluation]:
+    network = build_network(job.shape, job.options.seed, job.computation)
+    model = LanguageModel(network, job.patched.coder(job.variant), job.options.context)
+    training, held_out = training_passages(job.passages, job.patched.column(job.variant))
+    curve = train(model, training, held_out, job.options, job.folder.with_name(f"{job.name}.safetensors"), job.name)
+    if processes.rank() == 0:
+        with atomic_folder(job.folder) as folder:
+            save_language_model(model, folder)
+    return curve
