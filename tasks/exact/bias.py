@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.exact.estimators.character_model import CharacterModel
-from tokenlab.exact.interface import TokenAutomaton, TokenModel
-from tokenlab.exact.results import NextBytes
+from tokenlab.exact.character_model import CharacterModel
+from tokenlab.exact.interface import NextBytes, TokenAutomaton, TokenModel
 from tokenlab.exact.vocabulary import Vocabulary
 
 ALL, INSIDE, END = "all prompts", "inside a token", "at the end of a token"

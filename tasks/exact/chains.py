@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from tasks.runtime.stage import Parameters
-from tokenlab.exact.models.chain import MarkovChain
+from tokenlab.exact.paper.chain import MarkovChain
 
 
 class ChainParameters(Parameters):

@@ -18,11 +18,11 @@ from tasks.exact.held_out import HeldOut, held_out_texts
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file
-from tokenlab.exact.estimators.character_model import CharacterModel
+from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.interface import TokenAutomaton, TokenModel
-from tokenlab.exact.models.transformers_model import load
 from tokenlab.exact.options import ExactOptions
-from tokenlab.exact.uses.scoring import score_texts, total
+from tokenlab.exact.scoring import score_texts, total
+from tokenlab.exact.transformers_model import load
 
 _SPARE = 8
 """Tokens that a cover may have more than the encoding of a sentence."""

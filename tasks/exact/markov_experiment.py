@@ -22,12 +22,13 @@ from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file
+from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.encoders.every import EveryEncoding
-from tokenlab.exact.estimators.character_model import CharacterModel
 from tokenlab.exact.interface import TokenAutomaton, TokenModel
-from tokenlab.exact.models.chain import MarkovChain, TokenizedChain
-from tokenlab.exact.models.transformers_model import TransformersModel
 from tokenlab.exact.options import Estimator, ExactOptions
+from tokenlab.exact.paper.chain import MarkovChain
+from tokenlab.exact.paper.tokenized import TokenizedModel
+from tokenlab.exact.transformers_model import TransformersModel
 from tokenlab.gpt.alphabet import START_ID
 from tokenlab.pretrained.loading import load_model
 
@@ -117,7 +118,7 @@ def _jobs(
             texts = [text for some in prompts[seed].values() for text in some]
             automaton = checked_automaton(vocabulary, chain.alphabet, texts)
             trained = load_model(stage.models("markov", stage.variant, model_name(name, seed))).model
-            yield Job(name, seed, "exact", TokenizedChain(chain, automaton), automaton, estimators)
+            yield Job(name, seed, "exact", TokenizedModel(chain, automaton), automaton, estimators)
             yield Job(
                 name, seed, "trained", TransformersModel(trained, start=(START_ID,), end=None), automaton, estimators
             )

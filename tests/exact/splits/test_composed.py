@@ -9,14 +9,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tiny_tokenizers import DEEPSEEK, EXPRESSIONS, automaton, byte_level, live_sequences, train
+from tiny_tokenizers import DEEPSEEK, EXPRESSIONS, automaton, byte_level, live_sequences, train, witness
 from tokenizers import AddedToken, pre_tokenizers
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders.byte_pair import BytePair
-from tokenlab.exact.splits.added_tokens import read_added_tokens
 from tokenlab.exact.splits.composed import SplitEncoding
-from tokenlab.exact.splits.reading import Splits, read_splits
+from tokenlab.exact.splits.reading import Splits, read_added_tokens, read_splits
 from tokenlab.exact.vocabulary import Vocabulary
 
 TEXTS = ["ab's \n\n a1 12 中é", "  ab  'S B\n\nba 中中 é1", "\n\n\na b!'s  \n 11 1 日A日Ab"]
@@ -34,7 +33,7 @@ def check(tokenizer, characters, length, tokens, texts=1000, seed=0):
         follow(here, text)
     for sequence, state in live_sequences(here, tokens):
         spelled = b"".join(here.vocabulary.tokens[id] for id in sequence)
-        assert tuple(here.encode(spelled + here.witness(state))[: len(sequence)]) == sequence
+        assert tuple(here.encode(spelled + witness(here, state))[: len(sequence)]) == sequence
         whole = is_text(spelled) and tuple(here.encode(spelled)) == sequence
         assert here.may_end(state) == whole, sequence
     return here

@@ -17,7 +17,7 @@ from tasks.exact.train_lm import train_model
 from tasks.exact.vocabularies import MarkovVocabulary, tokenizer_of
 from tasks.runtime.stage import Stage, write_json
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.exact.models.chain import MarkovChain
+from tokenlab.exact.paper.chain import MarkovChain
 from tokenlab.generated import generate
 from tokenlab.pretrained.loading import load_model
 from tokenlab.text.store import write_corpus

@@ -17,11 +17,10 @@ from tokenlab.cli.exact.text_argument import (
 )
 from tokenlab.cli.inputs.corpus import add_former_json, add_json
 from tokenlab.cli.options import add_options, named_as_flags, options_from
-from tokenlab.exact.options import ExactOptions
-from tokenlab.exact.uses.options import CompletionOptions
+from tokenlab.exact.options import CompletionOptions, ExactOptions
 
 if TYPE_CHECKING:
-    from tokenlab.exact.uses.completion import Completion
+    from tokenlab.exact.completion import Completion
 
 _COLUMNS = ("way", "log2 by itself", "log2 exact", "text", "tokens")
 
@@ -46,7 +45,7 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenlab.exact.uses.completion import complete
+    from tokenlab.exact.completion import complete
 
     chosen = options_from(options, CompletionOptions)
     prompt = given_text(options, "PROMPT")

@@ -20,7 +20,7 @@ from tokenlab.cli.inputs.corpus import add_former_json, add_json
 from tokenlab.core.options import check_least
 
 if TYPE_CHECKING:
-    from tokenlab.exact.results import NextCharacters
+    from tokenlab.exact.interface import NextCharacters
 
 
 def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

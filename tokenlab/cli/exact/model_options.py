@@ -4,12 +4,11 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tokenlab.cli.options import add_options, imports_for_models, named_as_flags, options_from
-from tokenlab.exact.options import ExactOptions
-from tokenlab.exact.uses.options import PlaceOptions
+from tokenlab.exact.options import ExactOptions, PlaceOptions
 
 if TYPE_CHECKING:
-    from tokenlab.exact.estimators.character_model import CharacterModel
-    from tokenlab.exact.results import Cost
+    from tokenlab.exact.character_model import CharacterModel
+    from tokenlab.exact.interface import Cost
 
 _NO_FLAG = ("truncate",)
 """It is on by default; the flag is `--no-truncate`."""
@@ -53,8 +52,8 @@ def load_character_model(options: argparse.Namespace) -> "CharacterModel":
     """
     place, chosen = options_from(options, PlaceOptions), options_from(options, ExactOptions)
     with imports_for_models():
-        from tokenlab.exact.estimators.character_model import CharacterModel
-        from tokenlab.exact.models.transformers_model import load
+        from tokenlab.exact.character_model import CharacterModel
+        from tokenlab.exact.transformers_model import load
     with named_as_flags(PlaceOptions, ExactOptions, model="--model"):
         model, real = load(
             options.model,

@@ -12,11 +12,10 @@ from tokenlab.cli.inputs.corpus import add_former_json, add_json
 from tokenlab.cli.options import add_options, named_as_flags, options_from
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_least
-from tokenlab.exact.options import ExactOptions
-from tokenlab.exact.uses.options import SamplingOptions
+from tokenlab.exact.options import ExactOptions, SamplingOptions
 
 if TYPE_CHECKING:
-    from tokenlab.exact.estimators.character_model import CharacterModel
+    from tokenlab.exact.character_model import CharacterModel
 
 
 def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -65,11 +64,11 @@ def _pieces(
     model: "CharacterModel", prompt: bytes, options: argparse.Namespace, chosen: SamplingOptions
 ) -> Iterator[str]:
     if options.by == "tokens":
-        from tokenlab.exact.uses.token_sampling import sample_by_tokens
+        from tokenlab.exact.token_walk import sample_by_tokens
 
         with named_as_flags(ExactOptions):
             return sample_by_tokens(model, prompt, options.n, seed=options.seed)
-    from tokenlab.exact.uses.sampling import sample_stream
+    from tokenlab.exact.sampling import sample_stream
 
     return (drawn.character for drawn in sample_stream(model, prompt, options.n, chosen, seed=options.seed))
 
@@ -80,7 +79,7 @@ def _record(
     if options.by == "tokens":
         text = "".join(_pieces(model, prompt, options, chosen))
         return {"prompt": readable(prompt), "text": text, "ended": len(text) < options.n}
-    from tokenlab.exact.uses.sampling import sample
+    from tokenlab.exact.sampling import sample
 
     found = sample(model, prompt, options.n, chosen, seed=options.seed)
     return {

@@ -13,8 +13,8 @@ from tokenlab.cli.output import with_progress
 from tokenlab.core.errors import InputError
 
 if TYPE_CHECKING:
-    from tokenlab.exact.estimators.character_model import CharacterModel
-    from tokenlab.exact.uses.scoring import TextScore
+    from tokenlab.exact.character_model import CharacterModel
+    from tokenlab.exact.scoring import TextScore
 
 _COLUMNS = ("line", "characters", "bytes", "bits", "per character", "per byte", "naive bits", "naive per byte", "calls")
 
@@ -37,7 +37,7 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenlab.exact.uses.scoring import TextScore, total
+    from tokenlab.exact.scoring import TextScore, total
 
     with open_corpus(options, checked=True) as text:
         model = load_character_model(options)
@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _scores(model: "CharacterModel", text: Corpus) -> Iterator["TextScore"]:
-    from tokenlab.exact.uses.scoring import score_texts
+    from tokenlab.exact.scoring import score_texts
 
     # On a terminal, the rows themselves are the progress, and a bar would be written into them.
     lines = text.lines() if sys.stdout.isatty() else with_progress(text.lines(), "scoring")

@@ -12,7 +12,7 @@ from tokenlab.cli.options import add_options, imports_for_models, named_as_flags
 from tokenlab.cli.output import named_errors
 from tokenlab.cli.patches.checks import check_model_folder, check_most
 from tokenlab.core.errors import ParameterError
-from tokenlab.exact.uses.options import PlaceOptions
+from tokenlab.exact.options import PlaceOptions
 from tokenlab.language.generation.options import GenerationOptions
 from tokenlab.translation.options import check_device_name
 

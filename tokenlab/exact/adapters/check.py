@@ -27,7 +27,7 @@ from tokenlab.exact.adapters.paths import completion, live_paths, tokens_to
 from tokenlab.exact.adapters.probes import probe_texts
 from tokenlab.exact.adapters.reach import Reach
 from tokenlab.exact.adapters.real import RealTokenizer, decoded
-from tokenlab.exact.encoders.anchors import anchors
+from tokenlab.exact.encoders.maximum_prefix import anchors
 
 _SHOWN = 5
 _ENOUGH = 20

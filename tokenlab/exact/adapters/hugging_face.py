@@ -16,8 +16,7 @@ from tokenlab.exact.adapters.normalization import Preparation, collision, prepar
 from tokenlab.exact.adapters.prefixed import joined
 from tokenlab.exact.adapters.real import RealTokenizer, UnsupportedTokenizer, exact_encoder
 from tokenlab.exact.adapters.words import word_automaton
-from tokenlab.exact.splits.added_tokens import read_added_tokens
-from tokenlab.exact.splits.reading import Splits, read_splits
+from tokenlab.exact.splits.reading import Splits, read_added_tokens, read_splits
 from tokenlab.exact.vocabulary import Vocabulary
 from tokenlab.formats.byte_level import spelled_bytes
 from tokenlab.formats.pieces import SPACE

@@ -14,8 +14,7 @@ from tokenlab.exact.adapters.prefixed import joined
 from tokenlab.exact.adapters.real import RealTokenizer, UnsupportedTokenizer, exact_encoder
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.interface import TokenAutomaton
-from tokenlab.exact.splits.added_tokens import AddedTokens
-from tokenlab.exact.splits.reading import read_splits
+from tokenlab.exact.splits.reading import AddedTokens, read_splits
 from tokenlab.exact.vocabulary import Vocabulary
 from tokenlab.formats.pieces import SPACE, Algorithm, PieceKind, PieceModel
 

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.interface import TokenAutomaton
-from tokenlab.exact.splits.added_tokens import AddedTokens
 from tokenlab.exact.splits.composed import SplitEncoding
-from tokenlab.exact.splits.reading import Splits
+from tokenlab.exact.splits.reading import AddedTokens, Splits
 
 Encode = Callable[[bytes], list[int]]
 
