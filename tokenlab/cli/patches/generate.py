@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tokenlab.cli.exact.text_argument import add_text, given_text, readable
+from tokenlab.cli.exact import add_text, given_text, readable
 from tokenlab.cli.inputs.corpus import add_former_json, add_json
 from tokenlab.cli.options import add_options, imports_for_models, named_as_flags, options_from
 from tokenlab.cli.output import named_errors

@@ -105,7 +105,7 @@ def check_tokenizer(
     """Compare a tokenizer's automaton with its engine.
 
     Args:
-        texts: beside the built-in ones (`probes`), with which None is satisfied.
+        texts: beside the named ones of `probes`, which are all that None tries.
         walks: number of random sequences of tokens.
 
     Raises nothing for disagreements: they are counted in the report. After 20 of them the check stops.
