@@ -5,7 +5,7 @@ import pytest
 from scipy.special import softmax
 
 from tokenlab.core.errors import InputError
-from tokenlab.exact.evaluation import token_distribution
+from tokenlab.exact.covers import token_distribution
 from tokenlab.exact.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary([b"c", None, b"a", b"b"])

@@ -124,8 +124,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         _check,
         "does a tokenizer meet the premises? counterexamples",
         "Compare what is known of a tokenizer's encodings with its own engine, on built-in texts and random tokens, "
-        "and on the lines of a file. Prints what was compared, and examples; exits with 1 if they disagree. A tokenizer "
-        "that cannot be handled exactly is refused with an example and status 2.",
+        "and on the lines of a file. Prints what was compared, and examples; exits with 1 if they disagree. A "
+        "tokenizer that cannot be handled exactly is refused with an example and status 2.",
     )
     parser.add_argument(
         "tokenizer",

@@ -18,9 +18,8 @@ import numpy as np
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.exact import naive
-from tokenlab.exact.covers import check_bytes
+from tokenlab.exact.covers import check_bytes, check_sizes, log_sum
 from tokenlab.exact.encoders.every import EveryEncoding
-from tokenlab.exact.evaluation import check_sizes, log_sum
 from tokenlab.exact.incremental import Incremental, evaluate, log_probabilities
 from tokenlab.exact.interface import NextBytes, NextCharacters, TextProbability, TokenAutomaton, TokenModel
 from tokenlab.exact.options import DEFAULT, ExactOptions

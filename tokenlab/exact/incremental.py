@@ -18,8 +18,20 @@ from math import expm1, inf, log1p, nan
 import numpy as np
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.exact.covers import Context, Cover, Covers, known_bytes, unevaluated, unknown_byte
-from tokenlab.exact.evaluation import NODES, Evaluator, conditional, log_branches, log_masses, log_sum
+from tokenlab.exact.covers import (
+    NODES,
+    Context,
+    Cover,
+    Covers,
+    Evaluator,
+    conditional,
+    known_bytes,
+    log_branches,
+    log_masses,
+    log_sum,
+    unevaluated,
+    unknown_byte,
+)
 from tokenlab.exact.interface import Cost, NextBytes, TextProbability, TokenAutomaton, TokenModel
 from tokenlab.exact.options import DEFAULT, ExactOptions
 

@@ -11,8 +11,7 @@ from math import inf, nan
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.exact.covers import TokenDistribution
-from tokenlab.exact.evaluation import NODES, conditional, token_distribution
+from tokenlab.exact.covers import NODES, TokenDistribution, conditional, token_distribution
 from tokenlab.exact.interface import ContextTree, Cost, NextBytes, TextProbability, TokenAutomaton, TokenModel
 from tokenlab.exact.options import DEFAULT, ExactOptions
 from tokenlab.exact.vocabulary import Vocabulary

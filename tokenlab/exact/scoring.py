@@ -23,8 +23,7 @@ import numpy as np
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.exact.character_model import CharacterModel
-from tokenlab.exact.covers import Context, check_bytes, unevaluated
-from tokenlab.exact.evaluation import NODES, Evaluator, log_softmax
+from tokenlab.exact.covers import NODES, Context, Evaluator, check_bytes, log_softmax, unevaluated
 from tokenlab.exact.incremental import Incremental
 from tokenlab.exact.interface import Cost, TextProbability, TokenModel
 from tokenlab.exact.naive import rows_along

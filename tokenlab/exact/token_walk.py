@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.options import check_least
 from tokenlab.exact.character_model import CharacterModel
-from tokenlab.exact.covers import Cover, Covers
+from tokenlab.exact.covers import Cover, Covers, Evaluator
 from tokenlab.exact.encoders.every import EveryEncoding
-from tokenlab.exact.evaluation import Evaluator
 from tokenlab.exact.interface import TokenAutomaton, TokenModel
 from tokenlab.exact.sampling import draw
 from tokenlab.exact.utf8 import as_bytes, open_character

@@ -12,8 +12,7 @@
 from math import inf, nan
 from typing import NamedTuple
 
-from tokenlab.exact.covers import Cover, Covers
-from tokenlab.exact.evaluation import Evaluator, conditional, log_branches, log_product, log_sum
+from tokenlab.exact.covers import Cover, Covers, Evaluator, conditional, log_branches, log_product, log_sum
 from tokenlab.exact.interface import NextBytes, TextProbability, TokenAutomaton, TokenModel
 from tokenlab.exact.options import DEFAULT, ExactOptions
 

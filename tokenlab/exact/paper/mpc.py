@@ -14,9 +14,8 @@ from math import inf, log, nan
 import numpy as np
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.exact.covers import Context, Cover, known_bytes
+from tokenlab.exact.covers import Context, Cover, Evaluator, conditional, known_bytes, log_sum
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix, anchors
-from tokenlab.exact.evaluation import Evaluator, conditional, log_sum
 from tokenlab.exact.interface import Cost, NextBytes, TextProbability, TokenAutomaton, TokenModel
 from tokenlab.exact.options import DEFAULT, ExactOptions
 
