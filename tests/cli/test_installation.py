@@ -25,7 +25,6 @@ NEED_EXTRAS = (
     "tokenlab.codes.latom.hmm_reference",
     "tokenlab.exact.tree_cache",
     "tokenlab.exact.transformers_model",
-    "tokenlab.exact.tree_cache",
     "tokenlab.patches.entropies",
     "tokenlab.patches.entropy",
     "tokenlab.patches.learned",

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from transformers import AutoTokenizer, PreTrainedModel
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.entropy.options import Dtype
 from tokenlab.exact.interface import ContextTree
+from tokenlab.exact.options import Dtype
 from tokenlab.exact.tree_cache import TreeCache, attention_of, position_limit
 from tokenlab.pretrained.loading import load_model
 

@@ -144,11 +144,7 @@ def _cut(token: bytes) -> tuple[bytes, str, bytes] | None:
 
 
 class Words:
-    """A word automaton over another vocabulary, of which its own is a part.
-
-    An automaton can have two members beyond the protocol, which save time: `always_ends` (every live state may end),
-    and `unfinished(state)`, the positions of the allowed tokens after which a word cannot end.
-    """
+    """A word automaton over another vocabulary, of which its own is a part."""
 
     def __init__(self, word: TokenAutomaton, vocabulary: Vocabulary) -> None:
         self._word = word
@@ -160,7 +156,6 @@ class Words:
         own = word.vocabulary
         spelled = {own.spelling(position) for position in range(len(own))}
         self._pairs_decide = len(spelled) == len(own)
-        self._always_ends = bool(getattr(word, "always_ends", False))
         self._unfinished: dict[Hashable, NDArray[np.int64]] = {}
         same = len(word.vocabulary) == len(vocabulary) and bool(np.array_equal(word.vocabulary.ids, vocabulary.ids))
         self._places: NDArray[np.int64] | None = None
@@ -207,11 +202,8 @@ class Words:
 
     def unfinished(self, state: Hashable) -> NDArray[np.int64]:
         """int64[] positions of the allowed tokens after which a word cannot end."""
-        if self._always_ends or self.forgets(state):
+        if self.forgets(state):
             return np.zeros(0, np.int64)
-        if hasattr(self._word, "unfinished"):
-            own = np.asarray(self._word.unfinished(state), np.int64)
-            return own if self._places is None else self._places[own]
         if state not in self._unfinished:
             candidates = self._completing(state) if isinstance(state, PairState) else range(len(self.ids))
             allowed = self.allowed(state)

@@ -24,13 +24,6 @@ class Splits:
 
     levels: tuple[Node, ...] = ()
 
-    @classmethod
-    def from_expression(cls, expression: str) -> "Splits":
-        """One split by a regular expression, as tiktoken has it. Raises InputError for what is not supported."""
-        node = parse(expression)
-        _check_covers(node, expression)
-        return cls((node,))
-
 
 def read_splits(pre_tokenizer: dict[str, Any] | None) -> Splits:
     """The splits of the `pre_tokenizer` of a tokenizer.json.

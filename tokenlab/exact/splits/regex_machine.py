@@ -17,7 +17,8 @@
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
@@ -255,9 +256,9 @@ class SplitMachine:
         self._numbers: dict[tuple[tuple[LevelState, ...], bool], int] = {}
         self._states: list[tuple[tuple[LevelState, ...], bool]] = []
         self._alive: dict[int, bool] = {}
-        self._next: dict[tuple[int, int], tuple[tuple[int, ...], ...]] = {}
         self.start = self._number((FRESH_STATE,) * len(self.levels), True)
         self.can_end = cache(self._can_end)
+        self._after = cache(self._successors)
         self._raw_successors = cache(self._all_successors)
         self.ends = cache(self._ends)
         self.ending_classes = cache(self._ending_classes)
@@ -268,10 +269,7 @@ class SplitMachine:
 
     def next(self, state: int, character_class: int, kind: int) -> tuple[int, ...]:
         """The states after one more character; dead ones are left out."""
-        key = (state, character_class)
-        if key not in self._next:
-            self._next[key] = self._successors(*key)
-        return self._next[key][kind]
+        return self._after(state, character_class)[kind]
 
     def live(self, state: int) -> bool:
         """Whether some text continues from here to its end."""
@@ -385,8 +383,8 @@ class SplitSets:
         self.states: list[tuple[int, ...]] = []
         self._next = np.zeros((len(KINDS), 16, self.classes), np.int32)
         self._ends = np.zeros(16, np.bool_)
-        self._ending: dict[tuple[int, int], int] = {}
-        self._possible: dict[tuple[int, int], int] = {}
+        self.ending_classes = cache(self._ending_classes)
+        self.possible_classes = cache(self._possible_classes)
         self.number(())
         self.start = self.number((machine.start,))
 
@@ -435,19 +433,10 @@ class SplitSets:
         """Whether the text can end here."""
         return any(map(self.machine.can_end, self.states[number]))
 
-    def ending_classes(self, number: int, kind: int) -> int:
+    def _ending_classes(self, number: int, kind: int) -> int:
         """Bits of the classes of the next character after which the piece can end."""
-        key = (number, kind)
-        if key not in self._ending:
-            bits = 0
-            for state in self.states[number]:
-                bits |= self.machine.ending_classes(state, kind)
-            self._ending[key] = bits
-        return self._ending[key]
+        return reduce(or_, (self.machine.ending_classes(state, kind) for state in self.states[number]), 0)
 
-    def possible_classes(self, number: int, kind: int) -> int:
+    def _possible_classes(self, number: int, kind: int) -> int:
         """Bits of the classes that the next character can have."""
-        key = (number, kind)
-        if key not in self._possible:
-            self._possible[key] = sum(1 << c for c in self.machine.classes if self.next(number, c, kind))
-        return self._possible[key]
+        return sum(1 << c for c in self.machine.classes if self.next(number, c, kind))
