@@ -179,7 +179,8 @@ class BytePair:
         if state.last == _ALONE:
             return mask
         if self._byte_ids:
-            mask[position[[self._byte_ids[byte] for byte in self._fallback.following(state.partial)]]] = True
+            places = position[[self._byte_ids[byte] for byte in self._fallback.following(state.partial)]]
+            mask[places[places >= 0]] = True  # Special tokens spell no text.
         if state.word == b"":
             mask[position[list(self._atoms.values())]] = True
         elif state.word is not None:

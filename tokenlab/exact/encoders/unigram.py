@@ -133,7 +133,8 @@ class Unigram:
                 self._symbols, self._offsets, self._shared, self._trie, self._score, self._unknown, nodes, best
             )
         for id in self._byte_ids:
-            mask[self.vocabulary.position[id]] = self._step(state, id) is not None
+            if (position := self.vocabulary.position[id]) >= 0:  # A special token spells no text.
+                mask[position] = self._step(state, id) is not None
         return mask
 
     def _step(self, state: Hashable, token: int) -> Hashable | None:
