@@ -111,7 +111,7 @@ def test_a_new_rule_or_method_of_segmentation_reruns_segmentation_and_what_follo
 
 @pytest.mark.slow
 def test_a_new_estimator_or_encoder_trains_no_model(project: Path) -> None:
-    for name in ("estimators/naive.py", "encoders/byte_pair.py", "adapters/real.py"):
+    for name in ("naive.py", "encoders/byte_pair.py", "adapters/real.py"):
         append(project / "tokenlab" / "exact" / name, "\n# another one\n")
     # Bit-level codes read base tokenizers with the same adapters.
     lengths = {"bits_length@zh", "bits_length@ja", "draw_bits"}

@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from tasks.exact.byte_level import END, encode_with_end, save_language_model, train_tokenizer
 from tasks.exact.held_out import HeldOut, held_out_texts, is_held_out, training_texts
 from tokenlab.core.errors import InputError
-from tokenlab.exact.models.transformers_model import load
+from tokenlab.exact.transformers_model import load
 from tokenlab.generated import generate
 from tokenlab.networks.gpt import GptShape, build_gpt
 from tokenlab.networks.products import use_openblas
