@@ -167,7 +167,6 @@ def test_a_new_kind_of_code_reruns_no_codebook(project: Path) -> None:
     found = names(stale(project))
     assert "encode" in found
     assert found <= {
-        "table_codes",
         "encode",
         "code_tokenizer",
         "evaluate_codes",

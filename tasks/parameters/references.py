@@ -114,21 +114,17 @@ def _entropy(family: Entropy, corpora: list[str]) -> Iterator[str]:
 
 
 def _codes(family: Codes, corpora: list[str]) -> Iterator[str]:
-    kinds = [name for name in KINDS if name != LATOM]
+    kinds = [name for name, kind in KINDS.items() if name != LATOM and not kind.table]
+    tables = [name for name, kind in KINDS.items() if kind.table]
     for name, corpus in family.corpora.items():
         place = f"codes.corpora.{name}"
         yield from unknown(place, [name], corpora, "corpora")
         yield from unknown(f"{place}.baselines", corpus.baselines, kinds, "the kinds of codes")
+        yield from unknown(
+            f"{place}.codebooks.tables", corpus.codebooks.tables, tables, "the kinds of codes from tables"
+        )
         if "character" not in corpus.baselines:
             yield f"{place}.baselines: character is missing, which every other code is compared with; add it"
-        tables = [kind for kind in corpus.baselines if kind in kinds and KINDS[kind].table]
-        if tables and name not in family.table_codes:
-            yield f"{place}.baselines: {tables[0]} needs this corpus in codes.table_codes; add it there"
-        if not tables and name in family.table_codes:
-            yield f"codes.table_codes: {name} has no baseline from a table ({place}.baselines); take it off the list"
-    yield from unknown("codes.table_codes", family.table_codes, family.corpora, "codes.corpora")
-    for name in {name for name in family.table_codes if family.table_codes.count(name) > 1}:
-        yield f"codes.table_codes: {name} is there twice; remove one"
 
 
 def _exact(family: Exact, corpora: list[str]) -> Iterator[str]:

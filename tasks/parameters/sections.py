@@ -90,7 +90,7 @@ class Codes(Parameters):
     """The section `codes`."""
 
     corpora: Entries[CorpusCodes]
-    table_codes: list[str]
+    tables: str
     latom: Own[LatomOptions]
     held_out: HeldOut
     vocabulary_sizes: VocabularySizes

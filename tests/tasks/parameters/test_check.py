@@ -211,9 +211,13 @@ def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: 
         (
             "baselines: [character, byte, random]}",
             "baselines: [character, radical]}",
-            "codes.corpora.en.baselines: radical needs this corpus in codes.table_codes; add it there",
+            "codes.corpora.en.baselines: radical is not in the kinds of codes",
         ),
-        ("table_codes: []", "table_codes: [en]", "codes.table_codes: en has no baseline from a table"),
+        (
+            "held_out: true}, baselines",
+            "held_out: true, tables: [byte]}, baselines",
+            "codes.corpora.en.codebooks.tables: byte is not in the kinds of codes from tables",
+        ),
         (
             "tokens: [A, B, AA",
             "tokens: [A, AA",
