@@ -1,5 +1,5 @@
-"""Stage `codebook`: the codebooks that Latom learns from a corpus, with the log-likelihoods of their HMMs, and the codes
-made from published tables of components, strokes or morphemes."""
+"""Stage `codebook`: the codebooks that Latom learns from a corpus, the log-likelihoods of their HMMs, and codes made
+from published tables of components, strokes or morphemes."""
 
 import sys
 from collections.abc import Mapping, Sequence

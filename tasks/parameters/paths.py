@@ -43,7 +43,8 @@ def paths_of(sections: Sections) -> Iterator[tuple[str, str]]:
     for name, tasks in sections.patches.zero_shot.items():
         yield f"patches.zero_shot.{name}.files", tasks.files
     comparison = sections.compare
-    if comparison.segmented or comparison.encoded or comparison.parallel or comparison.published:
+    if comparison.measured:
         yield "compare.reference", comparison.reference
-    for name, published in comparison.published.items():
-        yield f"compare.published.{name}", published
+    for name, measured in comparison.measured.items():
+        yield f"compare.measured.{name}.tokenizers", measured.tokenizers
+        yield f"compare.measured.{name}.also", measured.also

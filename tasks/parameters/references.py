@@ -143,10 +143,10 @@ def _exact(family: Exact, corpora: list[str]) -> Iterator[str]:
 
 
 def _comparison(sections: Sections, corpora: list[str]) -> Iterator[str]:
-    family = sections.compare
-    yield from unknown("compare.segmented", family.segmented, sections.segmentation.corpora, "segmentation.corpora")
-    yield from unknown("compare.encoded", family.encoded, sections.codes.corpora, "codes.corpora")
-    for name, parallel in family.parallel.items():
-        yield from unknown(f"compare.parallel.{name}.corpora", parallel.corpora, corpora, "corpora")
-    for section in (family.segmented, family.encoded, family.parallel):
-        yield from _twice("compare.published", section, family.published)
+    of_kind = {"segmented": sections.segmentation.corpora, "encoded": sections.codes.corpora}
+    for name, measured in sections.compare.measured.items():
+        place = f"compare.measured.{name}"
+        if measured.kind in of_kind:
+            family = "segmentation" if measured.kind == "segmented" else "codes"
+            yield from unknown(place, [name], of_kind[measured.kind], f"{family}.corpora")
+        yield from unknown(f"{place}.corpora", measured.corpora, corpora, "corpora")

@@ -170,9 +170,7 @@ def _summaries(encoded: list[dict[str, Any]], sizes: list[int]) -> list[Table]:
 
 def _measures(stage: Stage) -> list[Table]:
     """The tables that compare tokenizers and codes, those of parallel corpora first."""
-    segmented, encoded = (stage.parameters(f"compare.{name}", list[str]) for name in ("segmented", "encoded"))
-    parallel, published = (stage.parameters(f"compare.{name}", dict[str, Any]) for name in ("parallel", "published"))
-    names = [*segmented, *encoded, *parallel, *published]
+    names = stage.parameters("compare.measured", dict[str, Any])
     scores = [pl.read_parquet(stage.reports("measures", name, "scores.parquet")) for name in names]
     if not scores:
         return []

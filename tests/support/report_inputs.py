@@ -71,7 +71,7 @@ def stage(
             "models": {name: {"texts": name} for name in (*patches, *zero_shot)},
             "zero_shot": {name: {"models": name} for name in zero_shot},
         },
-        "compare": {"segmented": [], "encoded": measured, "parallel": {}, "published": {}},
+        "compare": {"measured": {name: {"kind": "encoded"} for name in measured}},
     }
     return Stage("params.yaml", "small", "", sections)
 

@@ -133,10 +133,7 @@ NO_ENTROPY: dict[str, Any] = {"models": {}, "public": {}, "scored": {}}
 NO_COMPARE: dict[str, Any] = {
     "reference": "models/sample/language_models/en",
     "sample": {"texts": 50, "seed": 0},
-    "segmented": [],
-    "encoded": [],
-    "parallel": {},
-    "published": {},
+    "measured": {},
 }
 """A `compare` section that compares nothing."""
 

@@ -244,9 +244,9 @@ def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: 
             "patches.zero_shot.en.models: e is not in patches.models; there are: en, zh",
         ),
         (
-            "segmented: [zh, ja]",
-            "segmented: [zh, de]",
-            "compare.segmented: de is not in segmentation.corpora; there are: zh, ja",
+            "ja: {kind: segmented",
+            "de: {kind: segmented",
+            "compare.measured.de: de is not in segmentation.corpora; there are: zh, ja",
         ),
     ],
 )
