@@ -45,6 +45,6 @@ def paths_of(sections: Sections) -> Iterator[tuple[str, str]]:
     comparison = sections.compare
     if comparison.measured:
         yield "compare.reference", comparison.reference
-    for name, measured in comparison.measured.items():
-        yield f"compare.measured.{name}.tokenizers", measured.tokenizers
-        yield f"compare.measured.{name}.also", measured.also
+    for name, entry in comparison.measured.items():
+        yield f"compare.measured.{name}.tokenizers", entry.tokenizers
+        yield f"compare.measured.{name}.also", entry.also

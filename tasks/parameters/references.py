@@ -143,10 +143,10 @@ def _exact(family: Exact, corpora: list[str]) -> Iterator[str]:
 
 
 def _comparison(sections: Sections, corpora: list[str]) -> Iterator[str]:
-    of_kind = {"segmented": sections.segmentation.corpora, "encoded": sections.codes.corpora}
     for name, measured in sections.compare.measured.items():
         place = f"compare.measured.{name}"
-        if measured.kind in of_kind:
-            family = "segmentation" if measured.kind == "segmented" else "codes"
-            yield from unknown(place, [name], of_kind[measured.kind], f"{family}.corpora")
+        if measured.kind == "segmented":
+            yield from unknown(place, [name], sections.segmentation.corpora, "segmentation.corpora")
+        elif measured.kind == "encoded":
+            yield from unknown(place, [name], sections.codes.corpora, "codes.corpora")
         yield from unknown(f"{place}.corpora", measured.corpora, corpora, "corpora")
