@@ -1,4 +1,4 @@
-"""`python -m flows check|run|status|clean`: check parameters, run with Prefect, show the last run, clean the cache.
+"""`python -m flows check|run|status|stale|clean`: check parameters, run, show the last run, compare results with code, clean the cache.
 
 `run` asks DVC what is out of date before it imports Prefect: if nothing is, it ends at once.
 """
@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from flows.parameter_check import find_problems
 from flows.part_report import report_part
 from flows.run.history import History
 from flows.run.leftovers import remove_leftovers
-from flows.run.plan import Dag, Plan, Selection, make_plan
+from flows.run.plan import Dag, Plan, Selection, find_stale, make_plan
 from flows.run.presets import DEFAULT_PRESET, find_targets, pipelines
 from flows.run.repro import Interrupted, signals_raise
 from flows.run.workspace import pipeline
@@ -68,7 +69,9 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
     status = commands.add_parser("status", help="show the last run: state, time and size of each stage")
     status.set_defaults(command=_status)
-    for command in (run, status):
+    stale = commands.add_parser("stale", help="name the stages whose recorded results are older than their code")
+    stale.set_defaults(command=_stale)
+    for command in (run, status, stale):
         command.add_argument("--preset", default=DEFAULT_PRESET, help="sample (default), or a folder of presets/")
     clean = commands.add_parser("clean", help="remove the objects from the cache that no dvc.lock names any more")
     clean.add_argument("--yes", action="store_true", help="do not ask")
@@ -151,6 +154,20 @@ def _track(root: Path, selection: Selection) -> int:
     return subprocess.run(tracking_command(selection), cwd=root).returncode
 
 
+def _stale(root: Path, options: argparse.Namespace) -> int:
+    stale = find_stale(root, options.preset)
+    for address, reasons in stale.items():
+        print(f"{address}: {_shortened(reasons)}")
+    if not stale:
+        print("no stage is older than its code")
+    return 0
+
+
+def _shortened(reasons: Sequence[str]) -> str:
+    more = len(reasons) - _REASONS_SHOWN
+    return ", ".join(reasons[:_REASONS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
 def describe(plan: Plan, durations: dict[str, float]) -> str:
     """The stages that a run would execute, each with the seconds that it took last, and the reasons."""
     if not plan.steps:
@@ -159,9 +176,7 @@ def describe(plan: Plan, durations: dict[str, float]) -> str:
     lines = [f"would run {len(plan.steps)} of {len(plan.selected)} stages:"]
     for step in plan.steps:
         seconds = f"{durations[step.address]:.1f} s" if step.address in durations else "?"
-        more = len(step.reasons) - _REASONS_SHOWN
-        reasons = ", ".join(step.reasons[:_REASONS_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        lines.append(f"  {step.address:<{width}}  {seconds:>9}  {reasons}")
+        lines.append(f"  {step.address:<{width}}  {seconds:>9}  {_shortened(step.reasons)}")
     known = [durations[step.address] for step in plan.steps if step.address in durations]
     unknown = len(plan.steps) - len(known)
     lines.append(f"their last runs took {sum(known):.1f} s" + (f"; {unknown} not timed yet" if unknown else ""))

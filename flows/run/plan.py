@@ -41,6 +41,9 @@ _OTHER_META = {"tags"}
 _REPORT, _NOT_REPORTED = "report", ("corpora",)
 """The stage that writes the page, and families that it does not show by themselves."""
 
+_DATA = ("data", "models", "reports")
+"""The folders of data: what lies there is no code."""
+
 _TRACKED = {view.stage for view in VIEWS}
 _SECONDS_BETWEEN_POLLS = 1.0
 
@@ -242,19 +245,69 @@ def _meta(stage: "Stage") -> dict[str, Any]:
 def _reasons(stage: "Stage") -> list[str]:
     """Why DVC would run a stage; empty where it is up to date."""
     found = [part for parts in stage.status(check_updates=False).values() for part in parts]
-    if found and not any(entry.hash_info for entry in (*stage.outs, *stage.deps)):
+    if found and _never_run(stage):
         return ["never run"]
     reasons = []
     for part in found:
         if isinstance(part, str):
             reasons.append({"changed command": "changed command", "always changed": "always runs"}.get(part, part))
             continue
-        for path, change in part.get("changed deps", {}).items():
-            if isinstance(change, dict):
-                reasons += [f"{_WORDS[what]} parameter {name}" for name, what in change.items()]
-            else:
-                reasons.append(f"{_WORDS[change]} dependency {path}")
+        reasons += _changes(part.get("changed deps", {}))
         reasons += [f"{_WORDS[change]} output {path}" for path, change in part.get("changed outs", {}).items()]
+    return reasons
+
+
+def _never_run(stage: "Stage") -> bool:
+    return not any(entry.hash_info for entry in (*stage.outs, *stage.deps))
+
+
+def _changes(status: dict[str, Any]) -> list[str]:
+    """What DVC says of changed dependencies and parameters, in words."""
+    reasons = []
+    for path, change in status.items():
+        if isinstance(change, dict):
+            reasons += [f"{_WORDS[what]} parameter {name}" for name, what in change.items()]
+        else:
+            reasons.append(f"{_WORDS[change]} dependency {path}")
+    return reasons
+
+
+def find_stale(root: Path, preset: str) -> dict[str, list[str]]:
+    """The stages of a preset whose results in dvc.lock are older than code, command or parameters, and why.
+
+    Needs no data: outputs, and dependencies that are outputs or lie in the folders of data, are not looked at. A stage
+    after a stale one is stale. Raises ParameterError for an unknown preset and InputError where DVC cannot read the
+    pipeline.
+    """
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+
+    stale: dict[str, list[str]] = {}
+    try:
+        with Repo(str(root)) as repo:
+            dag = Dag(repo)
+            made = {out.fs_path for stage in dag.stages.values() for out in stage.outs}
+            for address in dag.select(root, Selection(preset)):
+                stage = dag.stages[address]
+                reasons = ["never run"] if _never_run(stage) else _older(root, stage, made)
+                if reasons := reasons or [f"after {other}" for other in stale if other in dag.needs[address]]:
+                    stale[address] = reasons
+    except DvcException as error:
+        raise InputError(f"dvc cannot read the pipeline: {one_line(error)}; `dvc status` says more") from error
+    return stale
+
+
+def _older(root: Path, stage: "Stage", made: set[str]) -> list[str]:
+    """What changed of a stage's command, code and parameters. made: the outputs of all stages."""
+    from dvc.dependency import ParamsDependency
+
+    reasons = ["changed command"] if stage.cmd_changed else []
+    data = tuple(f"{root / folder}{os.sep}" for folder in _DATA)
+    for dep in stage.deps:
+        path = str(dep.fs_path)
+        parents = {path, *map(str, Path(path).parents)}
+        if isinstance(dep, ParamsDependency) or not (path.startswith(data) or parents & made):
+            reasons += _changes(dep.status())
     return reasons
 
 
