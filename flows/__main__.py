@@ -1,4 +1,4 @@
-"""`python -m flows check|run|status|stale|clean`: check parameters, run, show the last run, compare results with code, clean the cache.
+"""`python -m flows check|run|status|stale|clean`: check parameters, run, show what ran or is stale, clean the cache.
 
 `run` asks DVC what is out of date before it imports Prefect: if nothing is, it ends at once.
 """
@@ -18,9 +18,8 @@ from flows.run.history import History
 from flows.run.leftovers import remove_leftovers
 from flows.run.plan import Dag, Plan, Selection, find_stale, make_plan
 from flows.run.presets import DEFAULT_PRESET, find_targets, pipelines
-from flows.run.repro import Interrupted, signals_raise
+from flows.run.processes import Interrupted, signals_raise
 from flows.run.workspace import pipeline
-from flows.tracking.command import tracking_command
 from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
 
@@ -123,18 +122,22 @@ def _run(root: Path, options: argparse.Namespace) -> int:
         return 0
     if not plan.steps:
         print(f"nothing to do: all {len(plan.selected)} stages are up to date", flush=True)
-        return _track(root, selection) if plan.tracked else 0
+        status = _track(root, selection) if plan.tracked else 0
+        _show_results(root, selection)
+        return status
 
     from flows.server import connect
 
-    connect(root)
+    wait_for_server = connect(root)
     from flows.flow import PipelineFailed, run_pipeline
 
+    wait_for_server()
     state = run_pipeline(
         selection.preset, selection.only, selection.start, selection.end, options.workers, return_state=True
     )
     if state.is_completed():
         print(f"flows: {state.message}")
+        _show_results(root, selection)
         return 0
     if state.is_cancelled():
         print(f"flows: {state.message}", file=sys.stderr)
@@ -150,8 +153,18 @@ def _print_report(line: str) -> None:
     print(f"report | {line}", flush=True)
 
 
+def _show_results(root: Path, selection: Selection) -> None:
+    """Print the tables of the selection and where the page is."""
+    reports = root / "reports" / selection.preset
+    results = reports / "tables" / (f"results-{selection.only}.txt" if selection.only else "results.txt")
+    if results.exists():
+        print(results.read_text(encoding="utf-8"), end="")
+    if (reports / "index.html").exists():
+        print(f"report: {(reports / 'index.html').relative_to(root)}")
+
+
 def _track(root: Path, selection: Selection) -> int:
-    return subprocess.run(tracking_command(selection), cwd=root).returncode
+    return subprocess.run(selection.tracking_command(), cwd=root).returncode
 
 
 def _stale(root: Path, options: argparse.Namespace) -> int:

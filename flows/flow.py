@@ -13,7 +13,9 @@ reason, so do its processes (`flows.run.dvc_processes`).
 """
 
 import os
+import re
 import signal
+import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
@@ -34,21 +36,31 @@ from flows.notify import notify
 from flows.parameter_check import require_valid_parameters
 from flows.part_report import report_part
 from flows.rebuild import rebuild_and_compare
-from flows.run.dvc_processes import DvcProcesses, Ended
+from flows.run.dvc_processes import DvcProcesses, Ended, Log
 from flows.run.history import EVENT_STATES, History
 from flows.run.leftovers import remove_leftovers
 from flows.run.plan import Plan, Selection, Step, make_plan
 from flows.run.presets import DEFAULT_PRESET
 from flows.run.reconcile import recorded
-from flows.run.schedule import Schedule, local_limits
+from flows.run.schedule import Schedule, local_limits, time_left
 from flows.run.workspace import pipeline
-from flows.tracking.command import tracking_command
 from tokenlab.core.errors import EXIT_STATUS, ParameterError, TokenlabError
 
 _THREADS = 256
 """More than ever run at once: the flow itself counts workers and resources."""
 
 _SECONDS_BETWEEN_POLLS = 1.0
+
+
+_CHATTER = re.compile(
+    r"$|Running stage '|> |Updating lock file|Generating lock file|To track the changes with git|\tgit add |"
+    r"To enable auto staging|\tdvc config |Use `dvc push`|Data and pipelines are up to date|"
+    r"Stage '.*' (didn't change|is cached)|Reproducing stage"
+)
+"""Lines of DVC beside those of the stage and of errors. The runner says the same in fewer words."""
+
+_NOT_RUN = {"restored": "restored from the cache", "unchanged": "already up to date"}
+"""Events of a stage whose command did not run, in words."""
 
 
 class StageFailed(Exception):
@@ -76,10 +88,12 @@ def _worth_retrying(task: Any, run: Any, state: State) -> bool:
 @task(name="stage", cache_policy=NO_CACHE, persist_result=False, retry_condition_fn=_worth_retrying)
 def run_stage(step: Step, processes: DvcProcesses) -> State:
     """Run one stage; its output goes to the log of this task run."""
-    logger = get_run_logger()
+    log = _output(step.address)
     if task_run.run_count > 1:
         processes.pause(step.policy.retry_delay)  # Prefect would sleep through every signal
-    ended = processes.run_stage(step.address, logger.info, step.policy.timeout)
+    ended = processes.run_stage(step.address, log, step.policy.timeout)
+    if ended.event in _NOT_RUN:
+        _print_line(step.address, _NOT_RUN[ended.event])
     if ended.status != 0:
         error = StageFailed(step.address, ended)
         return Failed(message=str(error), data=error)  # raising it would only add a traceback to the log
@@ -171,12 +185,12 @@ def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> Sta
 
 def _report(root: Path, selection: Selection, plan: Plan, changed: bool) -> None:
     if selection.only:
-        report_part(root, selection.preset, selection.only, plan.reported, changed, get_run_logger().info)
+        report_part(root, selection.preset, selection.only, plan.reported, changed, _output("report"))
 
 
 def track(processes: DvcProcesses, selection: Selection) -> None:
     """Bring MLflow up to date with the results. Raises PipelineFailed."""
-    ended = processes.run(tracking_command(selection), get_run_logger().info)
+    ended = processes.run(selection.tracking_command(), _output("tracking"))
     number = -ended.status if ended.status < 0 else ended.status - 128  # the tracker ends itself when it is asked to
     if number in set(signal.Signals):
         name = signal.Signals(number).name
@@ -195,6 +209,7 @@ def _pipeline_failed(failures: dict[str, BaseException], plan: Plan, selection: 
     for error in failures.values():
         if isinstance(error, StageFailed):
             statuses.append(error.ended.stage_status)
+            print(f"flows: {error}", file=sys.stderr, flush=True)
             get_run_logger().error("%s; its last lines:\n  %s", error, "\n  ".join(error.ended.lines))
     message = f"{len(failures)} of {len(plan.steps)} stages failed: {', '.join(failures)}; {_continues(selection)}"
     return PipelineFailed(message, EXIT_STATUS if EXIT_STATUS in statuses else 1)
@@ -202,6 +217,22 @@ def _pipeline_failed(failures: dict[str, BaseException], plan: Plan, selection: 
 
 def _continues(selection: Selection) -> str:
     return f"`{selection.command()}` continues from there"
+
+
+def _output(name: str) -> Log:
+    """Receives the lines that a process prints: all go to the log of the present run, and what matters is shown."""
+    logger = get_run_logger()
+
+    def tell(line: str) -> None:
+        logger.info("%s", line)
+        _print_line(name, line)
+
+    return tell
+
+
+def _print_line(name: str, line: str) -> None:
+    if not _CHATTER.match(line):
+        print(f"{name} | {line}", flush=True)
 
 
 class _Run:
@@ -217,6 +248,8 @@ class _Run:
         self._futures: dict[str, PrefectConcurrentFuture[State]] = {}
         self._states: list[str] = []
         self._started: dict[str, float] = {}
+        self._blocked: set[str] = set()
+        self._numbers = {step.address: number for number, step in enumerate(plan.steps, 1)}
 
     def summary(self) -> str:
         """How many stages ended in which state."""
@@ -244,8 +277,14 @@ class _Run:
         return True
 
     def _start(self, step: Step) -> None:
+        now = time.monotonic()
+        elapsed = {other.address: now - self._started.get(other.address, now) for other in self._schedule.running}
+        left = time_left(self._schedule, self._history.durations, elapsed)
+        number = f"stage {self._numbers[step.address]} of {len(self._numbers)}"
+        if self._blocked.isdisjoint(step.after):
+            print(f"{number}: {step.address} ({step.reasons[0]}){left}", flush=True)
         run = run_stage.with_options(name=step.address, task_run_name=step.address, retries=step.policy.retries)
-        self._started[step.address] = time.monotonic()
+        self._started[step.address] = now
         needed = [self._futures[other] for other in step.after]
         future: Any = run.submit(step=step, processes=self._processes, wait_for=needed, return_state=False)
         self._futures[step.address] = future
@@ -255,6 +294,8 @@ class _Run:
         state = self._futures[step.address].wrapped_future.result()
         name = state.name or state.type.value
         self._states.append(name)
+        if not state.is_completed():
+            self._blocked.add(step.address)
         self._history.stage_ended(
             step.address, name, time.monotonic() - self._started[step.address], ran=name == "Completed"
         )

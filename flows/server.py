@@ -9,8 +9,10 @@ import contextlib
 import os
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
@@ -23,11 +25,12 @@ from flows.prefect_environment import (
     adopt,
     read_secret,
 )
-from tokenlab.core.errors import InputError
+from tokenlab.core.errors import InputError, TokenlabError
 
 ADDRESS = "PREFECT_API_URL"
 
 _SECONDS_TO_ANSWER = 10.0
+_SECONDS_BETWEEN_POLLS = 1.0
 _TEMPORARY = {
     "PREFECT_UI_ENABLED": "false",
     "PREFECT__SERVER_EPHEMERAL": "1",  # without the services that schedule runs
@@ -35,16 +38,18 @@ _TEMPORARY = {
 }
 
 
-def connect(root: Path) -> None:
+def connect(root: Path) -> Callable[[], None]:
     """Let this process report to the server that the user chose, or to a temporary one of its own.
 
-    Before Prefect is imported. Raises InputError where the server that the user chose does not answer, and
-    TokenlabError where the temporary one does not start.
+    Before Prefect is imported; that may happen while the server starts. The function returned waits until it is ready
+    and raises TokenlabError where it does not start. If it ends before this process, so does this process, with a
+    line: Prefect would ask it for ever. Raises InputError where the server that the user chose does not answer.
     """
     adopt(root)
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")  # the runner itself says what happens
     if url := os.environ.get(ADDRESS) or _address_in_files(root):
         _require(url)
-        return
+        return lambda: None
     port = choose_port(None, 0)
     served = prefect_server(root, port)
     server = replace(
@@ -54,14 +59,34 @@ def connect(root: Path) -> None:
         environment=served.environment | _TEMPORARY,
     )
     stack = contextlib.ExitStack()
+    ending = threading.Event()
     # At the very end, after Prefect has sent its last events and lines of the log: what registers last ends first.
     atexit.register(stack.close)
     servers = stack.enter_context(Servers(root))
+    stack.callback(ending.set)  # before the servers end
     servers.start(server)
-    servers.wait(lambda started: None)
     # A password that the user set is that of another server.
     secret = read_secret(root)
     os.environ |= {ADDRESS: f"{server.address}/api", CLIENT_SECRET: secret, SERVER_SECRET: secret}
+
+    def wait() -> None:
+        servers.wait(lambda started: None)
+        threading.Thread(target=_end_without, args=(servers, ending), daemon=True).start()
+
+    return wait
+
+
+def _end_without(servers: Servers, ending: threading.Event) -> None:
+    """End this process, as a kill would, when the server has ended; the kernel then ends the stages."""
+    while not ending.wait(_SECONDS_BETWEEN_POLLS):
+        try:
+            servers.check()
+        except TokenlabError:
+            if not ending.is_set():
+                print(
+                    "flows: the temporary Prefect server has ended; `make repro` continues", file=sys.stderr, flush=True
+                )
+                os._exit(1)
 
 
 def _address_in_files(root: Path) -> str:

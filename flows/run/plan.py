@@ -3,17 +3,12 @@
 DVC has the DAG (dvc.yaml) and tells what changed; a stage after a changed one may have to run as well, so it is in the
 plan. Prefect is not imported here, so it takes two seconds to see that there is nothing to do.
 
-`python -m flows.run.plan FD PRESET [TAG]` writes the plan to the file descriptor FD, as JSON, for a runner that does
-not import DVC.
-
 The conditions are in a stage's `meta` in dvc.yaml:
 
     meta: {tags: [segmentation], retries: 2, retry_delay: 10, timeout: 3600, resources: {memory_gb: 4, gpu: 1, net: 1}}
 """
 
-import json
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -23,8 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flows.run.presets import DEFAULT_PRESET, find_targets
 from tasks.report.views import VIEWS
-from tasks.runtime.parent_death import die_with_parent
-from tokenlab.core.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
+from tokenlab.core.errors import InputError, ParameterError, one_line
 
 if TYPE_CHECKING:
     from dvc.stage import Stage
@@ -80,6 +74,11 @@ class Selection(NamedTuple):
         options |= {"from": self.start, "to": self.end}
         given = [word for name, value in options.items() if value for word in (f"--{name}", value)]
         return " ".join(["python -m flows", *(words or ("run",)), *given])
+
+    def tracking_command(self) -> list[str]:
+        """The command that tracks the results. Of a part only its own results: others may be out of date."""
+        only = ["--only", self.only] if self.only else []
+        return [sys.executable, "-m", "flows.tracking", "--preset", self.preset, *only]
 
 
 class Plan(NamedTuple):
@@ -330,33 +329,3 @@ def read_policy(address: str, meta: dict[str, Any]) -> Policy:
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise ParameterError(f"{address}: meta {name} is {value!r}; it must be a non-negative number")
     return policy
-
-
-def main(arguments: list[str]) -> int:
-    """Write a plan to a file descriptor and return the exit status."""
-    descriptor, preset, *tag = arguments
-    die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as flows.run.dvc_child
-    try:
-        plan = make_plan(Path.cwd(), Selection(preset, *tag))
-    except TokenlabError as error:
-        print(f"repro: {one_line(error)}", file=sys.stderr)
-        return EXIT_STATUS
-    steps = [step._asdict() | {"policy": {"resources": dict(step.policy.resources)}} for step in plan.steps]
-    with os.fdopen(int(descriptor), "w", encoding="utf-8") as stream:
-        json.dump({"selected": plan.selected, "steps": steps, "reported": plan.reported}, stream)
-    return 0
-
-
-def read_plan(text: str) -> Plan:
-    """The plan in such JSON; of the conditions it has the resources."""
-    content = json.loads(text)
-    steps = [
-        Step(step["address"], tuple(step["reasons"]), tuple(step["after"]), Policy(**step["policy"]))
-        for step in content["steps"]
-    ]
-    return Plan(tuple(steps), tuple(content["selected"]), reported=tuple(content["reported"]))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

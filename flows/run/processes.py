@@ -9,7 +9,10 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import psutil
 
@@ -92,3 +95,30 @@ def requests_to_end() -> list[signal.Signals]:
     """
     asking = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     return [one for one in asking if one == signal.SIGINT or signal.getsignal(one) is not signal.SIG_IGN]
+
+
+class Interrupted(BaseException):
+    """A signal asked the runner to end. A BaseException, so that no `except Exception` catches it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+@contextlib.contextmanager
+def signals_raise() -> Iterator[None]:
+    """Within the block, the first request to end raises Interrupted."""
+    before = {number: signal.getsignal(number) for number in requests_to_end()}
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        for other in before:
+            signal.signal(other, signal.SIG_IGN)  # nothing may interrupt the end of the children
+        raise Interrupted(number)
+
+    for number in before:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -58,10 +58,6 @@ class Schedule:
         self.running.remove(step)
         self._ended.add(step.address)
 
-    def drop_waiting(self) -> None:
-        """Start no more steps."""
-        self._waiting.clear()
-
     def seconds_left(self, durations: Mapping[str, float], elapsed: Mapping[str, float]) -> float:
         """How long the steps that run or wait will still take, if each takes as long as last time.
 
@@ -99,3 +95,21 @@ class Schedule:
             or used + amount <= self._limits[name]
             for name, amount in step.policy.resources.items()
         )
+
+
+def time_left(schedule: Schedule, durations: Mapping[str, float], elapsed: Mapping[str, float]) -> str:
+    """How long the rest takes, by the last time that each of its stages ran; empty where none was ever timed."""
+    rest = schedule.unended
+    untimed = len([step for step in rest if step.address not in durations])
+    if untimed == len(rest):
+        return ""
+    about = f"about {in_words(schedule.seconds_left(durations, elapsed))} left"
+    return f", {about}" + (f" and {untimed} stages not timed yet" if untimed else "")
+
+
+def in_words(seconds: float) -> str:
+    """A duration as people say it: `50 s`, `12 min`, `3 h 20 min`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

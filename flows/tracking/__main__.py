@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.run.presets import DEFAULT_PRESET
-from flows.run.repro import Interrupted, signals_raise
+from flows.run.processes import Interrupted, signals_raise
 from flows.tracking.synchronise import track
 from tasks.report.views import VIEWS, View
 from tasks.runtime.parent_death import die_with_parent

@@ -16,7 +16,7 @@ read_secret(PROJECT)  # made at set-up; without it, Prefect refuses to be import
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(tmp_path_factory: pytest.TempPathFactory, reporting: None) -> Path:
     """A toy pipeline after a complete run. Tests work on copies."""
     folder = toy_pipeline.make(tmp_path_factory.mktemp("toy") / "finished")
     status, output = killing.run(killing.RUNNER, folder)
@@ -25,7 +25,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Path:
+def fresh(tmp_path: Path, reporting: None) -> Path:
     """A toy pipeline that has never run."""
     return toy_pipeline.make(tmp_path / "workspace")
 
@@ -53,3 +53,17 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A Prefect server for all tests of this process."""
     with prefect_server(tmp_path_factory.mktemp("prefect") / "home") as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def reporting(server: Server) -> Iterator[None]:
+    """Runs report to the server of the tests."""
+    killing.CLIENT.update(server.settings())
+    yield
+    killing.CLIENT.clear()
+
+
+@pytest.fixture
+def server_of_its_own(reporting: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run starts a temporary server."""
+    monkeypatch.setattr(killing, "CLIENT", {})

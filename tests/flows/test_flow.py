@@ -123,7 +123,8 @@ def test_failing_stage(
     assert run.state_name == "Failed"
     found = states(client, run.id)
     assert found == dict.fromkeys(["first", "fan", "leaf@b"], "Completed") | {"leaf@a": "Failed", "last": "NotReady"}
-    assert "stage leaf@a failed (exit status 2); its last lines:\n  Running stage 'leaf@a':" in output
+    assert "flows: stage leaf@a failed (exit status 2)\n" in output
+    assert "stage leaf@a failed (exit status 2); its last lines:\n  Running stage 'leaf@a':" in log(client, run.id)
     summary = "1 of 5 stages failed: leaf@a; `python -m flows run` continues from there"
     assert f"flows: {summary}\n" in output
     message = json.loads(notification.read_text())
@@ -150,13 +151,15 @@ def test_retries(fresh: Path, assert_complete: Check, server: Server, client: Sy
     wait_for_stage(started, "fan").kill()
     assert started.finish() == 1, started.output()
     assert "exited with 3" in started.output() and "stage fan failed (SIGKILL)" in started.output()
-    assert started.output().count("Running stage 'fan'") == 2  # once in the log, once among the last lines
+    assert log(client, last_run(client).id).count("Running stage 'fan'") == 2  # as it ran, and among the last lines
     run = last_run(client)
     assert (states(client, run.id)["first"], states(client, run.id)["fan"]) == ("Completed", "Failed")
 
     (fresh / "fail").write_text("fan")
     started = server.start(FLOW, fresh)
-    killing.wait_until(lambda: "Retry 1/5" in started.output())
+    killing.wait_until(lambda: "exited with 2" in started.output())
+    run = last_run(client)
+    killing.wait_until(lambda: states(client, run.id).get("fan") == "AwaitingRetry")
     started.process.send_signal(signal.SIGHUP)
     assert started.finish() == 128 + signal.SIGHUP
     killing.assert_ended(started)
@@ -291,6 +294,7 @@ def files_of(process: psutil.Process) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("server_of_its_own")
 def test_killed_flow_ends_its_temporary_server(fresh: Path, assert_complete: Check) -> None:
     """While the server starts and while a stage runs; then a flow with a server of its own completes the pipeline."""
     started = killing.start(FLOW, fresh)
@@ -305,6 +309,21 @@ def test_killed_flow_ends_its_temporary_server(fresh: Path, assert_complete: Che
     assert status == 0, output
     assert_complete(fresh)
     assert not list(killing.living(fresh))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("server_of_its_own")
+def test_killed_temporary_server_ends_its_flow(fresh: Path) -> None:
+    (fresh / "stage.py").write_text("import time; time.sleep(300)\n")
+    started = killing.start(FLOW, fresh)
+    wait_for_stage(started)
+    for process in killing.living(fresh):
+        if "uvicorn" in process.cmdline():
+            process.kill()
+    assert started.finish() == 1
+    killing.assert_ended(started)
+    told = "flows: the temporary Prefect server has ended; `python -m flows run` continues from here\n"
+    assert started.output().endswith(told)
 
 
 INDEPENDENT = """

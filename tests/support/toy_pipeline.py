@@ -71,7 +71,7 @@ stages:
 
 _MAKEFILE = """
 repro:
-	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.run.repro
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows run
 """
 
 PIPELINE = {"dvc.yaml": _PIPELINE}

@@ -73,7 +73,7 @@ def test_asked_to_end(fresh: Path, number: signal.Signals) -> None:
     send(started.process.pid, number)
     assert started.finish() == 128 + number
     killing.assert_ended(started)
-    assert started.output().endswith(f"repro: ended by {number.name}; `make repro` continues from here\n")
+    assert started.output().endswith(f"flows: ended by {number.name}; `python -m flows run` continues from here\n")
     assert "Traceback" not in started.output()
 
 
@@ -82,7 +82,7 @@ import sys
 from pathlib import Path
 import polars as pl
 from flows.run.dvc_processes import DvcProcesses
-from flows.run.repro import Interrupted, signals_raise
+from flows.run.processes import Interrupted, signals_raise
 
 pl.DataFrame({"a": [1]}).select(pl.col("a").sum())  # polars now handles SIGINT before Python does
 try:
@@ -106,7 +106,7 @@ def test_killed_dvc_is_reported(fresh: Path) -> None:
     started = killing.start(RUNNER, fresh)
     killing.kill(started, "dvc")
     assert started.finish() == 1
-    assert started.output().endswith("repro: stage first was ended by SIGKILL; `make repro` continues from there\n")
+    assert "flows: stage first failed (SIGKILL)\n" in started.output()
 
 
 @pytest.mark.slow
