@@ -83,9 +83,8 @@ def _end_without(servers: Servers, ending: threading.Event) -> None:
             servers.check()
         except TokenlabError:
             if not ending.is_set():
-                print(
-                    "flows: the temporary Prefect server has ended; `make repro` continues", file=sys.stderr, flush=True
-                )
+                line = "flows: the temporary Prefect server has ended; `python -m flows run` continues from here"
+                print(line, file=sys.stderr, flush=True)
                 os._exit(1)
 
 

@@ -122,6 +122,7 @@ def friend(server: Server, name: str) -> Iterator[httpx.Client]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("server_of_its_own")
 def test_temporary_server_needs_the_password(fresh: Path) -> None:
     """The one that `python -m flows run` starts for itself, also where the user has the password of another server."""
     started = killing.start(["env", "PREFECT_API_AUTH_STRING=other:server", *FLOW], fresh)

@@ -40,7 +40,7 @@ def test_one_family_shows_itself_and_leaves_git_clean(tmp_path: Path) -> None:
     assert changed.stdout == "?? dvc.lock\n"
 
     status, output = killing.run([*killing.RUNNER, "--only", "bits"], folder)
-    assert (status, output.splitlines()[0]) == (0, "Data and pipelines are up to date.")
+    assert (status, output.splitlines()[0]) == (0, "nothing to do: all 1 stages are up to date")
     assert (tables / "families.txt").stat().st_mtime_ns == written, "nothing changed, so the page is not written again"
 
     # The flow does the same, first where all is up to date, then where it restores a stage.
