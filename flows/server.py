@@ -17,6 +17,8 @@ from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 
+import psutil
+
 from flows.pages.servers import Servers, choose_port, prefect_server
 from flows.prefect_environment import (
     CLIENT_SECRET,
@@ -77,7 +79,7 @@ def connect(root: Path) -> Callable[[], None]:
 
 
 def _end_without(servers: Servers, ending: threading.Event) -> None:
-    """End this process, as a kill would, when the server has ended; the kernel then ends the stages."""
+    """End this process and its stages when the server has ended."""
     while not ending.wait(_SECONDS_BETWEEN_POLLS):
         try:
             servers.check()
@@ -85,6 +87,9 @@ def _end_without(servers: Servers, ending: threading.Event) -> None:
             if not ending.is_set():
                 line = "flows: the temporary Prefect server has ended; `python -m flows run` continues from here"
                 print(line, file=sys.stderr, flush=True)
+                for child in psutil.Process().children(recursive=True):
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        child.kill()
                 os._exit(1)
 
 

@@ -154,7 +154,7 @@ def test_failed_stage_is_named(copy_of_finished: Path) -> None:
     assert "ERROR: failed to reproduce 'fan'" in output
     assert output.endswith(
         "flows: stage fan failed (exit status 2)\n"
-        "flows: 1 of 3 stages failed: fan; `python -m flows run --only leaves` continues from there\n"
+        "flows: 1 of 4 stages failed: fan; `python -m flows run --only leaves` continues from there\n"
     )
     lock, good_copy = copy_of_finished / "dvc.lock", copy_of_finished / ".dvc/tmp/tokenlab-locks/dvc.lock"
     assert lock.read_bytes() != good_copy.read_bytes() == lock_before
