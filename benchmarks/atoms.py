@@ -18,13 +18,13 @@ from tokenizers import Tokenizer, models, trainers
 
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Facts, Measurement, Task, agree
-from tokenlab.codes.base.codebook import Codebook
-from tokenlab.codes.base.corpus import CharacterCorpus, character_corpus
-from tokenlab.codes.base.interface import atom_numbers, atoms
-from tokenlab.codes.baselines.codebooks import random_codebook
+from tokenlab.codes.baselines import random_codebook
+from tokenlab.codes.codebook import Codebook
+from tokenlab.codes.corpus import CharacterCorpus, character_corpus
+from tokenlab.codes.interface import atom_numbers, atoms
 from tokenlab.codes.latom.learn import refine_codebook
 from tokenlab.codes.latom.refine import refine_codes
-from tokenlab.tokenizers.export import bpe_tokenizer
+from tokenlab.tokenizers.bpe import bpe_tokenizer
 from tokenlab.tokenizers.merges import BpeSweep, bpe_sweep, tokenize
 from tokenlab.tokenizers.unigram import UnigramSweep, unigram_sweep
 

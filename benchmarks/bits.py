@@ -19,11 +19,11 @@ from tokenizers import __version__ as tokenizers_version
 
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Facts, Measurement, Task, agree
-from tokenlab.codes.bits.characters import CharacterBits
-from tokenlab.codes.bits.over.engines import read_engine
-from tokenlab.codes.bits.over.reading import read_base
+from tokenlab.codes.bits.bit_code import CharacterBits
+from tokenlab.codes.bits.over.bases import read_base
 from tokenlab.codes.bits.over.tokenizer import BitTokenizer
 from tokenlab.codes.bits.over.training import train_byte_fallback
+from tokenlab.formats.tokenizer_file import read_tokenizer
 
 TITLE = "Bit-level codes"
 TEXTS = ("once",)
@@ -89,13 +89,13 @@ def _bases(texts: list[str], quick: bool) -> dict[str, Tokenizer]:
     mirror = os.environ.get("TOKENLAB_MIRROR")
     bases = {}
     if mirror and not quick:
-        bases["GPT-2"] = read_engine(Path(mirror) / "gpt2")
+        bases["GPT-2"] = read_tokenizer(Path(mirror) / "gpt2").tokenizer
     else:
         byte_level = ByteLevelBPETokenizer()
         byte_level.train_from_iterator(texts, vocab_size=2_000, show_progress=False)
         bases["byte-level BPE"] = Tokenizer.from_str(byte_level.to_str())
     if _MISTRAL.is_dir() and not quick:
-        bases["Mistral"] = read_engine(_MISTRAL)
+        bases["Mistral"] = read_tokenizer(_MISTRAL).tokenizer
     else:
         known = len(set("".join(texts))) // 2
         bases["pieces"] = train_byte_fallback(texts, 1_261 + known, known)

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from tokenlab.codes.base.corpus import collapse
+from tokenlab.codes.corpus import collapse
 from tokenlab.generated.corpora import generate
 from tokenlab.text.documents import Document, words
 from tokenlab.text.readers import read_documents

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Bench, Facts, Task
+from tokenlab.text.documents import split_sentences
 from tokenlab.text.readers import read_documents
-from tokenlab.text.sentences import split_sentences
 
 TITLE = "predictive entropy"
 TEXTS = ("part",)

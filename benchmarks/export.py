@@ -17,14 +17,14 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from benchmarks.measure import Bench, Facts, Measurement, Task
-from tokenlab.export.agreement import Exported, HuggingFace, SentencePiece, measure_agreement
-from tokenlab.export.hugging_face import unigram_tokenizer
-from tokenlab.export.options import ExportOptions
-from tokenlab.export.sentencepiece_format import sentencepiece_model
-from tokenlab.export.vocabulary import Vocabulary, learn_vocabulary
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.segment.by_statistics import Segmenter
 from tokenlab.segment.options import SegmentOptions
+from tokenlab.tokenizers.export.agreement import Exported, HuggingFace, SentencePiece, measure_agreement
+from tokenlab.tokenizers.export.hugging_face import unigram_tokenizer
+from tokenlab.tokenizers.export.options import ExportOptions
+from tokenlab.tokenizers.export.sentencepiece_format import sentencepiece_model
+from tokenlab.tokenizers.export.vocabulary import Vocabulary, learn_vocabulary
 
 TITLE = "Exported tokenizer"
 TEXTS = ("once", "held_out")

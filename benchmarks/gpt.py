@@ -19,8 +19,8 @@ from transformers import __version__ as transformers_version
 from benchmarks.measure import Bench, Facts, Task
 from benchmarks.patches import training_step
 from tokenlab.networks.cost import training_flops_per_byte
+from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import SIZES, TokenShape
-from tokenlab.networks.pieces import Piece
 from tokenlab.networks.stored import build_network
 
 TITLE = "Training of our GPT"
@@ -99,7 +99,7 @@ def _step(kind: str, size: str, context: int) -> Callable[[torch.Tensor], None]:
         network = build_network(shape, 0)
 
         def our_loss(ids: torch.Tensor) -> torch.Tensor:
-            batch = network.collate([[Piece(row.int().numpy(), row[:0].numpy(), len(row))] for row in ids])
+            batch = network.collate([[CodedPassage(row.int().numpy(), row[:0].numpy(), len(row))] for row in ids])
             return network(batch).nats / batch.symbols
 
         return training_step(network, our_loss)

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Facts, Measurement, Task, agree
-from tokenlab.codes.base.corpus import character_corpus
+from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.latom.hmm import Training, expected_counts, train
 from tokenlab.codes.latom.hmm_model import PeriodicHmm, draw_hmm, maximise
 from tokenlab.codes.latom.hmm_reference import masked_model, periodic_parameters, repeated
@@ -125,7 +125,7 @@ def _train(text: str, N: str, K: str, size: str) -> Task:
 
 
 def _sample(text: Sequences) -> Sequences:
-    """A hundred verses: with few, the engine would be another one."""
+    """A hundred verses."""
     offsets = text.offsets[:101]
     return Sequences(text.codes[: offsets[-1]], offsets, text.C)
 

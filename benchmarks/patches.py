@@ -17,8 +17,8 @@ from benchmarks.measure import Bench, Measurement, Task
 from benchmarks.patches_generation import coder_of
 from tokenlab.language.coding import Coder
 from tokenlab.networks.cost import training_flops_per_byte
+from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import SIZES, ChunkShape, HashShape, PatchShape, Shape, TokenShape
-from tokenlab.networks.pieces import Piece
 from tokenlab.networks.stored import build_network
 
 TITLE = "Training of language models"
@@ -73,7 +73,7 @@ def _ours(kind: str, size: str, row: str) -> Task:
     shape = _shape(kind, size, len(coder.spellings))
     network = build_network(shape, 0)
 
-    def loss(rows: list[Piece]) -> torch.Tensor:
+    def loss(rows: list[CodedPassage]) -> torch.Tensor:
         batch = network.collate([[piece] for piece in rows])
         found = network(batch)
         return (found.nats + found.extra) / batch.symbols
@@ -106,21 +106,21 @@ def _coder(kind: str) -> Coder:
     return coder_of("bytes" if kind == "learned" else kind.removesuffix("-hash"))
 
 
-def _pieces(coder: Coder, size: int) -> Iterator[Piece]:
+def _pieces(coder: Coder, size: int) -> Iterator[CodedPassage]:
     """Rows of text."""
     text = " ".join(verses("en", 400_000)).encode()
     yield from coder.code([text[number * size : (number + 1) * size] for number in range(_ROWS)])
 
 
-def _spread(piece: Piece) -> Piece:
+def _spread(piece: CodedPassage) -> CodedPassage:
     """Other ids, all over the vocabulary."""
     return piece._replace(ids=(piece.ids.astype(np.int64) * 7919 % _VOCABULARY).astype(np.int32))
 
 
-def _beginning(piece: Piece) -> Piece:
+def _beginning(piece: CodedPassage) -> CodedPassage:
     """The first patch, or the first 16 symbols of a piece without patches."""
     end = int(piece.starts[1]) if len(piece.starts) else 16
-    return Piece(piece.ids[:end], piece.starts[:1], end)
+    return CodedPassage(piece.ids[:end], piece.starts[:1], end)
 
 
 def _shape(kind: str, size: str, symbols: int) -> Shape:

@@ -15,8 +15,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Facts, Task
 from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
-from tokenlab.language.generation.generate import begin
-from tokenlab.language.generation.sampling import draw, uniforms
+from tokenlab.language.generation import begin, draw, uniforms
 from tokenlab.language.stored import LanguageModel
 from tokenlab.networks.options import SIZES, PatchShape, Shape, TokenShape
 from tokenlab.networks.stored import build_network

@@ -15,9 +15,8 @@ import regex
 from benchmarks.measure import Bench, Facts, Task, agree
 from benchmarks.ngram_statistics import tokenlab_ngrams
 from tokenlab.ngrams.counting import ngram_statistics
-from tokenlab.segment.by_statistics import Segmenter
+from tokenlab.segment.by_statistics import Segmenter, utilities
 from tokenlab.segment.options import SegmentOptions
-from tokenlab.segment.utility import utilities
 
 TITLE = "segmentation"
 TEXTS = ("once", "part", "held_out")

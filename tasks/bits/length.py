@@ -20,10 +20,9 @@ from tasks.bits.search_rows import Search, search_rows
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.codes.bits.counting import count_symbols
-from tokenlab.codes.bits.over.bases import base_of
-from tokenlab.codes.bits.over.reading import read_base
+from tokenlab.codes.bits.over.bases import base_of, read_base
 from tokenlab.codes.bits.over.training import train_byte_fallback
-from tokenlab.codes.script.script_code import ScriptCode
+from tokenlab.codes.script import ScriptCode
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import atomic_file
 

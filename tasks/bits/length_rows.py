@@ -7,10 +7,9 @@ import numpy as np
 
 from tasks.bits.length_bases import NO_BASE, LengthBase
 from tasks.bits.length_texts import Contents
-from tokenlab.codes.base.interface import Code, atom_numbers
 from tokenlab.codes.bits.counting import SymbolCounts
-from tokenlab.codes.bits.dead import dead_symbols
-from tokenlab.codes.bits.symbols import LONG, PREFIX, RESET
+from tokenlab.codes.bits.symbols import LONG, PREFIX, RESET, dead_symbols
+from tokenlab.codes.interface import Code, atom_numbers
 from tokenlab.metrics.renyi import renyi_efficiency, renyi_entropy
 
 Row = dict[str, Any]

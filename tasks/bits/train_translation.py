@@ -39,9 +39,9 @@ from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Stage, run, write_json
 from tokenlab.codes.bits.over.bases import Base
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.translation.checkpoint import Evaluation
+from tokenlab.training.checkpoint import Evaluation
+from tokenlab.training.loop import best_evaluation
 from tokenlab.translation.model import MEAN
-from tokenlab.translation.training import best_evaluation
 
 Curves = dict[str, list[Evaluation]]
 
@@ -119,7 +119,9 @@ def _loss_rows(pilot: Pilot, curves: Curves, per_character: Mapping[str, float])
             "code": variant.code,
             "init": variant.init,
             "seed": variant.seed,
-            **evaluation._asdict(),
+            "step": evaluation.step,
+            "training": evaluation.training,
+            "held_out": evaluation.held_out,
             "held_out_per_character": evaluation.held_out * per_character[variant.code],
         }
         for variant in [*scratch_variants(pilot), *fine_tuned_variants(pilot)]

@@ -10,9 +10,9 @@ from tasks.codes.splits import held_out_split, read_characters
 from tasks.codes.variants import BEST, LATOM, REFINED, Split, Variant, latom_variants
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Stage, run
-from tokenlab.codes.base.codebook import Codebook
-from tokenlab.codes.base.corpus import CharacterCorpus
-from tokenlab.codes.base.document import write_code
+from tokenlab.codes.codebook import Codebook
+from tokenlab.codes.corpus import CharacterCorpus
+from tokenlab.codes.interface import write_code
 from tokenlab.codes.latom.learn import learn_latom, refine_codebook
 from tokenlab.codes.options import CodeShape, LatomOptions, SelectionOptions
 from tokenlab.core.files import atomic_file, atomic_folder

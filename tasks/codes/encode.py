@@ -18,12 +18,9 @@ from tasks.codes.splits import held_out_split, read_characters
 from tasks.codes.variants import LATOM, CorpusVariants, Kinds, Split, Variant, all_variants, write_variants
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Stage, read_json, run
-from tokenlab.codes.base.corpus import CharacterCorpus
-from tokenlab.codes.base.document import write_code
-from tokenlab.codes.base.interface import Code, atom_numbers
-from tokenlab.codes.learn import learn_code
-from tokenlab.codes.registry import KINDS
-from tokenlab.codes.saved import read_code
+from tokenlab.codes.corpus import CharacterCorpus
+from tokenlab.codes.interface import Code, atom_numbers, write_code
+from tokenlab.codes.registry import KINDS, learn_code, read_code
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_folder
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tokenlab.codes.base.corpus import CharacterCorpus, character_corpus
+from tokenlab.codes.corpus import CharacterCorpus, character_corpus
 from tokenlab.text.store import corpus_batches
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from tasks.codes.splits import read_characters
 from tasks.runtime.stage import Stage, run, write_json
-from tokenlab.codes.base.document import write_code
-from tokenlab.codes.learn import learn_code
-from tokenlab.codes.registry import KINDS
+from tokenlab.codes.interface import write_code
+from tokenlab.codes.registry import KINDS, learn_code
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import atomic_folder
 

@@ -11,11 +11,10 @@ from tasks.codes.parameters import CorpusCodes, VocabularySizes
 from tasks.codes.variants import Variant, read_variants
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Stage, run
-from tokenlab.codes.base.codebook import smallest_K
-from tokenlab.codes.base.interface import atom
+from tokenlab.codes.codebook import smallest_K
+from tokenlab.codes.interface import atom
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.tokenizers.bpe import save_tokenizer
-from tokenlab.tokenizers.export import bpe_tokenizer, unigram_tokenizer
+from tokenlab.tokenizers.bpe import bpe_tokenizer, save_tokenizer, unigram_tokenizer
 from tokenlab.tokenizers.merges import BpeSweep, SizeRows, apply_merges, bpe_sweep
 from tokenlab.tokenizers.unigram import UnigramSweep, unigram_sweep
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from tasks.codes.parameters import CodebookParameters
 from tasks.runtime.stage import read_json, write_json
-from tokenlab.codes.base.codebook import smallest_K
+from tokenlab.codes.codebook import smallest_K
 
 Split = Literal["all", "train"]
 LATOM, BEST, REFINED = "latom", "latom-best", "-refined"

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tasks.compare.entries import Comparison
-from tokenlab.codes.baselines.byte import ByteCode
+from tokenlab.codes.baselines import ByteCode
 from tokenlab.codes.bits.bit_code import BitCode
-from tokenlab.codes.script.script_code import ScriptCode
-from tokenlab.measure.coded import CodeAsTokenizer
-from tokenlab.measure.files import read_text_tokenizer
-from tokenlab.measure.interface import TextTokenizer
+from tokenlab.codes.measured import CodeAsTokenizer
+from tokenlab.codes.script import ScriptCode
+from tokenlab.metrics.counting import TextTokenizer
+from tokenlab.tokenizers.measured import read_text_tokenizer
 
 
 class Candidate(NamedTuple):

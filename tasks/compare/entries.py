@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from tasks.runtime.stage import Parameters, Stage
 from tasks.segmentation.splits import Splitting, read_splits
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.measure.words import TextWithWords, texts_with_words
+from tokenlab.metrics.words import TextWithWords, texts_with_words
 from tokenlab.text.documents import Document
 from tokenlab.text.store import read_corpus
 

@@ -9,8 +9,8 @@ from tasks.compare.candidates import Candidate, for_any_text, read_reference
 from tasks.compare.entries import Comparison, read_texts
 from tasks.compare.rows import score_rows, write_scores
 from tasks.runtime.stage import Stage, run
-from tokenlab.codes.saved import read_code
-from tokenlab.measure.coded import CodeAsTokenizer, TokenizerOfAtoms
+from tokenlab.codes.measured import CodeAsTokenizer, TokenizerOfAtoms
+from tokenlab.codes.registry import read_code
 
 
 def measure_codes(stage: Stage) -> None:

@@ -4,7 +4,7 @@ from tasks.compare.candidates import Candidate, read_reference
 from tasks.compare.entries import Comparison, read_texts
 from tasks.compare.rows import score_rows, write_scores
 from tasks.runtime.stage import Stage, run
-from tokenlab.measure.files import read_text_tokenizer
+from tokenlab.tokenizers.measured import read_text_tokenizer
 
 
 def measure_published(stage: Stage) -> None:

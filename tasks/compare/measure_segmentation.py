@@ -8,7 +8,7 @@ from tasks.compare.entries import Comparison, read_texts
 from tasks.compare.rows import score_rows, write_scores
 from tasks.runtime.stage import Stage, run
 from tokenlab.core.errors import InputError
-from tokenlab.measure.files import read_text_tokenizer
+from tokenlab.tokenizers.measured import read_text_tokenizer
 
 _FILE = "tokenizer.json"
 

@@ -10,7 +10,7 @@ from tasks.compare.candidates import Candidate
 from tasks.compare.entries import CorpusTexts, Entry
 from tasks.runtime.stage import Stage, write_json
 from tokenlab.core.files import atomic_file
-from tokenlab.measure.counting import count_tokens
+from tokenlab.metrics.counting import count_tokens
 from tokenlab.metrics.registry import COUNT, TOKENIZERS, of_tokenizer
 from tokenlab.metrics.tokenizer_measures import gini
 

@@ -7,9 +7,8 @@ from typing import Any, Literal
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.core.errors import InputError
 from tokenlab.sources.record import RECORD, read_record, substitutes
-from tokenlab.text.documents import Document
+from tokenlab.text.documents import Document, split_sentences
 from tokenlab.text.readers import read_documents
-from tokenlab.text.sentences import split_sentences
 from tokenlab.text.store import write_corpus
 
 

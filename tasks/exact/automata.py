@@ -8,7 +8,7 @@ from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
 from tokenlab.exact.interface import TokenAutomaton
 from tokenlab.exact.vocabulary import Vocabulary
-from tokenlab.gpt.alphabet import START_ID
+from tokenlab.tokenizers.alphabet import START_ID
 
 
 def checked_automaton(vocabulary: MarkovVocabulary, alphabet: Iterable[str], texts: Iterable[str]) -> TokenAutomaton:

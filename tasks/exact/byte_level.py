@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GPT2LMHeadModel
 
 from tokenlab.core.errors import InputError
-from tokenlab.gpt.alphabet import START_ID, Alphabet
-from tokenlab.gpt.packing import Sequences
+from tokenlab.entropy.packing import Sequences
+from tokenlab.networks.gpt import save_gpt
+from tokenlab.tokenizers.alphabet import START_ID, Alphabet
 
 END = "<|endoftext|>"
 """BOS and EOS; its id is START_ID."""
@@ -62,9 +62,7 @@ def encode_with_end(alphabet: Alphabet, texts: Iterable[str], context: int) -> S
 def save_language_model(model: GPT2LMHeadModel, alphabet: Alphabet, folder: Path) -> None:
     """Write config.json, model.safetensors, tokenizer.json and tokenizer_config.json into an existing folder."""
     model.config.bos_token_id = model.config.eos_token_id = START_ID
-    model.config.save_pretrained(folder)
-    # The parameters do not include the output matrix, which is tied to the embedding.
-    save_file(dict(model.named_parameters()), folder / "model.safetensors", metadata={"format": "pt"})
+    save_gpt(model, folder)
     alphabet.tokenizer.save(str(folder / "tokenizer.json"))
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",

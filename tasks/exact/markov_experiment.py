@@ -28,8 +28,8 @@ from tokenlab.exact.interface import TokenAutomaton, TokenModel
 from tokenlab.exact.models.chain import MarkovChain, TokenizedChain
 from tokenlab.exact.models.transformers_model import TransformersModel
 from tokenlab.exact.options import Estimator, ExactOptions
-from tokenlab.gpt.alphabet import START_ID
 from tokenlab.pretrained.loading import load_model
+from tokenlab.tokenizers.alphabet import START_ID
 
 _MOST_DRAWS = 100
 """Draws of texts in search of prompts; a context that is rarer than once in so many texts is an error."""

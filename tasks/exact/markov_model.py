@@ -23,10 +23,12 @@ from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.gpt.alphabet import START_ID, Alphabet
-from tokenlab.gpt.model import GptShape, build_gpt, save_model
-from tokenlab.gpt.packing import Sequences
-from tokenlab.gpt.training import Evaluation, TrainingOptions, train
+from tokenlab.entropy.packing import Sequences
+from tokenlab.entropy.training import train
+from tokenlab.networks.gpt import GptShape, build_gpt, save_gpt
+from tokenlab.tokenizers.alphabet import START_ID, Alphabet, save_alphabet
+from tokenlab.training.checkpoint import Evaluation
+from tokenlab.training.options import TrainingOptions
 
 _AFTER = 8
 """Further longest tokens of text behind the tokens that are kept."""
@@ -83,7 +85,8 @@ def train_models(stage: Stage) -> None:
     with atomic_folder(stage.models("markov", stage.variant)) as folder:
         for job in jobs:
             (folder / job.name).mkdir()
-            save_model(job.model, job.alphabet, folder / job.name)
+            save_gpt(job.model, folder / job.name)
+            save_alphabet(job.alphabet, folder / job.name)
     _write_reports(stage.reports("markov_models", stage.variant), jobs, curves)
     shutil.rmtree(checkpoints, ignore_errors=True)
 
@@ -94,7 +97,9 @@ def _jobs(chain: ChainParameters, vocabularies: Mapping[str, MarkovVocabulary], 
         for seed in chain.seeds:
             longest = max(map(len, vocabulary.spelled(chain.alphabet)))
             alphabet = tokenizer_of(vocabulary, chain.alphabet)
-            found.append(Job(model_name(name, seed), name, seed, longest, alphabet, build_gpt(shape, alphabet, seed)))
+            found.append(
+                Job(model_name(name, seed), name, seed, longest, alphabet, build_gpt(shape, alphabet.size, seed))
+            )
     return found
 
 
@@ -111,9 +116,10 @@ def training_sequences(job: Job, chain: ChainParameters, number: int, context: i
 def _write_reports(folder: Path, jobs: list[Job], curves: list[list[Evaluation]]) -> None:
     """The loss curves, and the last losses in nats per token."""
     rows = [
-        {"vocabulary": job.vocabulary, "seed": job.seed, **evaluation._asdict()}
+        {"vocabulary": job.vocabulary, "seed": job.seed, "step": one.step}
+        | {"training": one.training, "held_out": one.held_out}
         for job, curve in zip(jobs, curves, strict=True)
-        for evaluation in curve
+        for one in curve
     ]
     with atomic_file(folder / "loss.csv") as path:
         pl.DataFrame(rows).write_csv(path)

@@ -17,8 +17,10 @@ from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.gpt.model import GptShape, build_gpt
-from tokenlab.gpt.training import Evaluation, TrainingOptions, train
+from tokenlab.entropy.training import train
+from tokenlab.networks.gpt import GptShape, build_gpt
+from tokenlab.training.checkpoint import Evaluation
+from tokenlab.training.options import TrainingOptions
 
 
 class LanguageModel(Parameters):
@@ -43,7 +45,7 @@ def train_model(stage: Stage) -> None:
     training, validation = (
         encode_with_end(alphabet, some, parameters.shape.context) for some in (texts, held_out_sentences)
     )
-    model = build_gpt(parameters.shape, alphabet, parameters.training.seed)
+    model = build_gpt(parameters.shape, alphabet.size, parameters.training.seed)
     used = {"model": parameters.model_dump(), "held_out": held_out.model_dump()}
     checkpoints = checkpoint_folder(f"train_lm.{stage.variant}", used, [corpus])
     curve = train(model, alphabet, training, validation, parameters.training, checkpoints / "checkpoint.safetensors")
@@ -52,7 +54,8 @@ def train_model(stage: Stage) -> None:
         save_language_model(model, alphabet, folder)
     reports = stage.reports("language_models", stage.variant)
     with atomic_file(reports / "loss.csv") as path:
-        pl.DataFrame(curve, schema=Evaluation._fields, orient="row").write_csv(path)
+        losses = pl.DataFrame(curve, schema=Evaluation._fields, orient="row")
+        losses.select("step", "training", "held_out").write_csv(path)
     tokens = len(training.ids) - len(training)
     held_out_tokens = len(validation.ids) - len(validation)
     nats = curve[-1].held_out * held_out_tokens

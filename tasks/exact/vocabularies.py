@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, decoders, models, processors
 
 from tasks.runtime.stage import Parameters
 from tokenlab.core.errors import ParameterError
-from tokenlab.gpt.alphabet import START, START_ID, Alphabet
+from tokenlab.tokenizers.alphabet import START, START_ID, Alphabet
 
 _LONGEST_TEXT = 1 << 20
 """Characters; the tokenizer of maximum prefixes refuses longer texts."""

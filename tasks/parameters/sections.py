@@ -34,10 +34,10 @@ from tasks.segmentation.public_model import PublicModel
 from tasks.segmentation.splits import Splitting
 from tokenlab.codes.options import LatomOptions
 from tokenlab.core.errors import ParameterError
-from tokenlab.export.options import ExportOptions
 from tokenlab.networks.options import Computation
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.words.options import WordOptions
+from tokenlab.tokenizers.export.options import ExportOptions
 
 Checked = TypeVar("Checked")
 

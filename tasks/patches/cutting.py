@@ -1,4 +1,4 @@
-"""The patchers of a corpus: made, calibrated, applied to pieces with the entropies of a text computed once, written."""
+"""The patchers of a corpus: made, calibrated, applied to passages with a text's entropies computed once, written."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,11 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.networks.token_network import TokenNetwork
 from tokenlab.patches import interface
 from tokenlab.patches.bpe import read_bpe_patcher
-from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher
-from tokenlab.patches.calibration import calibrated
-from tokenlab.patches.entropies import text_entropies
-from tokenlab.patches.entropy import EntropyPatcher
+from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher, entropy_starts
+from tokenlab.patches.entropy_patcher import EntropyPatcher, calibrated, text_entropies
 from tokenlab.patches.interface import Starts
 from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
 from tokenlab.patches.registry import save_patcher
-from tokenlab.patches.rules import entropy_starts
 
 
 class Cutter(NamedTuple):
@@ -87,7 +84,7 @@ def _of_tokens(name: str, place: StoredTokenizer, modelled: bool) -> Cutter:
 def cut_all(
     cutters: Sequence[Cutter], texts: Sequence[bytes], network: TokenNetwork, context: int
 ) -> dict[str, list[Starts]]:
-    """The patches of pieces by each patcher."""
+    """The patches of passages by each patcher."""
     entropies = None
     found: dict[str, list[Starts]] = {}
     for cutter in cutters:

@@ -19,13 +19,12 @@ from tasks.patches.models.variants import Patched, Planned, planned, read_patche
 from tasks.patches.parameters import Evaluation, ModelSettings, read_model_settings
 from tasks.patches.texts import read_texts
 from tasks.runtime.stage import Stage, read_json, run, write_json
+from tokenlab.core.devices import check_device, computing
 from tokenlab.core.files import atomic_file
-from tokenlab.language.computing import check_device, deterministic
 from tokenlab.language.evaluation import evaluate
-from tokenlab.language.generation.generate import generate
-from tokenlab.language.generation.options import GenerationOptions
-from tokenlab.language.options import LanguageTraining
-from tokenlab.language.pieces import open_pieces
+from tokenlab.language.generation import generate
+from tokenlab.language.options import GenerationOptions, LanguageTraining
+from tokenlab.language.passages import open_passages
 from tokenlab.language.stored import LanguageModel, read_language_model
 from tokenlab.networks.chunk_network import ChunkNetwork
 from tokenlab.networks.cost import forward_flops, published_flops
@@ -35,13 +34,13 @@ from tokenlab.patches.learned import LearnedPatcher
 
 
 class Job(NamedTuple):
-    """A model, and what it is evaluated on. folder: of the model. pieces: of the corpus. generation: None for models
+    """A model, and what it is evaluated on. folder: of the model. passages: of the corpus. generation: None for models
     that continue no texts."""
 
     model: Planned
     folder: Path
     patched: Patched
-    pieces: Path
+    passages: Path
     computation: Computation
     options: LanguageTraining
     prompts: Sequence[bytes]
@@ -66,9 +65,9 @@ def evaluate_models(stage: Stage) -> None:
     settings = read_model_settings(stage)
     evaluation = stage.parameters("patches.evaluation", Evaluation)
     texts = settings.models.texts
-    pieces, patched = stage.data("patches", texts), read_patched(stage.models("patchers", texts))
+    passages, patched = stage.data("patches", texts), read_patched(stage.models("patchers", texts))
     models = planned(settings)
-    test = [text for block in open_pieces(pieces / "test").blocks() for text in block.data]
+    test = [text for block in open_passages(passages / "test").blocks() for text in block.data]
     chosen = _long_enough(test, evaluation)
     prompts = [_beginning(text, evaluation.prompt) for text in chosen]
     generation = GenerationOptions(
@@ -79,7 +78,7 @@ def evaluate_models(stage: Stage) -> None:
             model,
             stage.models("patch_models", stage.variant, model.name),
             patched,
-            pieces,
+            passages,
             settings.computation,
             settings.options(model.variant, steps=1),
             prompts,
@@ -127,16 +126,16 @@ def run_job(job: Job) -> Found:
     options, variant = job.options, job.model.variant
     device = torch.device(options.device)
     check_device(device, options.dtype)
-    with deterministic(device, options.threads):
+    with computing(device, options.threads):
         model = read_language_model(job.folder, job.computation)
         model.network.to(device)
-        pieces = open_pieces(job.pieces / "test", job.patched.column(variant))
+        passages = open_passages(job.passages / "test", job.patched.column(variant))
         batch = options.batch * options.context
-        scores = evaluate(model, pieces, batch_bytes=batch, dtype=options.dtype)
-        test = [text for block in pieces.blocks() for text in block.data]
+        scores = evaluate(model, passages, batch_bytes=batch, dtype=options.dtype)
+        test = [text for block in passages.blocks() for text in block.data]
         patches, boundaries = scores.patches or None, None
         if variant.model in ("chunks", "bytes"):
-            gold = read_texts(job.pieces / "gold.parquet")
+            gold = read_texts(job.passages / "gold.parquet")
             starts = [_starts(model, some) for some in (test, [text.data for text in gold])]
             boundaries = quality(gold, starts[1], test, starts[0])
             if variant.model == "chunks":
@@ -158,7 +157,7 @@ def _is_shown(model: Planned, settings: ModelSettings) -> bool:
 
 
 def _long_enough(test: Sequence[bytes], evaluation: Evaluation) -> list[bytes]:
-    """The first test pieces that are longer than a prompt."""
+    """The first test passages that are longer than a prompt."""
     return [text for text in test if len(text) > evaluation.prompt + evaluation.generated][: evaluation.prompts]
 
 

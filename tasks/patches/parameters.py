@@ -148,7 +148,7 @@ class Models(Parameters):
 
 
 class Evaluation(Parameters):
-    """prompts: test pieces whose beginnings the models of the first seed continue. prompt, generated: bytes."""
+    """prompts: test passages whose beginnings the models of the first seed continue. prompt, generated: bytes."""
 
     prompts: int = Field(ge=0)
     prompt: int = Field(ge=1)

@@ -1,4 +1,4 @@
-"""Stage `patches`: a corpus as pieces of documents, cut into patches by every patcher; and what the patches are like.
+"""Stage `patches`: a corpus as passages of documents, cut into patches by every patcher; and what the patches are like.
 
 The byte model for the entropy patchers is trained here, on the same training text as the language models. Its
 thresholds are calibrated on validation text. Everything is a stream of blocks, so memory does not grow with the corpus.
@@ -17,28 +17,29 @@ import torch
 from tasks.patches.cutting import Cutter, cut_all, make_cutters, read_tokenizers, write_cutters
 from tasks.patches.measures import Lengths, quality
 from tasks.patches.parameters import PatchSettings, read_patch_settings
-from tasks.patches.texts import Part, Text, block_of, part_documents, pieces_of, write_texts
+from tasks.patches.texts import Part, Text, block_of, part_documents, passages_of, write_texts
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Stage, run, write_json
+from tokenlab.core.devices import computing
 from tokenlab.core.files import atomic_file, atomic_folder
 from tokenlab.language.coding import ByteCoder
-from tokenlab.language.computing import deterministic
-from tokenlab.language.pieces import PieceBlock, PiecesSummary, open_pieces, write_pieces
+from tokenlab.language.passages import PassageBlock, PassagesSummary, open_passages, write_passages
 from tokenlab.language.stored import LanguageModel
-from tokenlab.language.training import Evaluation, train
+from tokenlab.language.training import train
 from tokenlab.networks.options import TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.networks.token_network import TokenNetwork
 from tokenlab.text.store import read_corpus
+from tokenlab.training.checkpoint import Evaluation
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
 _BLOCK = 512
-"""Pieces that are made at a time."""
+"""Passages that are made at a time."""
 
 
 def make_patches(stage: Stage) -> None:
-    """Write pieces with their patches, the patchers, and tables."""
+    """Write passages with their patches, the patchers, and tables."""
     settings = read_patch_settings(stage)
     corpus = stage.data("corpora", settings.corpus.corpus)
     gold = stage.data("corpora", settings.corpus.gold)
@@ -50,17 +51,17 @@ def make_patches(stage: Stage) -> None:
 
     options = settings.entropy.training.options(settings.entropy.steps, settings.context, settings.entropy.seed)
     device = torch.device(options.device)
-    with deterministic(device, options.threads):
+    with computing(device, options.threads):
         network.to(device)
-        calibration = [text for block in open_pieces(work / "validation").blocks() for text in block.data]
+        calibration = [text for block in open_passages(work / "validation").blocks() for text in block.data]
         cutters = make_cutters(settings.patchers, tokenizers, published, network, settings.context, calibration)
         modelled = [cutter for cutter in cutters if cutter.modelled]
         with atomic_folder(stage.data("patches", stage.variant)) as folder:
             for part in PARTS:
-                blocks = _cut_blocks(open_pieces(work / part).blocks(), modelled, network, settings.context)
-                write_pieces(blocks, folder / part, [cutter.name for cutter in modelled])
+                blocks = _cut_blocks(open_passages(work / part).blocks(), modelled, network, settings.context)
+                write_passages(blocks, folder / part, [cutter.name for cutter in modelled])
             has_words = next(read_corpus(gold)).boundaries is not None
-            gold_texts = [*_pieces(gold, settings, "test")] if has_words else []
+            gold_texts = [*_passages(gold, settings, "test")] if has_words else []
             write_texts(gold_texts, folder / "gold.parquet")
         rows, lengths = _measure(stage.variant, settings, cutters, network, work, gold_texts)
     network.to("cpu")
@@ -70,16 +71,16 @@ def make_patches(stage: Stage) -> None:
     shutil.rmtree(work, ignore_errors=True)
 
 
-def _write_plain(corpus: Path, settings: PatchSettings, part: Part, work: Path) -> PiecesSummary:
-    """The pieces of a part, without patches."""
-    pieces = _pieces(corpus, settings, part)
-    blocks = iter(lambda: [*islice(pieces, _BLOCK)], [])
-    return write_pieces(map(block_of, blocks), work / part, [])
+def _write_plain(corpus: Path, settings: PatchSettings, part: Part, work: Path) -> PassagesSummary:
+    """The passages of a part, without patches."""
+    passages = _passages(corpus, settings, part)
+    blocks = iter(lambda: [*islice(passages, _BLOCK)], [])
+    return write_passages(map(block_of, blocks), work / part, [])
 
 
-def _pieces(corpus: Path, settings: PatchSettings, part: Part) -> Iterator[Text]:
+def _passages(corpus: Path, settings: PatchSettings, part: Part) -> Iterator[Text]:
     documents = part_documents(corpus, settings.texts, part)
-    return (piece for document in documents for piece in pieces_of(document, settings.context))
+    return (passage for document in documents for passage in passages_of(document, settings.context))
 
 
 def _entropy_model(settings: PatchSettings, work: Path) -> tuple[TokenNetwork, list[Evaluation]]:
@@ -89,15 +90,15 @@ def _entropy_model(settings: PatchSettings, work: Path) -> tuple[TokenNetwork, l
     assert isinstance(network, TokenNetwork)
     options = entropy.training.options(entropy.steps, settings.context, entropy.seed)
     model = LanguageModel(network, ByteCoder(), settings.context)
-    training, validation = open_pieces(work / "training"), open_pieces(work / "validation")
+    training, validation = open_passages(work / "training"), open_passages(work / "validation")
     curve = train(model, training, validation, options, work / "entropy.safetensors", "entropy model")
     network.eval()
     return network, curve
 
 
 def _cut_blocks(
-    blocks: Iterable[PieceBlock], cutters: Sequence[Cutter], network: TokenNetwork, context: int
-) -> Iterator[PieceBlock]:
+    blocks: Iterable[PassageBlock], cutters: Sequence[Cutter], network: TokenNetwork, context: int
+) -> Iterator[PassageBlock]:
     for block in blocks:
         starts = cut_all(cutters, block.data, network, context)
         yield block._replace(starts={name: [one.astype(np.int32) for one in found] for name, found in starts.items()})
@@ -114,8 +115,8 @@ def _measure(
     work: Path,
     gold: Sequence[Text],
 ) -> tuple[Rows, Rows]:
-    """A row for each patcher and S, and the lengths of their patches, on the test pieces."""
-    blocks = [*open_pieces(work / "test").blocks()]
+    """A row for each patcher and S, and the lengths of their patches, on the test passages."""
+    blocks = [*open_passages(work / "test").blocks()]
     test = [text for block in blocks for text in block.data]
     words = [int(count) for block in blocks for count in block.words]
     test_starts = cut_all(cutters, test, network, settings.context)
@@ -154,7 +155,7 @@ def _about(name: str, cutter: Cutter) -> dict[str, Any]:
 
 
 def _write_reports(
-    stage: Stage, rows: Rows, lengths: Rows, curve: Sequence[Evaluation], sizes: dict[Part, PiecesSummary]
+    stage: Stage, rows: Rows, lengths: Rows, curve: Sequence[Evaluation], sizes: dict[Part, PassagesSummary]
 ) -> None:
     reports = stage.reports("patches", stage.variant)
     with atomic_file(reports / "patchers.parquet") as path:
@@ -162,10 +163,11 @@ def _write_reports(
     with atomic_file(reports / "lengths.csv") as path:
         pl.DataFrame(lengths).write_csv(path)
     with atomic_file(reports / "entropy_loss.csv") as path:
-        pl.DataFrame([one._asdict() for one in curve])["step", "bytes", "training", "held_out"].write_csv(path)
+        losses = pl.DataFrame(curve, schema=Evaluation._fields, orient="row")
+        losses.select("step", pl.col("size").alias("bytes"), "training", "held_out").write_csv(path)
     metrics: dict[str, Any] = {
         "texts": {
-            part: {"pieces": size.pieces, "bytes": size.bytes, "words": size.words} for part, size in sizes.items()
+            part: {"pieces": size.passages, "bytes": size.bytes, "words": size.words} for part, size in sizes.items()
         },
         "entropy_model": {"held_out_bits_per_byte": curve[-1].held_out},
         "patchers": {},

@@ -14,7 +14,7 @@ from pydantic import Field
 from tasks.runtime.stage import Parameters
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file
-from tokenlab.language.pieces import PieceBlock, cut_pieces
+from tokenlab.language.passages import PassageBlock, cut_passages
 from tokenlab.text.documents import Document
 from tokenlab.text.store import read_corpus
 
@@ -37,7 +37,7 @@ class Texts(Parameters):
 
 
 class Text(NamedTuple):
-    """A document, or a piece of one. words: gold words where they are marked, otherwise what whitespace separates."""
+    """A document, or a passage of one. words: gold words where they are marked, otherwise what whitespace separates."""
 
     id: str
     data: bytes
@@ -127,11 +127,11 @@ def _cut(spans: Iterable[tuple[int, int]], boundaries: tuple[int, ...]) -> Itera
         yield start, end
 
 
-def pieces_of(document: Document, context: int) -> Iterator[Text]:
-    """A document as pieces of at most `context` bytes, each with the words that lie wholly in it."""
+def passages_of(document: Document, context: int) -> Iterator[Text]:
+    """A document as passages of at most `context` bytes, each with the words that lie wholly in it."""
     words = words_of(document)
     offset = 0
-    for number, data in enumerate(cut_pieces(document.text.encode(), context)):
+    for number, data in enumerate(cut_passages(document.text.encode(), context)):
         first = np.searchsorted(words[:, 0], offset)
         last = np.searchsorted(words[:, 1], offset + len(data), side="right")
         yield Text(f"{document.id}:{number}", data, words[first : max(first, last)] - offset)
@@ -143,10 +143,10 @@ def whitespace_words(data: bytes) -> Words:
     return words_of(Document("", data.decode()))
 
 
-def block_of(texts: Sequence[Text]) -> PieceBlock:
-    """Pieces without patches, to be stored."""
+def block_of(texts: Sequence[Text]) -> PassageBlock:
+    """Passages without patches, to be stored."""
     words = np.array([len(text.words) for text in texts], np.int32)
-    return PieceBlock([text.id for text in texts], [text.data for text in texts], words, {})
+    return PassageBlock([text.id for text in texts], [text.data for text in texts], words, {})
 
 
 def write_texts(texts: Sequence[Text], path: Path) -> None:

@@ -23,16 +23,16 @@ from tasks.patches.models.variants import (
     planned,
     read_patched,
     shape_of,
-    training_pieces,
+    training_passages,
     updates,
 )
 from tasks.patches.parameters import ModelSettings, Variant, read_model_settings
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Stage, run, write_json
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.language.checkpoint import Evaluation
 from tokenlab.networks.cost import parameter_count
 from tokenlab.networks.options import Shape
+from tokenlab.training.checkpoint import Evaluation
 
 
 class Plan(NamedTuple):
@@ -50,7 +50,7 @@ def train_models(stage: Stage) -> None:
     """Write all models, their loss curves and metrics."""
     settings = read_model_settings(stage)
     texts = settings.models.texts
-    pieces, patched = stage.data("patches", texts), read_patched(stage.models("patchers", texts))
+    passages, patched = stage.data("patches", texts), read_patched(stage.models("patchers", texts))
     used = {
         "models": settings.models.model_dump(),
         "size": settings.size.model_dump(),
@@ -58,11 +58,11 @@ def train_models(stage: Stage) -> None:
         "variants": {label: variant.model_dump() for label, variant in settings.variants.items()},
         "training": settings.training.model_dump(),
     }
-    inputs = [pieces / part for part in ("training", "validation")]
+    inputs = [passages / part for part in ("training", "validation")]
     work = checkpoint_folder(f"train_patch_lm.{stage.variant}", used, inputs)
-    plans = {label: _plan(variant, settings, patched, pieces) for label, variant in settings.variants.items()}
+    plans = {label: _plan(variant, settings, patched, passages) for label, variant in settings.variants.items()}
     models = planned(settings)
-    jobs = [_job(model, plans[model.label], settings, patched, pieces, work) for model in models]
+    jobs = [_job(model, plans[model.label], settings, patched, passages, work) for model in models]
     # The longest first, so that no worker waits long for the last.
     order = sorted(range(len(jobs)), key=lambda number: -jobs[number].options.steps)
     found = in_processes(run_job, [jobs[number] for number in order], settings.workers, "training")
@@ -76,25 +76,27 @@ def train_models(stage: Stage) -> None:
     about = {"name": stage.variant, "size": settings.models.size, "corpus": texts}
     with atomic_file(reports / "loss.csv") as path:
         pl.DataFrame(_loss_rows(about, curves, plans)).write_csv(path)
-    training = training_pieces(pieces, None)[0]
+    training = training_passages(passages, None)[0]
     facts = {model.name: _facts(curve, plans[model.label], training.bytes) for model, curve in curves}
     write_json(reports / "metrics.json", {"training_bytes": training.bytes, "models": facts})
     shutil.rmtree(work, ignore_errors=True)
 
 
-def _plan(variant: Variant, settings: ModelSettings, patched: Patched, pieces: Path) -> Plan:
-    training, _ = training_pieces(pieces, patched.column(variant))
+def _plan(variant: Variant, settings: ModelSettings, patched: Patched, passages: Path) -> Plan:
+    training, _ = training_passages(passages, patched.column(variant))
     coder = patched.coder(variant)
     shape = shape_of(variant, settings.size, len(coder.spellings))
     cost = cost_of(variant, shape, coder, training)
     rows = settings.options(variant, steps=1).batch
-    size = batch_bytes(training_pieces(pieces, None)[0], settings.context, rows, settings.models.seeds[0])
+    size = batch_bytes(training_passages(passages, None)[0], settings.context, rows, settings.models.seeds[0])
     return Plan(shape, cost, updates(settings, cost, size))
 
 
-def _job(model: Planned, plan: Plan, settings: ModelSettings, patched: Patched, pieces: Path, work: Path) -> Job:
+def _job(model: Planned, plan: Plan, settings: ModelSettings, patched: Patched, passages: Path, work: Path) -> Job:
     options = settings.options(model.variant, plan.steps, model.seed)
-    return Job(model.name, model.variant, plan.shape, patched, pieces, options, settings.computation, work / model.name)
+    return Job(
+        model.name, model.variant, plan.shape, patched, passages, options, settings.computation, work / model.name
+    )
 
 
 def _loss_rows(about: Mapping[str, str], curves: Curves, plans: Mapping[str, Plan]) -> list[dict[str, Any]]:
@@ -104,8 +106,8 @@ def _loss_rows(about: Mapping[str, str], curves: Curves, plans: Mapping[str, Pla
             "variant": model.label,
             "seed": model.seed,
             "step": evaluation.step,
-            "bytes": evaluation.bytes,
-            "flops": evaluation.bytes * plans[model.label].cost.flops,
+            "bytes": evaluation.size,
+            "flops": evaluation.size * plans[model.label].cost.flops,
             "training": evaluation.training,
             "held_out": evaluation.held_out,
         }
@@ -119,9 +121,9 @@ def _facts(curve: Sequence[Evaluation], plan: Plan, corpus: int) -> dict[str, An
     last = curve[-1]
     return {
         "steps": last.step,
-        "training_bytes": last.bytes,
-        "epochs": last.bytes / corpus,
-        "training_flops": last.bytes * plan.cost.flops,
+        "training_bytes": last.size,
+        "epochs": last.size / corpus,
+        "training_flops": last.size * plan.cost.flops,
         "parameters": parameter_count(plan.shape),
         "validation_bits_per_byte": last.held_out,
         "mean_piece": plan.cost.context,

@@ -15,9 +15,9 @@ from tasks.bits.translation.workers import in_processes
 from tasks.patches.models.variants import Planned, planned
 from tasks.patches.parameters import ModelSettings, ZeroShot, read_model_settings
 from tasks.runtime.stage import Stage, run, write_json
+from tokenlab.core.devices import check_device, computing
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_file
-from tokenlab.language.computing import check_device, deterministic
 from tokenlab.language.harness.adapter import HarnessModel
 from tokenlab.language.harness.tasks import TaskScore, evaluate_tasks
 from tokenlab.language.options import LanguageTraining
@@ -99,7 +99,7 @@ def run_job(job: Job) -> list[TaskScore]:
     """The scores of one model."""
     device = torch.device(job.options.device)
     check_device(device, job.options.dtype)
-    with deterministic(device, job.options.threads):
+    with computing(device, job.options.threads):
         model = read_language_model(job.folder, job.computation)
         model.network.to(device)
         return evaluate_tasks(HarnessModel(model), job.files, job.limit)

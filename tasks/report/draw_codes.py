@@ -25,14 +25,13 @@ from tasks.report.figures.code_figures import (
     table_codes,
 )
 from tasks.report.inputs import read_table
+from tasks.report.token_trace import trace_sizes
 from tasks.runtime.stage import Stage, read_json, run, write_json
-from tokenlab.codes.base.codebook import Codebook
-from tokenlab.codes.base.corpus import character_corpus
-from tokenlab.codes.base.interface import atom_numbers
-from tokenlab.codes.saved import read_code
-from tokenlab.codes.show.codebook_table import codebook_html, codebook_text
-from tokenlab.codes.show.row_order import with_table_order
-from tokenlab.codes.show.token_trace import trace_sizes
+from tokenlab.codes.codebook import Codebook
+from tokenlab.codes.corpus import character_corpus
+from tokenlab.codes.interface import atom_numbers
+from tokenlab.codes.registry import read_code
+from tokenlab.codes.table import codebook_html, codebook_text, with_table_order
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.text.store import read_corpus
 

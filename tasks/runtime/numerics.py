@@ -12,19 +12,21 @@ import os
 
 PINNED = {
     # MKL (matrix products of PyTorch). AMD CPUs ignore AVX2, the faster mode: they get AUTO and other digits.
-    # COMPATIBLE, with SSE2 only, gives the same products on both. Training takes 2.7 times as long.
+    # COMPATIBLE, with SSE2 only, gives the same products on both, at half the speed. Layers of networks therefore go
+    # through NumPy's OpenBLAS (tokenlab.networks.products), which is pinned below and as fast as MKL unpinned.
     "MKL_CBWR": "COMPATIBLE",
     # Kernels of PyTorch: softmax, GELU and attention differ between AVX2 and AVX-512.
     "ATEN_CPU_CAPABILITY": "avx2",
     # oneDNN (in PyTorch): the exact GELU differs.
     "ONEDNN_MAX_CPU_ISA": "AVX2",
     "ONEDNN_DEFAULT_FPMATH_MODE": "STRICT",
-    # OpenBLAS of NumPy and of SciPy; Numba's np.dot calls the latter. Most matrix products differ.
+    # OpenBLAS of NumPy and of SciPy; Numba's np.dot calls the latter. Most products differ. Haswell's kernels cut sums
+    # by a constant, not by the size of a cache (tokenlab.networks.products).
     "OPENBLAS_CORETYPE": "Haswell",
     # NumPy: exp, log and power of float64 have own AVX-512 kernels; sorting breaks ties in another order. NumPy ignores
     # names of features that the CPU lacks.
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
-    # Numba: sums that may be reordered (hmm_batched_kernels._sum) differ on AMD Zen 4 and 5, with vectors of 512 bits.
+    # Numba: sums that may be reordered (hmm_kernels._sum) differ on AMD Zen 4 and 5, with vectors of 512 bits.
     # Without the second variable Numba adds the features of this CPU. Its cache keeps kernels of each name apart.
     "NUMBA_CPU_NAME": "x86-64-v3",
     "NUMBA_CPU_FEATURES": "",

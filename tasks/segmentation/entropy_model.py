@@ -18,11 +18,13 @@ from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tasks.segmentation.provenance import Provenance, write_provenance
 from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.gpt.alphabet import UNKNOWN, Alphabet, AlphabetOptions, learn_alphabet
-from tokenlab.gpt.model import GptShape, build_gpt, save_model
-from tokenlab.gpt.packing import Sequences, encode
-from tokenlab.gpt.training import Evaluation, TrainingOptions, train
+from tokenlab.entropy.packing import Sequences, encode
+from tokenlab.entropy.training import train
+from tokenlab.networks.gpt import GptShape, build_gpt, save_gpt
 from tokenlab.text.store import read_corpus
+from tokenlab.tokenizers.alphabet import UNKNOWN, Alphabet, AlphabetOptions, learn_alphabet, save_alphabet
+from tokenlab.training.checkpoint import Evaluation
+from tokenlab.training.options import TrainingOptions
 
 
 class EntropyModel(Parameters):
@@ -59,18 +61,20 @@ def train_model(stage: Stage) -> None:
     context = parameters.shape.context
     alphabet = learn_alphabet(texts, parameters.alphabet)
     training, validation = (encode(alphabet, some, context) for some in (texts, validation_texts))
-    model = build_gpt(parameters.shape, alphabet, parameters.training.seed)
+    model = build_gpt(parameters.shape, alphabet.size, parameters.training.seed)
     used = {"model": parameters.model_dump(), "splits": splitting.model_dump()}
     corpora = {stage.data("corpora", name) for name in (parameters.text, parameters.held_out)}
     checkpoints = checkpoint_folder(f"entropy_model.{stage.variant}", used, corpora)
     curve = train(model, alphabet, training, validation, parameters.training, checkpoints / "checkpoint.safetensors")
 
     with atomic_folder(stage.models("entropy_models", stage.variant)) as folder:
-        save_model(model, alphabet, folder)
+        save_gpt(model, folder)
+        save_alphabet(alphabet, folder)
         write_provenance(folder, Provenance(text=parameters.text, held_out=parameters.held_out))
     reports = stage.reports("entropy_models", stage.variant)
     with atomic_file(reports / "loss.csv") as path:
-        pl.DataFrame(curve, schema=Evaluation._fields, orient="row").write_csv(path)
+        losses = pl.DataFrame(curve, schema=Evaluation._fields, orient="row")
+        losses.select("step", "training", "held_out").write_csv(path)
     metrics = {"held_out_unknown_share": unknown_share(alphabet, validation_texts)}
     metrics |= _metrics(model, alphabet, training, curve, parameters.training)
     write_json(reports / "metrics.json", metrics)

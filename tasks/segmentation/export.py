@@ -22,10 +22,6 @@ from tasks.segmentation.methods.registry import configurations, read_methods
 from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.export.agreement import Agreement, HuggingFace, Span, measure_agreement
-from tokenlab.export.hugging_face import export_tokenizer, save_tokenizer_folder, word_tokenizer
-from tokenlab.export.options import ExportOptions, check_expressible
-from tokenlab.export.special_tokens import parse_special_tokens
 from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.ngrams.table import read_statistics
 from tokenlab.segment.isolation import SPACE, CharacterClasses
@@ -33,6 +29,9 @@ from tokenlab.segment.options import SegmentOptions
 from tokenlab.segment.segmentation import Segmentation
 from tokenlab.text.code_points import code_points
 from tokenlab.text.documents import Document
+from tokenlab.tokenizers.export.agreement import Agreement, HuggingFace, Span, measure_agreement
+from tokenlab.tokenizers.export.hugging_face import export_tokenizer, save_tokenizer_folder, word_tokenizer
+from tokenlab.tokenizers.export.options import ExportOptions, check_expressible, parse_special_tokens
 
 _SENTENCES_PER_BATCH = 1 << 12
 _SCHEMA = {
@@ -62,8 +61,8 @@ _SCHEMA = {
     "f1_of_segments": pl.Float64,
 }
 """Columns of the scores before the parameters, in this order. `precision`, `recall` and `f1` are those of the tokens as
-words; see `tokenlab.export.agreement.Agreement` for the others. `restored`: share of the sentences that are decoded to
-themselves; `bytes`: size of tokenizer.json."""
+words; see `tokenlab.tokenizers.export.agreement.Agreement` for the others. `restored`: share of the sentences that are
+decoded to themselves; `bytes`: size of tokenizer.json."""
 
 
 class Text(NamedTuple):

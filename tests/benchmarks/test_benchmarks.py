@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import __main__ as command
 from benchmarks import atoms, peers
 from benchmarks import ngram_statistics as statistics
+from benchmarks import tables as command
 from benchmarks.corpora import verses, write_texts
 from benchmarks.measure import Bench, Measurement, agree
 from benchmarks.segmentation import plain_text

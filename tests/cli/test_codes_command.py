@@ -11,7 +11,7 @@ from command import ended_here
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenlab.codes.saved import read_code
+from tokenlab.codes.registry import read_code
 
 TEXT = "In the beginning God created the heaven and the earth.\n\nAnd the earth  was without form,\tand void;\n"
 COLLAPSED = "In the beginning God created the heaven and the earth.\n\nAnd the earth was without form, and void;\n"

@@ -13,8 +13,8 @@ from tiny_models import pickle_weights, save_bert, save_characters
 from tokenlab.cli import main
 from tokenlab.entropy.options import ScoringOptions
 from tokenlab.entropy.scorer import load_scorer
-from tokenlab.segment.boundary_options import BoundaryOptions
 from tokenlab.segment.by_entropy import segment_by_entropy
+from tokenlab.segment.options import BoundaryOptions
 
 TEXT = "共同创造美好的新世纪，共同 努力\n\n二○二五年 hello 世界abc\n"
 LINES = TEXT.split("\n")[:-1]

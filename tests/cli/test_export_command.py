@@ -7,11 +7,11 @@ import pytest
 from command import tokenlab_here as tokenlab
 from tokenizers import Tokenizer
 
-from tokenlab.export import ExportOptions, SentencePiece, export_tokenizer, word_tokenizer
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions
 from tokenlab.segment.words.model import WordModel
 from tokenlab.segment.words.options import WordOptions
+from tokenlab.tokenizers.export import ExportOptions, SentencePiece, export_tokenizer, word_tokenizer
 
 
 @pytest.fixture

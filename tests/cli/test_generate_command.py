@@ -10,8 +10,8 @@ from command import tokenlab as in_a_process
 from tiny_language_models import language_model
 
 from tokenlab.cli import main
-from tokenlab.language.generation.generate import generate
-from tokenlab.language.generation.options import GenerationOptions
+from tokenlab.language.generation import generate
+from tokenlab.language.options import GenerationOptions
 from tokenlab.language.stored import read_language_model, save_language_model
 
 
@@ -98,7 +98,7 @@ def test_too_little_memory(tokenlab, folder, monkeypatch):
     def refuse(*_):
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    monkeypatch.setattr("tokenlab.language.generation.generate.generate", refuse)
+    monkeypatch.setattr("tokenlab.language.generation.generate", refuse)
     assert "--length is 256, which needs too much memory" in tokenlab("the", "--model", folder, status=2)
 
 

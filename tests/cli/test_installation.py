@@ -15,10 +15,11 @@ PROJECT = Path(__file__).parents[2]
 PACKAGE = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = {name for extra in PACKAGE["optional-dependencies"].values() for name in extra if "[" not in name}
 NEED_EXTRAS = (
-    "tokenlab.gpt.",
+    "tokenlab.entropy.training",
     "tokenlab.language.",
     "tokenlab.networks.",
     "tokenlab.pretrained.",
+    "tokenlab.training.",
     "tokenlab.translation.",
     "tokenlab.entropy.scorer",
     "tokenlab.codes.bits.over.hugging_face",
@@ -26,8 +27,7 @@ NEED_EXTRAS = (
     "tokenlab.exact.models.attention",
     "tokenlab.exact.models.transformers_model",
     "tokenlab.exact.models.tree_cache",
-    "tokenlab.patches.entropies",
-    "tokenlab.patches.entropy",
+    "tokenlab.patches.entropy_patcher",
     "tokenlab.patches.learned",
 )
 
@@ -60,7 +60,12 @@ def test_imported_packages_are_declared() -> None:
         foreign = {name.split(".")[0] for name in names} - sys.stdlib_module_names - declared - {"tokenlab"}
         assert foreign <= EXTRAS, (module, foreign)
         # They import torch and sentencepiece inside a function, and say what is missing.
-        lazily = module in ("tokenlab.cli.entropy", "tokenlab.cli.patches.generate", "tokenlab.export.agreement")
+        lazily = module in (
+            "tokenlab.cli.entropy",
+            "tokenlab.cli.patches.generate",
+            "tokenlab.tokenizers.export.agreement",
+            "tokenlab.core.devices",
+        )
         assert not foreign or lazily or module.startswith(NEED_EXTRAS), (module, foreign)
 
 

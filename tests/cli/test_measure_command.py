@@ -7,11 +7,11 @@ from command import tokenlab_here as tokenlab
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 
 from tokenlab.cli import main
-from tokenlab.measure.counting import count_tokens
-from tokenlab.measure.files import read_text_tokenizer
-from tokenlab.measure.words import texts_with_words
 from tokenlab.metrics import of_tokenizer
+from tokenlab.metrics.counting import count_tokens
+from tokenlab.metrics.words import texts_with_words
 from tokenlab.text.documents import Document
+from tokenlab.tokenizers.measured import read_text_tokenizer
 
 LINES = ["In the beginning God created the heaven and the earth.", "", "né, naïve", "神"]
 

@@ -12,8 +12,7 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice, check_least, option
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 from tokenlab.ngrams.options import StatisticsOptions
-from tokenlab.segment.boundary_options import BoundaryOptions
-from tokenlab.segment.options import SegmentOptions
+from tokenlab.segment.options import BoundaryOptions, SegmentOptions
 
 Colour = Literal["red", "blue"]
 SHAPES = {"circle": 1}

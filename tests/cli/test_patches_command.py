@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, models
 from tokenlab.cli import main
 from tokenlab.networks.options import SIZES, TokenShape
 from tokenlab.networks.stored import build_network
-from tokenlab.patches.entropy import EntropyPatcher
+from tokenlab.patches.entropy_patcher import EntropyPatcher
 from tokenlab.patches.options import EntropyOptions
 from tokenlab.patches.registry import save_patcher
 from tokenlab.tokenizers.hierarchical import HierarchicalBPE

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from tokenlab.codes.base import codebook
-from tokenlab.codes.base.codebook import Codebook, check_capacity, smallest_K
-from tokenlab.codes.base.corpus import character_corpus
-from tokenlab.codes.base.document import write_code
-from tokenlab.codes.base.interface import LARGEST_ALPHABET, atom, atoms, names_of, parse_atoms, print_atoms
-from tokenlab.codes.baselines.byte import ByteCode
-from tokenlab.codes.saved import read_code
+from tokenlab.codes import codebook
+from tokenlab.codes.baselines import ByteCode
+from tokenlab.codes.codebook import Codebook, check_capacity, smallest_K
+from tokenlab.codes.corpus import character_corpus
+from tokenlab.codes.interface import LARGEST_ALPHABET, atom, atoms, names_of, parse_atoms, print_atoms, write_code
+from tokenlab.codes.registry import read_code
 from tokenlab.core.errors import InputError, ParameterError
 
 LETTERS = " .abcdeé\u0301中𝒳"

@@ -3,8 +3,8 @@
 import pytest
 
 import tokenlab.codes
-from tokenlab.codes.base.corpus import CharacterCorpus, character_corpus
-from tokenlab.codes.learn import learn_code
+from tokenlab.codes.corpus import CharacterCorpus, character_corpus
+from tokenlab.codes.registry import learn_code
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
 

@@ -10,8 +10,7 @@ from real_tokenizers import tokenizer_folder
 from tokenizers import pre_tokenizers
 
 from tokenlab.core.errors import InputError
-from tokenlab.formats.byte_level import byte_characters, spelled_bytes, written
-from tokenlab.formats.gpt2 import read_gpt2
+from tokenlab.formats.byte_level import byte_characters, read_gpt2, spelled_bytes, written
 
 
 def test_the_alphabet_is_that_of_the_library() -> None:

@@ -9,8 +9,7 @@ import pytest
 from real_tokenizers import tokenizer_folder
 
 from tokenlab.core.errors import InputError
-from tokenlab.formats.known_ranks import KNOWN, RankSettings
-from tokenlab.formats.ranks import looks_like_ranks, read_rank_tokenizer, read_ranks, read_tekken
+from tokenlab.formats.ranks import KNOWN, RankSettings, looks_like_ranks, read_rank_tokenizer, read_ranks, read_tekken
 
 BYTES = [bytes([byte]) for byte in range(256)]
 SETTINGS = RankSettings("toy", r"\s+|\S+", special=2, bos=257, eos=258)

@@ -3,42 +3,42 @@
 import pytest
 
 from tokenlab.generated import LANGUAGES, express
-from tokenlab.generated.concepts import Concept, load_lexicon
-from tokenlab.generated.meaning import (
-    Action,
-    Comparison,
-    Exclamation,
-    Existence,
-    Identity,
-    Phrase,
-    Property,
-    Sentence,
-)
+from tokenlab.generated.lexicon import Concept, load_lexicon
+from tokenlab.generated.meanings import Meaning, action, phrase
 from tokenlab.text.documents import words
 
 
 def concept(english_form: str) -> Concept:
     """The first noun, verb, adjective, place name or time with this English form."""
-    lexicon = load_lexicon()
-    everything = [*lexicon.nouns, *lexicon.verbs, *lexicon.adjectives]
-    everything += [item for ranked in lexicon.roles.values() for item in ranked.items]
-    return next(item for item in everything if item.row.get("en") == english_form)
+    groups = load_lexicon().groups
+    everything = [*groups["nouns"], *groups["verbs"], *groups["speech"], *groups["adjectives"]]
+    everything += [item for items in groups.values() for item in items]
+    return next(item for item in everything if item.get("en") == english_form)
 
 
-def the(noun: str, **parts: object) -> Phrase:
-    return Phrase(concept(noun), "the")._replace(**parts)
+def sentence(kind: str, clauses: tuple[Meaning, ...], relation: str = "", **features: object) -> Meaning:
+    second = clauses[1] if relation else None
+    return {"kind": kind, "clause": clauses[0], "second": second, "relation": relation, "polite": True, **features}
 
 
-ANNA = Phrase(
-    Concept("name", "any", {"zh": "安娜·林登贝格", "ja": "アンナ", "en": "Anna Hoff", "de": "Anna Hoff", "gender": "f"})
-)
+def described(type_: str, subject: Meaning, adjective: str = "", **features: object) -> Meaning:
+    quality = concept(adjective) if adjective else None
+    return {"type": type_, "subject": subject, "adjective": quality, "tense": "present", **features}
+
+
+def the(noun: str, **parts: object) -> Meaning:
+    return phrase(concept(noun), "the", **parts)
+
+
+PRONOUNS = load_lexicon().pronouns
+ANNA = phrase(Concept(kind="name", zh="安娜·林登贝格", ja="アンナ", en="Anna Hoff", de="Anna Hoff", gender="f"))
 
 # Expected in the order of LANGUAGES: Chinese, Japanese, English, German.
 HAND_CHECKED = {
     "past with a classifier": (
-        Sentence(
+        sentence(
             "statement",
-            (Action(concept("buy"), the("teacher"), Phrase(concept("book"), plural=True, cardinal=3), tense="past"),),
+            (action(concept("buy"), the("teacher"), phrase(concept("book"), plural=True, cardinal="3"), tense="past"),),
         ),
         (
             "老师买了三本书。",
@@ -48,13 +48,13 @@ HAND_CHECKED = {
         ),
     ),
     "aspect, place and accusative": (
-        Sentence(
+        sentence(
             "statement",
             (
-                Action(
+                action(
                     concept("read"),
                     the("student"),
-                    Phrase(concept("novel"), "a", adjective=concept("new")),
+                    phrase(concept("novel"), "a", adjective=concept("new")),
                     place=the("library"),
                     tense="progressive",
                 ),
@@ -68,15 +68,15 @@ HAND_CHECKED = {
         ),
     ),
     "disposal": (
-        Sentence(
+        sentence(
             "statement",
-            (Action(concept("sell"), the("farmer"), the("car"), tense="past", disposal=True),),
+            (action(concept("sell"), the("farmer"), the("car"), tense="past", disposal=True),),
             polite=False,
         ),
         ("农民把汽车卖掉了。", "農民は車を売った。", "The farmer sold the car.", "Der Bauer verkaufte das Auto."),
     ),
     "passive": (
-        Sentence("statement", (Action(concept("write"), the("writer"), the("letter"), tense="past", passive=True),)),
+        sentence("statement", (action(concept("write"), the("writer"), the("letter"), tense="past", passive=True),)),
         (
             "信被作家写完了。",
             "手紙は作家に書かれました。",
@@ -85,13 +85,13 @@ HAND_CHECKED = {
         ),
     ),
     "experience, never": (
-        Sentence(
+        sentence(
             "statement",
             (
-                Action(
+                action(
                     concept("drink"),
-                    Phrase(load_lexicon().pronouns["he"]),
-                    Phrase(concept("tea")),
+                    phrase(PRONOUNS["he"]),
+                    phrase(concept("tea")),
                     tense="perfect",
                     negative=True,
                 ),
@@ -105,9 +105,9 @@ HAND_CHECKED = {
         ),
     ),
     "modal, separable verb and dative": (
-        Sentence(
+        sentence(
             "statement",
-            (Action(concept("take part"), Phrase(load_lexicon().pronouns["I"]), the("exam"), modal="must"),),
+            (action(concept("take part"), phrase(PRONOUNS["I"]), the("exam"), modal="must"),),
         ),
         (
             "我必须参加考试。",
@@ -117,11 +117,11 @@ HAND_CHECKED = {
         ),
     ),
     "reason before the main clause": (
-        Sentence(
+        sentence(
             "statement",
             (
-                Action(concept("call"), ANNA, the("doctor"), tense="past"),
-                Action(concept("sleep"), the("child"), tense="past", negative=True),
+                action(concept("call"), ANNA, the("doctor"), tense="past"),
+                action(concept("sleep"), the("child"), tense="past", negative=True),
             ),
             "because",
         ),
@@ -133,14 +133,15 @@ HAND_CHECKED = {
         ),
     ),
     "relative clauses": (
-        Sentence(
+        sentence(
             "statement",
             (
-                Property(
+                described(
+                    "property",
                     the(
-                        "woman", relative=Action(concept("help"), the("woman"), the("man"), tense="past", gap="subject")
+                        "woman", relative=action(concept("help"), the("woman"), the("man"), tense="past", gap="subject")
                     ),
-                    concept("young"),
+                    "young",
                     tense="past",
                 ),
             ),
@@ -153,18 +154,18 @@ HAND_CHECKED = {
         ),
     ),
     "relative clause with an object gap and a genitive": (
-        Sentence(
+        sentence(
             "statement",
             (
-                Action(
+                action(
                     concept("find"),
                     the("police officer"),
-                    the("key", relative=Action(concept("lose"), the("child"), the("key"), tense="past", gap="object")),
+                    the("key", relative=action(concept("lose"), the("child"), the("key"), tense="past", gap="object")),
                     tense="past",
                     time=concept("yesterday"),
+                    time_first=True,
                 ),
             ),
-            time_first=True,
         ),
         (
             "昨天警察找到了孩子弄丢的钥匙。",
@@ -174,14 +175,14 @@ HAND_CHECKED = {
         ),
     ),
     "purpose and companion": (
-        Sentence(
+        sentence(
             "statement",
             (
-                Action(
+                action(
                     concept("work"),
-                    Phrase(load_lexicon().pronouns["she"]),
-                    companion=Phrase(concept("friend"), "she"),
-                    purpose=Action(concept("bring"), None, the("present")),
+                    phrase(PRONOUNS["she"]),
+                    companion=phrase(concept("friend"), "she"),
+                    purpose=action(concept("bring"), None, the("present")),
                 ),
             ),
             polite=False,
@@ -194,7 +195,7 @@ HAND_CHECKED = {
         ),
     ),
     "comparison": (
-        Sentence("statement", (Comparison(the("mountain"), concept("big"), the("house")),), polite=False),
+        sentence("statement", (described("comparison", the("mountain"), "big", other=the("house")),), polite=False),
         (
             "山比房子大。",
             "山は家より大きい。",
@@ -203,7 +204,10 @@ HAND_CHECKED = {
         ),
     ),
     "feminine": (
-        Sentence("statement", (Identity(ANNA, Phrase(concept("doctor"), "a", adjective=concept("famous"))),)),
+        sentence(
+            "statement",
+            (described("identity", ANNA, object=phrase(concept("doctor"), "a", adjective=concept("famous"))),),
+        ),
         (
             "安娜·林登贝格是一位有名的医生。",
             "アンナは有名な医者です。",
@@ -212,7 +216,10 @@ HAND_CHECKED = {
         ),
     ),
     "existence": (
-        Sentence("question", (Existence(Phrase(concept("cat"), plural=True, cardinal=2), the("garden")),)),
+        sentence(
+            "question",
+            (described("existence", phrase(concept("cat"), plural=True, cardinal="2"), place=the("garden")),),
+        ),
         (
             "花园里有两只猫吗？",
             "庭には二匹の猫がいますか。",
@@ -221,19 +228,15 @@ HAND_CHECKED = {
         ),
     ),
     "who": (
-        Sentence(
-            "question", (Action(concept("open"), Phrase(load_lexicon().pronouns["who"]), the("door"), tense="past"),)
-        ),
+        sentence("question", (action(concept("open"), phrase(PRONOUNS["who"]), the("door"), tense="past"),)),
         ("谁打开了门？", "誰がドアを開けましたか。", "Who opened the door?", "Wer öffnete die Tür?"),
     ),
     "what": (
-        Sentence(
-            "question", (Action(concept("eat"), the("girl"), Phrase(load_lexicon().pronouns["what"]), tense="past"),)
-        ),
+        sentence("question", (action(concept("eat"), the("girl"), phrase(PRONOUNS["what"]), tense="past"),)),
         ("女孩吃了什么？", "女の子は何を食べましたか。", "What did the girl eat?", "Was aß das Mädchen?"),
     ),
     "exclamation": (
-        Sentence("exclamation", (Exclamation(Phrase(concept("flower"), "this"), concept("beautiful")),)),
+        sentence("exclamation", (described("exclamation", phrase(concept("flower"), "this"), "beautiful"),)),
         (
             "这朵花多么漂亮啊！",
             "この花はなんて美しいでしょう！",
@@ -242,10 +245,10 @@ HAND_CHECKED = {
         ),
     ),
     "quotation": (
-        Sentence(
+        sentence(
             "statement",
-            (Property(the("tea"), concept("hot")),),
-            frame=Action(concept("say"), the("mother"), tense="past"),
+            (described("property", the("tea"), "hot"),),
+            frame=action(concept("say"), the("mother"), tense="past"),
             quoted=True,
         ),
         (
@@ -256,10 +259,10 @@ HAND_CHECKED = {
         ),
     ),
     "report": (
-        Sentence(
+        sentence(
             "statement",
-            (Action(concept("travel"), the("tourist"), Phrase(concept("Tokyo")), tense="future"),),
-            frame=Action(concept("say"), the("mother"), tense="past"),
+            (action(concept("travel"), the("tourist"), phrase(concept("Tokyo")), tense="future"),),
+            frame=action(concept("say"), the("mother"), tense="past"),
         ),
         (
             "母亲说，游客将去东京旅行。",
@@ -269,9 +272,9 @@ HAND_CHECKED = {
         ),
     ),
     "negated indefinite object": (
-        Sentence(
+        sentence(
             "statement",
-            (Action(concept("make"), the("cook"), Phrase(concept("cake"), "a"), tense="past", negative=True),),
+            (action(concept("make"), the("cook"), phrase(concept("cake"), "a"), tense="past", negative=True),),
         ),
         (
             "厨师没有做一块蛋糕。",
@@ -281,13 +284,13 @@ HAND_CHECKED = {
         ),
     ),
     "pronoun before the time": (
-        Sentence(
+        sentence(
             "statement",
             (
-                Action(
+                action(
                     concept("visit"),
                     the("neighbour"),
-                    Phrase(load_lexicon().pronouns["he"]),
+                    phrase(PRONOUNS["he"]),
                     time=concept("yesterday"),
                     tense="past",
                 ),
@@ -301,7 +304,7 @@ HAND_CHECKED = {
         ),
     ),
     "how often": (
-        Sentence("statement", (Action(concept("read"), the("child"), the("letter"), time=concept("often")),)),
+        sentence("statement", (action(concept("read"), the("child"), the("letter"), time=concept("often")),)),
         (
             "孩子常常读信。",
             "子供はよく手紙を読みます。",
@@ -310,9 +313,9 @@ HAND_CHECKED = {
         ),
     ),
     "negated future": (
-        Sentence(
+        sentence(
             "statement",
-            (Action(concept("help"), Phrase(load_lexicon().pronouns["they"]), ANNA, tense="future", negative=True),),
+            (action(concept("help"), phrase(PRONOUNS["they"]), ANNA, tense="future", negative=True),),
         ),
         (
             "他们不会帮助安娜·林登贝格。",
@@ -322,16 +325,16 @@ HAND_CHECKED = {
         ),
     ),
     "enumeration": (
-        Sentence(
+        sentence(
             "statement",
             (
-                Action(
+                action(
                     concept("eat"),
                     the("child"),
-                    Phrase(
+                    phrase(
                         concept("apple"),
                         plural=True,
-                        more=(Phrase(concept("bread")), Phrase(concept("egg"), plural=True)),
+                        next=phrase(concept("bread"), next=phrase(concept("egg"), plural=True)),
                     ),
                     tense="past",
                 ),
@@ -364,9 +367,9 @@ class TestHandCheckedSentences:
 
     def test_compound_is_one_word_in_german_and_before_a_suffix_in_chinese(self):
         lexicon = load_lexicon()
-        head = next(head for head in lexicon.heads if head.row["en"] == "dealer")
+        head = next(head for head in lexicon.groups["heads"] if head["en"] == "dealer")
         dealer = lexicon.compound(concept("oil"), head)
-        meaning = Sentence("statement", (Property(Phrase(dealer, "the"), concept("rich")),), polite=False)
+        meaning = sentence("statement", (described("property", phrase(dealer, "the"), "rich"),), polite=False)
         assert [words(d.text, d.boundaries or ()) for d in (express(meaning, x, "x") for x in LANGUAGES)] == [
             ["石油商", "很", "富有", "。"],
             ["石油", "商", "は", "豊か", "だ", "。"],

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 import torch
-from stored_pieces import CountNetwork, documents, store, word_starts
+from stored_passages import CountNetwork, documents, store, word_starts
 from torch.nn.functional import log_softmax
 
 from tokenlab.core.errors import InputError
 from tokenlab.language.coding import ByteCoder, PatchCoder
-from tokenlab.language.evaluation import evaluate, piece_nats
+from tokenlab.language.evaluation import evaluate, passage_nats
 from tokenlab.language.stored import LanguageModel, read_language_model, save_language_model
 from tokenlab.networks.options import PatchShape, StackShape, TokenShape
 from tokenlab.networks.stored import build_network
@@ -42,8 +42,8 @@ def models():
 
 def brute_force(model, text, starts=None):
     """Nats of a text by itself: each symbol from the logits before it."""
-    (piece,) = model.coder.code([text], starts)
-    batch = model.network.collate([[piece]])
+    (passage,) = model.coder.code([text], starts)
+    batch = model.network.collate([[passage]])
     if isinstance(model.coder, ByteCoder):
         logs = log_softmax(model.network.logits(batch).double(), -1)
         return -float(logs[range(len(text)), list(text)].sum())
@@ -51,8 +51,8 @@ def brute_force(model, text, starts=None):
     network, nats = model.network, 0.0
     with torch.no_grad():
         opened, cache = network.begin_latent([torch.zeros(0, STACK.width)], 50)
-        for start, end in zip(piece.starts, [*piece.starts[1:], len(piece.ids)], strict=True):
-            patch = piece.ids[start:end].tolist()
+        for start, end in zip(passage.starts, [*passage.starts[1:], len(passage.ids)], strict=True):
+            patch = passage.ids[start:end].tolist()
             decoder = network.decoder_cache(1)
             logits = network.begin_patch(opened, decoder)
             for id in patch:
@@ -67,11 +67,11 @@ def test_nats_are_the_brute_force_sums(models, name):
     texts = [*documents(4, 0, 6), b"a"]
     expected = [brute_force(models[name], text) for text in texts]
     for batch_bytes in (1, 100, 1 << 16):
-        found = piece_nats(models[name], texts, batch_bytes=batch_bytes)
+        found = passage_nats(models[name], texts, batch_bytes=batch_bytes)
         assert found.dtype == np.float64
         np.testing.assert_allclose(found, expected, rtol=1e-5)
-    assert piece_nats(models[name], []).tolist() == []
-    assert piece_nats(models[name], [b"", b"a", b""])[[0, 2]].tolist() == [0, 0]
+    assert passage_nats(models[name], []).tolist() == []
+    assert passage_nats(models[name], [b"", b"a", b""])[[0, 2]].tolist() == [0, 0]
 
 
 def test_bits_per_byte_are_those_of_all_symbols_over_the_bytes_of_the_text(models, tmp_path):
@@ -79,13 +79,13 @@ def test_bits_per_byte_are_those_of_all_symbols_over_the_bytes_of_the_text(model
     texts = documents(2, 3, 10)
     for name, patcher in (("bytes", None), ("patches", None), ("patches", "words"), ("patches", "fixed")):
         model = models[name]
-        pieces = store(tmp_path / f"{name}-{patcher}", texts, CONTEXT, patcher)
-        data = [piece for block in pieces.blocks() for piece in block.data]
+        passages = store(tmp_path / f"{name}-{patcher}", texts, CONTEXT, patcher)
+        data = [passage for block in passages.blocks() for passage in block.data]
         cuts = {"words": word_starts, "fixed": lambda text: np.arange(0, len(text), 3)}
         starts = [[cuts[patcher](text)] if patcher else None for text in data]
         nats = sum(brute_force(model, text, begins) for text, begins in zip(data, starts, strict=True))
         codes = [model.coder.code([text], begins)[0] for text, begins in zip(data, starts, strict=True)]
-        found = evaluate(model, pieces)
+        found = evaluate(model, passages)
         assert found[:4] == (
             len(data),
             sum(map(len, texts)),
@@ -95,37 +95,37 @@ def test_bits_per_byte_are_those_of_all_symbols_over_the_bytes_of_the_text(model
         assert found.bits_per_byte == pytest.approx(nats / math.log(2) / sum(map(len, texts)), rel=1e-5)
 
 
-def test_shares_add_up_and_limits_end_with_a_whole_piece(models, tmp_path):
-    pieces = store(tmp_path / "pieces", documents(30, 3), CONTEXT)
-    whole = evaluate(models["bytes"], pieces, batch_bytes=150)
-    shares = [evaluate(models["bytes"], pieces, batch_bytes=150, share=(number, 3)) for number in range(3)]
+def test_shares_add_up_and_limits_end_with_a_whole_passage(models, tmp_path):
+    passages = store(tmp_path / "passages", documents(30, 3), CONTEXT)
+    whole = evaluate(models["bytes"], passages, batch_bytes=150)
+    shares = [evaluate(models["bytes"], passages, batch_bytes=150, share=(number, 3)) for number in range(3)]
     assert [sum(part) for part in zip(*(share[:4] for share in shares), strict=True)] == list(whole[:4])
     assert sum(share.nats for share in shares) == pytest.approx(whole.nats)
-    sizes = [len(piece) for block in pieces.blocks() for piece in block.data]
+    sizes = [len(passage) for block in passages.blocks() for passage in block.data]
     for most in (1, sizes[0], sizes[0] + 1, sum(sizes) - 1, sum(sizes), sum(sizes) + 1):
-        found = evaluate(models["bytes"], pieces, most_bytes=most)
+        found = evaluate(models["bytes"], passages, most_bytes=most)
         taken = next((n for n in range(1, len(sizes)) if sum(sizes[:n]) >= most), len(sizes))
-        assert (found.pieces, found.bytes) == (taken, sum(sizes[:taken]))
+        assert (found.passages, found.bytes) == (taken, sum(sizes[:taken]))
 
 
 def test_bfloat16_is_close(models):
     texts = documents(12, 0, 9)
     for model in models.values():
-        exact, rough = piece_nats(model, texts), piece_nats(model, texts, dtype="bfloat16")
+        exact, rough = passage_nats(model, texts), passage_nats(model, texts, dtype="bfloat16")
         assert rough.sum() == pytest.approx(exact.sum(), rel=0.02) and (rough != exact).any()
 
 
 def test_evaluation_leaves_a_network_trainable(models):
     """What evaluation keeps for later must not be tensors of inference mode."""
     network = build_network(TokenShape(256, STACK), 0)
-    piece_nats(LanguageModel(network, ByteCoder(), CONTEXT), [b"the cat"])
+    passage_nats(LanguageModel(network, ByteCoder(), CONTEXT), [b"the cat"])
     network(network.collate([ByteCoder().code([b"the cat"])])).nats.backward()
     assert network.embedding.grad is not None
 
 
 def test_a_uniform_network_has_eight_bits_per_byte(tmp_path):
     model = LanguageModel(CountNetwork(), ByteCoder(), CONTEXT)
-    assert evaluate(model, store(tmp_path / "pieces", documents(5, 0), CONTEXT)).bits_per_byte == pytest.approx(8)
+    assert evaluate(model, store(tmp_path / "passages", documents(5, 0), CONTEXT)).bits_per_byte == pytest.approx(8)
 
 
 @pytest.mark.parametrize("name", ["bytes", "patches"])
@@ -134,7 +134,7 @@ def test_a_stored_model_is_the_same_model(models, name, tmp_path):
     read = read_language_model(tmp_path)
     assert read.context == CONTEXT and not read.network.training
     texts = documents(5, 2)
-    np.testing.assert_array_equal(piece_nats(read, texts), piece_nats(models[name], texts))
+    np.testing.assert_array_equal(passage_nats(read, texts), passage_nats(models[name], texts))
 
 
 def test_folders_without_a_model_are_errors(models, tmp_path):

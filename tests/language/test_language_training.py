@@ -7,21 +7,20 @@ from itertools import islice
 import numpy as np
 import pytest
 import torch
-from stored_pieces import CountNetwork, CountShape, documents, store
+from stored_passages import CountNetwork, CountShape, documents, store
 from torch.nn.functional import log_softmax
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.language import training
-from tokenlab.language.checkpoint import Evaluation
 from tokenlab.language.coding import ByteCoder, PatchCoder
 from tokenlab.language.options import LanguageTraining
-from tokenlab.language.pieces import shuffled_batches
+from tokenlab.language.passages import shuffled_batches
 from tokenlab.language.stored import LanguageModel
-from tokenlab.language.training import learning_rate, train
+from tokenlab.language.training import train
 from tokenlab.networks.options import PatchShape, StackShape, TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.tokenizers.hierarchical import WITHOUT_MERGES
-from tokenlab.translation import processes
+from tokenlab.training import loop, processes
+from tokenlab.training.checkpoint import Evaluation
 
 CONTEXT = 32
 STACK = StackShape(layers=1, width=16, heads=2, feed_forward=24)
@@ -66,16 +65,8 @@ def assert_same(first, second):
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
-def test_learning_rates_by_hand():
-    options = dataclasses.replace(OPTIONS, steps=8, warmup=3, learning_rate=1.0, final_learning_rate=0.2)
-    rates = [learning_rate(options, step) for step in range(8)]
-    assert rates[:4] == [0.25, 0.5, 0.75, 1.0]
-    assert rates[4] == pytest.approx(0.2 + 0.8 * (1 + math.cos(math.pi / 4)) / 2)
-    assert rates[5] == pytest.approx(0.6) and rates[7] == pytest.approx(0.2)
-
-
-def test_losses_are_bits_per_byte_of_pieces_alone(stores):
-    """An update of no size: the training loss is that of the first batch; each piece by itself, in float64."""
+def test_losses_are_bits_per_byte_of_passages_alone(stores):
+    """An update of no size: the training loss is that of the first batch; each passage by itself, in float64."""
     options = dataclasses.replace(OPTIONS, steps=1, warmup=0, learning_rate=1e-12, weight_decay=0, evaluate_bytes=None)
     network, curve = run(stores, options)
 
@@ -85,11 +76,11 @@ def test_losses_are_bits_per_byte_of_pieces_alone(stores):
         return -float(logs[range(len(data)), list(data)].sum())
 
     batch = next(shuffled_batches(stores[None][0], CONTEXT, options.batch, options.seed))
-    first = [piece.data for row in batch for piece in row]
+    first = [passage.data for row in batch for passage in row]
     held_out = [data for block in stores[None][1].blocks() for data in block.data]
     for found, texts in ((curve[0].training, first), (curve[0].held_out, held_out)):
         assert found == pytest.approx(sum(map(nats, texts)) / math.log(2) / sum(map(len, texts)), rel=1e-5)
-    assert curve[0].bytes == sum(map(len, first)) and curve[0].extra == 0
+    assert curve[0].size == sum(map(len, first)) and curve[0].extra == 0
 
 
 def test_uniform_bytes_are_eight_bits(stores):
@@ -107,9 +98,9 @@ def test_it_learns_the_frequencies_of_bytes(stores):
     assert curve[1].training == pytest.approx(entropy_of_bytes(stores[None][0]), rel=0.02)
 
 
-def entropy_of_bytes(pieces):
+def entropy_of_bytes(passages):
     """Bits per byte of the best model that looks at nothing."""
-    text = b"".join(data for block in pieces.blocks() for data in block.data)
+    text = b"".join(data for block in passages.blocks() for data in block.data)
     shares = np.bincount(np.frombuffer(text, np.uint8)) / len(text)
     return -sum(share * math.log2(share) for share in shares if share)
 
@@ -133,7 +124,7 @@ def test_text_with_an_order_is_learned(stores):
 
 def test_all_networks_see_the_same_bytes(stores):
     options = dataclasses.replace(OPTIONS, evaluate_every=1)
-    seen = [[evaluation.bytes for evaluation in run(stores, options, shape)[1]] for shape in (BYTES, PATCHES)]
+    seen = [[evaluation.size for evaluation in run(stores, options, shape)[1]] for shape in (BYTES, PATCHES)]
     assert seen[0] == seen[1] and len(seen[0]) == 8
 
 
@@ -147,18 +138,18 @@ class Killed(Exception):
 def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, stores, shape, saved, killed):
     """Right after a checkpoint, steps later, after an evaluation, at the end."""
 
-    def save(path, network, optimizer, configuration, progress):
+    def save(path, network, optimizer, best, configuration, progress):
         if progress.step == saved:
-            original(path, network, optimizer, configuration, progress)
+            original(path, network, optimizer, best, configuration, progress)
         if progress.step == killed:
             raise Killed
 
     undisturbed = run(stores, shape=shape)
-    original = training.save_checkpoint
-    monkeypatch.setattr(training, "_CHECKPOINT_SHARE", 1e9)  # one a step
+    original = loop.save_checkpoint
+    monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)  # one a step
     checkpoint = tmp_path / "work" / "checkpoint.safetensors"
     with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(training, "save_checkpoint", save)
+        patched.setattr(loop, "save_checkpoint", save)
         run(stores, shape=shape, checkpoint=checkpoint)
     assert_same(run(stores, shape=shape, checkpoint=checkpoint, seed=0), undisturbed)
 
@@ -170,23 +161,23 @@ def test_a_resumed_training_reads_on_where_it_was(tmp_path, monkeypatch, stores)
     def update(run, step, batch):
         if step == 5 and alive.pop():
             raise Killed
-        seen.append(bytes(batch.ids.tolist()))
+        seen.append(b"".join(bytes(part.ids.tolist()) for part in batch.parts))
         return original(run, step, batch)
 
-    original = training._Run._update
-    monkeypatch.setattr(training, "_CHECKPOINT_SHARE", 1e9)
-    monkeypatch.setattr(training._Run, "_update", update)
+    original = loop._Run._update
+    monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)
+    monkeypatch.setattr(loop._Run, "_update", update)
     with pytest.raises(Killed):
         run(stores, shape=CountShape(), checkpoint=checkpoint)
     run(stores, shape=CountShape(), checkpoint=checkpoint)
     batches = islice(shuffled_batches(stores[None][0], CONTEXT, OPTIONS.batch, OPTIONS.seed), 8)
-    assert seen == [b"".join(piece.data for row in batch for piece in row) for batch in batches]
+    assert seen == [b"".join(passage.data for row in batch for passage in row) for batch in batches]
 
 
 def test_batches_prepared_ahead_are_the_same():
-    assert list(training._ahead(iter(range(5)))) == [0, 1, 2, 3, 4] and list(training._ahead(iter([]))) == []
+    assert list(loop._ahead(iter(range(5)))) == [0, 1, 2, 3, 4] and list(loop._ahead(iter([]))) == []
     with pytest.raises(ZeroDivisionError):
-        list(training._ahead(1 // number for number in (1, 0)))
+        list(loop._ahead(1 // number for number in (1, 0)))
 
 
 def test_a_checkpoint_of_another_configuration_is_an_error(tmp_path, stores):
@@ -198,8 +189,8 @@ def test_a_checkpoint_of_another_configuration_is_an_error(tmp_path, stores):
         "first weights is ": {"seed": 1},
         "shape is ": {"shape": dataclasses.replace(BYTES, stack=dataclasses.replace(STACK, layers=2))},
         "network is TokenShape there, PatchShape here": {"shape": PATCHES},
-        "training pieces is ": {"stores": {None: (stores[None][1], stores[None][1])}},
-        "held-out pieces is ": {"stores": {None: (stores[None][0], stores[None][0])}},
+        "training passages is ": {"stores": {None: (stores[None][1], stores[None][1])}},
+        "held-out passages is ": {"stores": {None: (stores[None][0], stores[None][0])}},
     }
     for message, changes in others.items():
         with pytest.raises(InputError, match=f"of another configuration .*{message}.*; remove it to start again"):
@@ -247,6 +238,16 @@ def test_bfloat16_is_close_to_float32(stores):
         assert rough.held_out == pytest.approx(exact.held_out, rel=0.02) and rough != exact
 
 
+@pytest.mark.parametrize("shape", [BYTES, PATCHES, CountShape(extra=0.5)])
+def test_a_batch_in_parts_is_the_same(stores, shape):
+    network, curve = run(stores, dataclasses.replace(OPTIONS, accumulate=4), shape)
+    expected, whole = run(stores, OPTIONS, shape)
+    for ours, theirs in zip(curve, whole, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-4)
+    for name, tensor in weights(network).items():
+        torch.testing.assert_close(tensor, weights(expected)[name], rtol=1e-3, atol=1e-4, msg=name)
+
+
 def test_the_progress_bar_is_silent_where_nobody_watches(stores, capsys):
     run(stores)
     captured = capsys.readouterr()
@@ -270,13 +271,7 @@ def test_impossible_trainings_are_errors(stores):
     [
         ({"steps": 0}, "steps is 0"),
         ({"context": 3}, "context is 3"),
-        ({"learning_rate": 0.0}, "learning_rate is 0.0"),
-        ({"final_learning_rate": 1.0}, "final_learning_rate is 1.0"),
-        ({"warmup": 8}, "warmup is 8; it must be from 0 to 7"),
-        ({"processes": 7}, "processes is 7; it must be at most the rows"),
-        ({"device": "tpu"}, "device is 'tpu'"),
-        ({"device": "cuda:1", "processes": 2}, "device is 'cuda:1', but there are 2 processes"),
-        ({"dtype": "float16"}, "dtype is 'float16'"),
+        ({"evaluate_bytes": 0}, "evaluate_bytes is 0"),
     ],
 )
 def test_options_out_of_range_are_errors(changes, message):

@@ -1,4 +1,4 @@
-"""Coders: text as pieces and back, saved and read."""
+"""Coders: text as passages and back, saved and read."""
 
 import json
 from itertools import pairwise
@@ -12,10 +12,9 @@ from tokenizers import Tokenizer, models, normalizers
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.language.coding import ByteCoder, PatchCoder, TokenCoder, identity, read_coder
-from tokenlab.patches.bpe import read_bpe_patcher
+from tokenlab.patches.bpe import read_bpe_patcher, read_tokenizer_patcher
 from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher
 from tokenlab.patches.options import FixedOptions
-from tokenlab.patches.tokenizer_files import read_tokenizer_patcher
 from tokenlab.tokenizers.hierarchical import WITHOUT_MERGES, learn_hierarchical
 
 TEXTS = ["the cat saw the other cat", "你好,世界: naïve café", "", "a", "  \n\n\ttabs <|end|> and the other"]
@@ -58,13 +57,13 @@ def test_a_code_spells_its_text(coders, name):
     @given(texts)
     def check(written):
         data = [text.encode() for text in written]
-        pieces = coder.code(data)
-        assert len(pieces) == len(data)
-        for text, piece in zip(data, pieces, strict=True):
-            assert coder.decode(piece.ids.tolist()) == text and piece.size == len(text)
-            assert b"".join(coder.spellings[id] for id in piece.ids) == text
-            assert piece.ids.dtype == piece.starts.dtype == np.int32
-            assert len(piece.starts) == (0 if name in ("bytes", "tokens") else len(coder.patcher.starts([text])[0]))
+        passages = coder.code(data)
+        assert len(passages) == len(data)
+        for text, passage in zip(data, passages, strict=True):
+            assert coder.decode(passage.ids.tolist()) == text and passage.size == len(text)
+            assert b"".join(coder.spellings[id] for id in passage.ids) == text
+            assert passage.ids.dtype == passage.starts.dtype == np.int32
+            assert len(passage.starts) == (0 if name in ("bytes", "tokens") else len(coder.patcher.starts([text])[0]))
 
     check()
 
@@ -79,17 +78,17 @@ def test_texts_are_coded_together_as_alone(coders, name):
 def test_tokens_are_those_of_the_library(coders, tokenizer):
     library = Tokenizer.from_file(str(tokenizer))
     library.encode_special_tokens = True  # "<|end|>" in a text is text
-    pieces = coders["tokens"].code(DATA)
-    for text, piece in zip(TEXTS, pieces, strict=True):
-        assert piece.ids.tolist() == library.encode(text, add_special_tokens=False).ids
+    passages = coders["tokens"].code(DATA)
+    for text, passage in zip(TEXTS, passages, strict=True):
+        assert passage.ids.tolist() == library.encode(text, add_special_tokens=False).ids
     assert len(coders["tokens"].spellings) == library.get_vocab_size()
-    assert library.token_to_id("<|end|>") not in pieces[-1].ids
+    assert library.token_to_id("<|end|>") not in passages[-1].ids
 
 
 def test_tokens_of_given_starts_are_looked_up(coders, tokenizer):
     starts = coders["bpe"].patcher.starts(DATA)
     looked_up, found = coders["tokens"].code(DATA, starts), coders["tokens"].code(DATA)
-    assert [piece.ids.tolist() for piece in looked_up] == [piece.ids.tolist() for piece in found]
+    assert [passage.ids.tolist() for passage in looked_up] == [passage.ids.tolist() for passage in found]
     with pytest.raises(InputError, match=r"b'the cat saw' is no token of .*; these patches are of another one"):
         coders["tokens"].code([b"the cat saw"], [np.array([0])])
 
@@ -104,28 +103,28 @@ def test_tokens_with_a_space_before_the_text(tmp_path):
     (tmp_path / "saved").mkdir()
     coder.save(tmp_path / "saved")
     for same in (coder, read_coder(tmp_path / "saved")):
-        (piece,) = same.code([b"ab a"])
-        assert piece.ids.tolist() == [259, 258, 259] and piece.size == 4
-        assert same.decode(piece.ids.tolist()) == b"ab a"
+        (passage,) = same.code([b"ab a"])
+        assert passage.ids.tolist() == [259, 258, 259] and passage.size == 4
+        assert same.decode(passage.ids.tolist()) == b"ab a"
         assert same.code([b"ab a"], [np.array([0, 1, 2])])[0].ids.tolist() == [259, 258, 259]
 
 
 @pytest.mark.parametrize("name", ["bpe", "bpe without merges", "character"])
 def test_each_patch_is_symbols_and_the_marker(coders, name):
     coder = coders[name]
-    for text, piece in zip(DATA, coder.code(DATA), strict=True):
+    for text, passage in zip(DATA, coder.code(DATA), strict=True):
         starts = coder.patcher.starts([text])[0].tolist()
         patches = [text[start:end] for start, end in pairwise([*starts, len(text)])]
         codes = [coder.hierarchical.encode(patch) for patch in patches]
-        assert piece.ids.tolist() == [id for code in codes for id in code]
+        assert passage.ids.tolist() == [id for code in codes for id in code]
         assert [code[-1] for code in codes] == [256] * len(codes)
-        assert piece.starts.tolist() == np.cumsum([0, *map(len, codes)])[:-1].tolist()
+        assert passage.starts.tolist() == np.cumsum([0, *map(len, codes)])[:-1].tolist()
 
 
 def test_patches_without_a_marker_are_bytes(coders):
-    for text, piece in zip(DATA, coders["space"].code(DATA), strict=True):
-        assert bytes(piece.ids.tolist()) == text
-        assert piece.starts.tolist() == coders["space"].patcher.starts([text])[0].tolist()
+    for text, passage in zip(DATA, coders["space"].code(DATA), strict=True):
+        assert bytes(passage.ids.tolist()) == text
+        assert passage.starts.tolist() == coders["space"].patcher.starts([text])[0].tolist()
 
 
 @pytest.mark.parametrize("name", ["bpe", "space"])
@@ -137,7 +136,7 @@ def test_given_starts_are_used(coders, name):
             assert ours.ids.tolist() == theirs.ids.tolist() and ours.starts.tolist() == theirs.starts.tolist()
 
 
-def test_no_texts_are_no_pieces(coders):
+def test_no_texts_are_no_passages(coders):
     assert all(coder.code([]) == [] for coder in coders.values())
 
 

@@ -7,8 +7,8 @@ from plain_chunks import plain_chunk_network, plain_ratio_loss, plain_router, pl
 
 from tokenlab.core.errors import InputError
 from tokenlab.networks.chunk_network import ChunkNetwork
+from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import ChunkShape, StackShape
-from tokenlab.networks.pieces import Piece
 from tokenlab.networks.routing import boundary_probabilities, ratio_loss, smooth, upsample
 
 SHAPE = ChunkShape(latent=StackShape(2, 24, 2, 40), local=StackShape(1, 16, 2, 24), ratio=3.0)
@@ -16,7 +16,9 @@ TEXTS = [b"the cat sat on the mat, ", b"x", "Größe 日本語 text".encode(), b
 
 
 def pieces(*texts):
-    return [Piece(np.frombuffer(text, np.uint8).astype(np.int32), np.zeros(0, np.int32), len(text)) for text in texts]
+    return [
+        CodedPassage(np.frombuffer(text, np.uint8).astype(np.int32), np.zeros(0, np.int32), len(text)) for text in texts
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -146,9 +148,11 @@ def test_a_byte_changes_no_prediction_before_the_next(network):
     for t in range(len(text)):
         changed = text[:t] + bytes([text[t] ^ 0x55]) + text[t + 1 :]
         nats, others = (network.symbol_nats(network.collate([pieces(one)])) for one in (text, changed))
-        assert torch.equal(nats[:t], others[:t])
         boundaries, other = (network.boundaries(network.collate([pieces(one)])) for one in (text, changed))
         assert torch.equal(boundaries[:t], other[:t])
+        # Products of more or fewer rows may round the same row in another way.
+        close = 0.0 if boundaries.sum() == other.sum() else 1e-6
+        torch.testing.assert_close(nats[:t], others[:t], rtol=0, atol=close * float(nats.max()))
         if t + 1 < len(text):
             assert not torch.equal(nats[t + 1 :], others[t + 1 :])  # but after it, it counts
 
@@ -164,7 +168,7 @@ def test_pieces_do_not_see_each_other(network):
 def test_gradients_stay_in_their_piece(network):
     inputs = network.collate([pieces(TEXTS[0], TEXTS[2])])
     embedded = torch.nn.functional.embedding(inputs.inputs, network.embedding).detach().requires_grad_()
-    layout = inputs.pieces
+    layout = inputs.passages
     states = network.encoder.norm(network.encoder(embedded, layout))
     (gradient,) = torch.autograd.grad(states[len(TEXTS[0]) :].sum(), embedded)
     assert not gradient[: len(TEXTS[0])].any() and gradient[len(TEXTS[0]) :].any()
@@ -259,4 +263,4 @@ def test_wrong_batches(network):
     with pytest.raises(InputError, match="no symbols"):
         network.collate([[]])
     with pytest.raises(InputError, match="id 256"):
-        network.collate([[Piece(np.array([256], np.int32), np.zeros(0, np.int32), 1)]])
+        network.collate([[CodedPassage(np.array([256], np.int32), np.zeros(0, np.int32), 1)]])

@@ -5,7 +5,9 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from tokenlab.networks import products
 from tokenlab.networks.cost import forward_flops, parameter_count
+from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import (
     LOCAL,
     MEDIUM,
@@ -17,8 +19,14 @@ from tokenlab.networks.options import (
     StackShape,
     TokenShape,
 )
-from tokenlab.networks.pieces import Piece
 from tokenlab.networks.stored import build_network
+
+
+@pytest.fixture(autouse=True)
+def products_of_pytorch(monkeypatch):
+    """Those that its counter sees."""
+    monkeypatch.setattr(products, "PINNED", False)
+
 
 LATENT = StackShape(layers=2, width=32, heads=2, feed_forward=48)
 INNER = StackShape(layers=1, width=16, heads=2, feed_forward=24)
@@ -65,7 +73,7 @@ def test_parameters_of_tables_2_and_4(shape, millions, within):
 
 def piece(symbols, patch):
     ids = np.random.default_rng(0).integers(0, 256, symbols).astype(np.int32)
-    return Piece(ids, np.arange(0, symbols, patch, dtype=np.int32), symbols)
+    return CodedPassage(ids, np.arange(0, symbols, patch, dtype=np.int32), symbols)
 
 
 def counted(network, pieces):
@@ -99,7 +107,7 @@ def test_operations_of_chunks_are_those_that_pytorch_counts():
     network, one = build_network(shape, 0), piece(length, 60)
     batch = network.collate([[one]])
     with torch.no_grad():
-        chunks = int(network._encode(batch.inputs, batch.pieces).boundary.sum())
+        chunks = int(network._encode(batch.inputs, batch.passages).boundary.sum())
     expected = forward_flops(shape, length, patches=chunks / length).total
     expected -= attention(shape.latent, chunks) + 2 * attention(shape.local, length)
     assert counted(network, [one]) == pytest.approx(expected, rel=1e-9)

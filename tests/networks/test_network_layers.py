@@ -1,4 +1,4 @@
-"""The layers by themselves: the CPU's kernels against PyTorch's operators, layouts, attention, and the output layer."""
+"""The layers by themselves: norm, SwiGLU and rotary positions by their formulas, layouts, attention, output layer."""
 
 import math
 
@@ -8,10 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
+from torch.nn.attention.flex_attention import create_block_mask
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.networks import operations, output
-from tokenlab.networks.attention import attend, rotary_table
+from tokenlab.networks import blocks, output, products
+from tokenlab.networks.attention import attend
 from tokenlab.networks.batches import sequence_layout
 from tokenlab.networks.output import output_nats, output_scores
 
@@ -21,60 +22,31 @@ def values(*shape, scale=1.0, seed=0):
     return (torch.randn(*shape, generator=draws) * scale).requires_grad_()
 
 
-def both(monkeypatch, function, *inputs):
-    """Outputs and gradients of the kernels, and of PyTorch's operators."""
-    found = []
-    for kernels in (True, False):
-        own = [part.detach().clone().requires_grad_(part.requires_grad) for part in inputs if part is not None]
-        given = iter(own)
-        with monkeypatch.context() as patch:
-            if not kernels:
-                patch.setattr(operations, "_on_kernels", lambda states: False)
-            outputs = function(*[None if part is None else next(given) for part in inputs])
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        sum((part * values(*part.shape, seed=n).detach()).sum() for n, part in enumerate(outputs)).backward()
-        found.append([*outputs, *(part.grad for part in own if part.grad is not None)])
-    assert len(found[0]) == len(found[1])
-    return zip(*found, strict=True)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("rows", [3, 32, 300])  # three rows are too few for the kernels
-@pytest.mark.parametrize("width", [2, 24, 64])
-@pytest.mark.parametrize("adds", [True, False])
-def test_norm_of_a_sum(monkeypatch, width, rows, adds, threads):
-    torch.set_num_threads(threads)
-    inputs = values(rows, width), values(rows, width, seed=1) if adds else None, values(width)
-    for one, other in both(monkeypatch, operations.add_norm, *inputs):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("scale", [1, 40])  # exp(-100) and exp(100) among the gates
-@pytest.mark.parametrize("inner", [1, 24, 86])
-def test_swiglu(monkeypatch, inner, scale):
-    for one, other in both(monkeypatch, operations.swiglu, values(200, 2 * inner, scale=scale)):
-        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
-
-
-def test_swiglu_of_what_is_no_number():
-    states = torch.tensor([[math.nan, 1.0], [1.0, math.nan], [math.inf, 1.0], [-math.inf, 1.0]])
-    found = operations.swiglu(states)[:, 0]
-    assert (found[:3].isfinite().tolist() == [False, False, False] and not abs(found[3]) < math.inf) or found[3] == 0
+def test_norm_and_swiglu_are_their_formulas():
+    norm, states = blocks.Norm(24), values(30, 24, scale=3)
+    with torch.no_grad():
+        norm.gain.copy_(values(24))
+    wide = states.double()
+    expected = wide / (wide.square().mean(1, keepdim=True) + 1e-5).sqrt() * norm.gain.double()
+    torch.testing.assert_close(norm(states), expected.float(), rtol=1e-5, atol=1e-5)
+    gates, inner = wide.chunk(2, 1)
+    torch.testing.assert_close(blocks.swiglu(states), (gates / (1 + (-gates).exp()) * inner).float())
 
 
 @pytest.mark.parametrize("size", [2, 8])
-def test_rotary_positions(monkeypatch, size):
-    states, turns = values(60, 3, 2, size), rotary_table(40, size, torch.device("cpu"))
-    positions = torch.arange(60) % 40
-    for one, other in both(monkeypatch, lambda states: operations.rotate(states, turns, positions), states):
-        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
-    made = operations.rotate(states.detach(), turns, positions)
-    torch.testing.assert_close(made[:, :2].norm(dim=-1), states.detach()[:, :2].norm(dim=-1))
+def test_rotary_positions_turn_pairs_by_complex_numbers(size):
+    states, positions = values(60, 3, 2, size).detach(), torch.arange(60) % 40
+    made = blocks.rotate(states, blocks.rotary_table(40, size, torch.device("cpu"))[positions])
+    angles = positions[:, None] * 10_000.0 ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
+    first, second = states[:, :2].double().chunk(2, -1)
+    turned = torch.complex(first, second) * torch.polar(torch.ones_like(angles), angles)[:, None, None]
+    torch.testing.assert_close(made[:, :2], torch.cat((turned.real, turned.imag), -1).float(), rtol=1e-5, atol=1e-5)
     assert (made[:, 2] == states[:, 2]).all() and (made[0] == states[0]).all()
 
 
-@pytest.mark.parametrize("lengths", [(1,), (3, 1, 4, 1, 5), (6, 6), (90, 2, 2, 17), (200, 130)])
-def test_attention_sees_the_sequence_so_far(monkeypatch, lengths):
+@pytest.mark.parametrize("pinned", [True, False])
+@pytest.mark.parametrize("lengths", [(1,), (3, 1, 4, 1, 5), (6, 6), (90, 2, 2, 17), (200, 130), (300, 300)])
+def test_attention_sees_the_sequence_so_far(monkeypatch, lengths, pinned):
     states, layout = values(sum(lengths), 3, 2, 8), sequence_layout(np.array(lengths))
     sequence = np.repeat(np.arange(len(lengths)), lengths)
     sees = (sequence[:, None] == sequence) & (np.arange(sum(lengths))[:, None] >= np.arange(sum(lengths)))
@@ -88,14 +60,11 @@ def test_attention_sees_the_sequence_so_far(monkeypatch, lengths):
     expected = plain(states)
     weights = values(*expected.shape, seed=5).detach()
     (wanted,) = torch.autograd.grad((expected * weights).sum(), states)
-    ways = [lambda states: operations.attend_short(states, layout.offsets)]
-    for way in (*ways, lambda states: attend(states, layout, "sdpa")):
-        found = way(states)
-        (gradient,) = torch.autograd.grad((found * weights).sum(), states)
-        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
-        torch.testing.assert_close(gradient, wanted, rtol=1e-4, atol=1e-5)
-    for one, other in both(monkeypatch, lambda states: attend(states, layout, "sdpa"), states):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    monkeypatch.setattr(products, "PINNED", pinned)
+    found = attend(states, layout, "sdpa")
+    (gradient,) = torch.autograd.grad((found * weights).sum(), states)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(gradient, wanted, rtol=1e-4, atol=1e-5)
 
 
 @settings(max_examples=60, deadline=None)
@@ -125,8 +94,10 @@ def test_blocks_of_very_different_lengths_are_apart():
     assert [(block.sequences, block.length) for block in layout.blocks] == [(201, 12), (1, 1000)]
 
 
+@pytest.mark.parametrize("pinned", [True, False])
 @pytest.mark.parametrize("rows", [1, 7, 100])
-def test_output_layer_equals_cross_entropy(monkeypatch, rows):
+def test_output_layer_equals_cross_entropy(monkeypatch, rows, pinned):
+    monkeypatch.setattr(products, "PINNED", pinned)
     monkeypatch.setattr(output, "_LEAST", 7)
     monkeypatch.setattr(output, "_LOGITS", {"cpu": 1, "cuda": 1})
     states, matrix = values(rows, 12, scale=3), values(40, 12, seed=1)
@@ -170,18 +141,31 @@ def test_flex_computes_no_gradients_on_the_cpu():
         attend(values(4, 3, 2, 8), sequence_layout(np.array([4])), "flex")
 
 
+LENGTHS = [[1], [129], [127, 1, 128], [1000], [*range(1, 40)], [300, 5, 700, 90], [512] * 3]
+
+
+@pytest.mark.parametrize("lengths", LENGTHS, ids=lambda lengths: f"{len(lengths)}x{lengths[0]}")
+def test_the_block_mask_is_that_of_all_pairs(lengths):
+    """PyTorch's own mask, which compares all pairs: the blocks of keys of each block of queries, and the reverse."""
+    layout = sequence_layout(np.array(lengths))
+    numbers, count = layout.sequences, len(layout.sequences)
+    expected = create_block_mask(
+        lambda _row, _head, query, key: (query >= key) & (numbers[query] == numbers[key]),
+        None, None, count, count, device="cpu",
+    )  # fmt: skip
+    found = layout.block_mask
+    assert found is layout.block_mask and found.shape == expected.shape
+    for side in ("kv", "full_kv", "q", "full_q"):
+        counts = getattr(found, f"{side}_num_blocks")
+        assert torch.equal(counts, getattr(expected, f"{side}_num_blocks")), side
+        rows, wanted = (getattr(mask, f"{side}_indices")[0, 0].tolist() for mask in (found, expected))
+        for number, row, other in zip(counts[0, 0].tolist(), rows, wanted, strict=True):
+            assert sorted(row[:number]) == sorted(other[:number]), side
+    assert torch.equal(layout.to("cpu").block_mask.kv_indices, found.kv_indices)
+
+
 @pytest.mark.slow
 def test_flex_equals_sdpa():
     states, layout = values(300, 3, 2, 16).detach(), sequence_layout(np.array([200, 3, 97]))
     with torch.no_grad():
         torch.testing.assert_close(attend(states, layout, "flex"), attend(states, layout, "sdpa"), rtol=1e-4, atol=1e-5)
-
-
-def test_sizes_that_differ_are_refused():
-    states = values(60, 3, 2, 8)
-    with pytest.raises(ValueError, match="rotate: the sizes"):
-        operations.rotate(states, rotary_table(9, 8, torch.device("cpu")), torch.arange(50))
-    with pytest.raises(ValueError, match="attend_short: the sizes"):
-        operations.attend_short(states, torch.tensor([0, 50]))
-    with pytest.raises(ValueError, match="add_norm: the sizes"):
-        operations.add_norm(values(60, 4), values(50, 4), values(4))

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 import torch
 from plain_networks import plain_patch_nats, plain_token_nats, weights_of
-from random_pieces import BYTES, HASHED, MARKED, TOKENS, random_network, random_pieces, symbols_of
+from random_pieces import BYTES, HASHED, LATENT, LOCAL, MARKED, TOKENS, random_network, random_pieces, symbols_of
 
 from tokenlab.core.errors import InputError
-from tokenlab.networks.options import TokenShape
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.interface import CodedPassage
+from tokenlab.networks.options import ChunkShape, Computation, TokenShape
 
 SHAPES = {"tokens": TOKENS, "marked": MARKED, "bytes": BYTES, "hashed": HASHED}
 SIZES = {
@@ -47,6 +47,34 @@ def test_packed_equals_padded(kind, sizes, longest):
         scale = max(1.0, wanted.abs().max().item())
         assert weight.grad is not None, name
         assert (weight.grad - wanted).abs().max().item() <= 1e-5 * scale, name
+
+
+def _kept(run):
+    """What a function returns, and how many numbers it keeps for the backward pass."""
+    sizes = []
+
+    def keep(tensor):
+        sizes.append(tensor.numel())
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        return run(), sum(sizes)
+
+
+@pytest.mark.parametrize("kind", [*SHAPES, "chunks"])
+def test_checkpointed_activations_give_the_same_gradients(kind):
+    """The same bits, while less is kept for the backward pass."""
+    shape = {**SHAPES, "chunks": ChunkShape(LATENT, LOCAL)}[kind]
+    pieces = random_pieces(getattr(shape, "symbols", 50), (60, 30))
+    found, kept = [], []
+    for checkpoint in (False, True):
+        network = random_network(shape, computation=Computation(checkpoint_activations=checkpoint))
+        loss, size = _kept(lambda network=network: network(network.collate([pieces])))
+        (loss.nats + loss.extra).backward()
+        found.append([loss.nats.detach(), *(weight.grad for weight in network.parameters())])
+        kept.append(size)
+    assert all(map(torch.equal, *found))
+    assert kept[1] < kept[0] / 2
 
 
 @pytest.mark.parametrize("kind", SHAPES)
@@ -94,7 +122,7 @@ def test_symbols_do_not_see_what_follows(kind):
 def test_scores_and_sizes(kind):
     network = random_network(SHAPES[kind])
     pieces = random_pieces(symbols_of(network.shape), (30, 17))
-    empty = Piece(np.array([], np.int32), np.array([], np.int32), 0)
+    empty = CodedPassage(np.array([], np.int32), np.array([], np.int32), 0)
     batch = network.collate([[empty, pieces[0]], [], [pieces[1], empty]])
     assert (batch.size, batch.symbols) == (3 * 47, 47)
     assert batch.to("cpu").symbols == 47

@@ -5,7 +5,7 @@ import regex
 from hypothesis import given
 from unicode_text import text
 
-from tokenlab.ngrams.properties import SPACE_SET, PropertyTable
+from tokenlab.ngrams.clusters import SPACE_SET, PropertyTable
 from tokenlab.text.code_points import code_points
 
 

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from real_tokenizers import tokenizer_folder
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 
-from tokenlab.codes.bits.over.bases import base_of
-from tokenlab.codes.bits.over.reading import read_base
+from tokenlab.codes.bits.over.bases import base_of, read_base
 from tokenlab.core.errors import InputError
-from tokenlab.patches.bpe import BpePatcher, read_bpe_patcher
+from tokenlab.patches.bpe import BpePatcher, read_bpe_patcher, read_tokenizer_patcher
 from tokenlab.patches.streams import CoverStream, WholeStream, stream
-from tokenlab.patches.tokenizer_files import read_tokenizer_patcher
 
 TEXTS = [*small_bases.AWKWARD, *small_bases.TEXTS[:8], *list(unicode_text.SENTENCES.values())[::3]]
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.networks.options import SIZES, TokenShape
 from tokenlab.networks.stored import build_network
-from tokenlab.patches import entropy as module
-from tokenlab.patches.entropies import lone_window, text_entropies, window_of, windows
-from tokenlab.patches.entropy import EntropyPatcher
+from tokenlab.patches import entropy_patcher as module
+from tokenlab.patches.entropy_patcher import EntropyPatcher, lone_window, text_entropies, window_of, windows
 from tokenlab.patches.options import EntropyOptions
 
 CONTEXT = 24

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.networks.chunk_network import ChunkNetwork
+from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import SIZES, ChunkShape, TokenShape
-from tokenlab.networks.pieces import Piece
 from tokenlab.networks.stored import build_network
 from tokenlab.patches.learned import LearnedPatcher
 
@@ -33,7 +33,7 @@ def boundaries(piece):
     """Of a piece, by the model."""
     ids = np.frombuffer(piece, np.uint8).astype(np.int32)
     with torch.no_grad():
-        batch = patcher().network.collate([[Piece(ids, np.zeros(0, np.int32), len(piece))]])
+        batch = patcher().network.collate([[CodedPassage(ids, np.zeros(0, np.int32), len(piece))]])
         return patcher().network.boundaries(batch).nonzero()[:, 0].tolist()
 
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
-from tokenlab.patches.rules import (
+from tokenlab.patches.by_bytes import (
     SPACELIKE,
     capped,
     character_starts,
@@ -19,6 +18,7 @@ from tokenlab.patches.rules import (
     fixed_starts,
     space_starts,
 )
+from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
 
 texts = st.one_of(
     unicode_text.text.map(str.encode),

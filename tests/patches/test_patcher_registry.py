@@ -11,7 +11,7 @@ from tokenlab.networks.options import SIZES, ChunkShape, TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.patches.bpe import BpePatcher
 from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher
-from tokenlab.patches.entropy import EntropyPatcher
+from tokenlab.patches.entropy_patcher import EntropyPatcher
 from tokenlab.patches.learned import LearnedPatcher
 from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
 from tokenlab.patches.registry import PATCHERS, is_patcher, read_patcher, save_patcher

@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.patches.calibration import calibrated, calibrated_threshold, mean_length
+from tokenlab.patches.by_bytes import entropy_starts
+from tokenlab.patches.entropy_patcher import calibrated, calibrated_threshold, mean_length
 from tokenlab.patches.options import EntropyOptions
-from tokenlab.patches.rules import entropy_starts
 
 RULES = [
     EntropyOptions(),

@@ -10,8 +10,8 @@ from scipy.signal import find_peaks, peak_prominences
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.segment.boundaries import RULES, Rule, maxima, prominences
-from tokenlab.segment.boundary_options import BoundaryOptions
 from tokenlab.segment.by_entropy import boundary_scores, entropy_boundaries, segment_by_entropy
+from tokenlab.segment.options import BoundaryOptions
 
 NAN = float("nan")
 # Few different values, so that plateaus and equal peaks are common.

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tokenlab.segment.context_kernels import EPOCHS, LARGEST_SCORE, SLOTS, fill_odds, learn, slots_of
+from tokenlab.segment.words.context_kernels import EPOCHS, LARGEST_SCORE, SLOTS, fill_odds, learn, slots_of
 
 WINDOWS = [(2,), (3,), (1,), (4,), (2, 3), (1, 2), (3, 4), (1, 3), (2, 4), (1, 4), (1, 2, 3), (2, 3, 4), (0, 1, 2),
            (3, 4, 5)]  # fmt: skip

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from plain_segmentation import kind_of, split_units
 from unicode_text import SENTENCES, UNSPACED, text
 
+from tokenlab.metrics.words import UNSPACED_SCRIPTS
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import BoundaryOptions, Segmenter, SegmentOptions, segment_by_entropy
-from tokenlab.segment.isolation import ALONE, FREE, SPACE, UNSPACED_SCRIPTS, WHOLE, CharacterClasses
+from tokenlab.segment.isolation import ALONE, FREE, SPACE, WHOLE, CharacterClasses
 from tokenlab.text.code_points import code_points
 from tokenlab.text.readers import read_documents
 

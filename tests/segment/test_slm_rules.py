@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokenlab.segment.slm_rules import apply_slm_rules
+from tokenlab.segment.isolation import apply_slm_rules
 from tokenlab.text.documents import words
 
 

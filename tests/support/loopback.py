@@ -16,7 +16,6 @@ class Web:
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
-        self.types: dict[str, str] = {}  # path -> Content-Type, where one is sent
         self.tricks: dict[str, list[str]] = {}
         self.requests: list[tuple[str, str | None, int]] = []  # path, Range, status
         self.sent = 0
@@ -72,8 +71,6 @@ class Web:
                 end = start + 1000
             headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(data)}"
         self.requests.append((path, asked, status))
-        if path in self.types:
-            headers["Content-Type"] = self.types[path]
         body = data[start:end]
         headers["Content-Length"] = str(len(body))
         if "truncate" in trick or trick == "stall":

@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
+from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import HashShape, PatchShape, StackShape, TokenShape
-from tokenlab.networks.pieces import Piece
 from tokenlab.networks.stored import build_network
 
 LATENT = StackShape(layers=2, width=32, heads=2, feed_forward=40)
@@ -24,7 +24,7 @@ def random_pieces(symbols, sizes, seed=0, longest=7):
         while (begin := starts[-1] + int(draws.integers(1, longest + 1))) < size:
             starts.append(begin)
         ids = draws.integers(0, symbols, size).astype(np.int32)
-        found.append(Piece(ids, np.array(starts, np.int32), 3 * size))
+        found.append(CodedPassage(ids, np.array(starts, np.int32), 3 * size))
     return found
 
 

@@ -10,8 +10,8 @@ import polars as pl
 from tasks.compare.rows import SCHEMA
 from tasks.exact.summary import summarised
 from tasks.runtime.stage import Stage
-from tokenlab.codes.base.codebook import Codebook
-from tokenlab.codes.base.document import write_code
+from tokenlab.codes.codebook import Codebook
+from tokenlab.codes.interface import write_code
 from tokenlab.text.documents import Document
 from tokenlab.text.store import write_corpus
 

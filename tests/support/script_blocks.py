@@ -1,6 +1,6 @@
 """The table of the SCRIPT code from the Unicode data of two libraries: scripts from fontTools, categories from `regex`.
 
-`python tests/support/script_blocks.py > tokenlab/codes/script/blocks.tsv` writes it anew. That makes another code
+`python tests/support/script_blocks.py > tokenlab/codes/script_blocks.tsv` writes it anew. That makes another code
 wherever Unicode has changed, so the table's version is raised on purpose only.
 """
 

@@ -3,13 +3,13 @@
 import io
 from functools import cache
 from itertools import chain
+from typing import Any
 
 import pytest
 from real_tokenizers import tokenizer_folder
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from tokenlab.codes.bits.over.bases import Base
-from tokenlab.codes.bits.over.reading import read_base
+from tokenlab.codes.bits.over.bases import Base, read_base
 from tokenlab.codes.bits.over.training import train_byte_fallback
 from tokenlab.generated import generate
 
@@ -91,21 +91,21 @@ def real_base(name: str) -> Base:
 
 
 @cache
-def sentencepiece_model(algorithm: str) -> bytes:
+def sentencepiece_model(algorithm: str, **options: Any) -> bytes:
     """A model trained by SentencePiece, "bpe" or "unigram", with byte pieces and a user-defined piece."""
     sentencepiece = pytest.importorskip("sentencepiece")
     out = io.BytesIO()
+    usual = {
+        "vocab_size": 1000,
+        "byte_fallback": True,
+        "character_coverage": 0.98,
+        "normalization_rule_name": "identity",
+        "remove_extra_whitespaces": False,
+        "user_defined_symbols": ["[REF]"],
+        "hard_vocab_limit": False,
+        "minloglevel": 2,
+    }
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(TEXTS),
-        model_writer=out,
-        model_type=algorithm,
-        vocab_size=1000,
-        byte_fallback=True,
-        character_coverage=0.98,
-        normalization_rule_name="identity",
-        remove_extra_whitespaces=False,
-        user_defined_symbols=["[REF]"],
-        hard_vocab_limit=False,
-        minloglevel=2,
+        sentence_iterator=iter(TEXTS), model_writer=out, model_type=algorithm, **{**usual, **options}
     )
     return out.getvalue()

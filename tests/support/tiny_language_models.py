@@ -70,7 +70,7 @@ def _coder(kind: str, folder: Path) -> Coder:
             return PatchCoder(CharacterPatcher())
         case "fixed":
             return PatchCoder(FixedPatcher(FixedOptions(length=3)))
-    from tokenlab.patches.entropy import EntropyPatcher
+    from tokenlab.patches.entropy_patcher import EntropyPatcher
 
     network = sharp_network(TokenShape(256, LOCAL), 7)
     return PatchCoder(EntropyPatcher(network, 64, EntropyOptions(threshold=1.0, cap=7)))

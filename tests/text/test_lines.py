@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tokenlab.core.errors import InputError
 from tokenlab.text import lines
-from tokenlab.text.lines import checked_stream, read_blocks, read_lines
+from tokenlab.text.lines import read_blocks, read_lines
 
 
 def zstd(data: bytes) -> bytes:
@@ -205,63 +205,19 @@ def test_closed_standard_input(monkeypatch):
         list(read_lines("-"))
 
 
-def test_a_checked_path_is_itself(tmp_path, compress):
-    path = tmp_path / "text.txt"
-    path.write_bytes(compress(TEXT.encode()))
-    with checked_stream(path) as text:
-        assert text.name == str(path)
-        assert list(text.lines()) == list(text.lines()) == LINES
-
-
-def test_checked_standard_input_can_be_read_again(monkeypatch, compress):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(compress(TEXT.encode()))))
-    with checked_stream("-") as text:
-        assert text.name == "standard input"
-        assert list(text.lines()) == list(text.lines()) == LINES
-
-
 def test_only_one_layer_of_compression_goes(tmp_path):
-    path = tmp_path / "twice.gz"
+    path = tmp_path / "text"
     path.write_bytes(gzip.compress(gzip.compress(b"text")))
     for source in (path, io.BytesIO(path.read_bytes())):
-        with pytest.raises(InputError, match=r":1: not UTF-8 \(byte 0x8B at column 2\)"), checked_stream(source):
-            pytest.fail("the block must not run")
-
-
-def test_checked_input_is_read_independently_by_two_readers():
-    data = "".join(f"{number}\n" for number in range(200_000)).encode()  # Several blocks.
-    with checked_stream(io.BytesIO(data), "numbers") as text:
-        pairs = list(zip(text.lines(), text.lines(), strict=True))
-    assert pairs == [(str(number), str(number)) for number in range(200_000)]
-
-
-@pytest.mark.parametrize("bad", [b"fine\n\xff", gzip.compress(b"abc", mtime=0)[:-1]])
-def test_checked_input_is_refused_before_anything_is_done(tmp_path, bad):
-    path = tmp_path / "bad"
-    path.write_bytes(bad)
-    for source in (path, io.BytesIO(bad), tmp_path / "missing", tmp_path):
-        with pytest.raises(InputError), checked_stream(source):
-            pytest.fail("the block must not run")
-
-
-def test_a_named_pipe_is_read_once_and_checked(tmp_path):
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    writer = threading.Thread(target=path.write_bytes, args=(TEXT.encode(),))
-    writer.start()
-    with checked_stream(path) as text:
-        assert list(text.lines()) == list(text.lines()) == LINES
-    writer.join()
+        with pytest.raises(InputError, match=r":1: not UTF-8 \(byte 0x8B at column 2\)"):
+            list(read_lines(source))
 
 
 def test_a_real_pipe_into_a_process():
-    program = (
-        "from tokenlab.text.lines import checked_stream\n"
-        "with checked_stream('-') as text: print([*text.lines()] == [*text.lines()], sum(map(len, text.lines())))"
-    )
+    program = "from tokenlab.text.lines import read_lines\nprint(sum(map(len, read_lines('-'))))"
     data = "上\r\n".encode() * 100_000
     done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, check=True)
-    assert done.stdout == b"True 100000\n"
+    assert done.stdout == b"100000\n"
 
 
 def test_memory_is_flat(tmp_path):

@@ -8,7 +8,7 @@ import small_bases
 from real_tokenizers import tokenizer_folder
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
-from tokenlab.codes.bits.over.reading import read_base
+from tokenlab.codes.bits.over.bases import read_base
 from tokenlab.core.errors import InputError
 from tokenlab.tokenizers.hierarchical_vocabulary import vocabulary_of
 

@@ -13,6 +13,7 @@ from tokenlab.core.errors import InputError
 from tokenlab.metrics import bits_of_counts
 from tokenlab.tokenizers import apply_merges, bpe_sweep, tokenize
 from tokenlab.tokenizers.bpe_kernels import _index_pairs, _merge, lay_out
+from tokenlab.tokenizers.merges import LARGEST_TOTAL
 from tokenlab.tokenizers.pairs_kernels import (
     add_list,
     find,
@@ -25,7 +26,6 @@ from tokenlab.tokenizers.pairs_kernels import (
     push,
     with_room,
 )
-from tokenlab.tokenizers.sequences import LARGEST_TOTAL
 
 MORE = 2**33 + 1  # in float64 the sum of this and 2^53 is rounded
 large_counts = st.builds(

@@ -21,8 +21,7 @@ from tokenlab.tokenizers import (
     unigram_tokenize,
     unigram_tokenizer,
 )
-from tokenlab.tokenizers.trie_kernels import build_trie
-from tokenlab.tokenizers.unigram_kernels import digamma, log_probabilities, pruning_losses
+from tokenlab.tokenizers.unigram_kernels import build_trie, digamma, log_probabilities, pruning_losses
 
 short = st.lists(st.lists(st.integers(0, 2), max_size=9), min_size=1, max_size=4)
 longer = st.lists(st.lists(st.integers(0, 2), max_size=30), min_size=1, max_size=4)

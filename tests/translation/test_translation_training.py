@@ -9,12 +9,14 @@ import torch
 from torch.nn.functional import log_softmax
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.translation import processes, training
-from tokenlab.translation.checkpoint import Evaluation, trained
+from tokenlab.training import loop, processes
+from tokenlab.training.checkpoint import Evaluation, trained
+from tokenlab.training.loop import best_evaluation
+from tokenlab.translation import training
 from tokenlab.translation.model import build_model
 from tokenlab.translation.options import TranslationShape, TranslationTraining
 from tokenlab.translation.pairs import Pairs, sentences, shuffled_batches
-from tokenlab.translation.training import best_evaluation, learning_rate, train
+from tokenlab.translation.training import learning_rate, train
 
 END, PADDING = 2, 3
 SHAPE = TranslationShape(layers=1, width=16, heads=2, feed_forward=32, positions=16)
@@ -89,15 +91,15 @@ def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, after):
 
     def save_and_die(*arguments):
         save(*arguments)
-        if arguments[4].step == after:
+        if arguments[5].step == after:
             raise Killed
 
     undisturbed = trained_model(OPTIONS, dropout=0.3)
-    save = training.save_checkpoint
-    monkeypatch.setattr(training, "_CHECKPOINT_SHARE", 1e9)  # one a step
+    save = loop.save_checkpoint
+    monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)  # one a step
     checkpoint = tmp_path / "work" / "checkpoint.safetensors"
     with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(training, "save_checkpoint", save_and_die)
+        patched.setattr(loop, "save_checkpoint", save_and_die)
         trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint)
     assert_same(trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint), undisturbed)
 
@@ -105,10 +107,13 @@ def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, after):
 def test_a_checkpoint_of_another_training_is_an_error(tmp_path):
     checkpoint = tmp_path / "checkpoint.safetensors"
     trained_model(dataclasses.replace(OPTIONS, steps=3), checkpoint=checkpoint)
-    with pytest.raises(InputError, match="no checkpoint of this training"):
-        trained_model(OPTIONS, checkpoint=checkpoint, shape=dataclasses.replace(SHAPE, width=8))
+    others = {"steps is 3 there, 8 here": {}, "first weights is": {"shape": dataclasses.replace(SHAPE, width=8)}}
+    for message, changes in others.items():
+        options = dataclasses.replace(OPTIONS, steps=3 if changes else 8)
+        with pytest.raises(InputError, match=f"a checkpoint of another configuration .{message}"):
+            trained_model(options, checkpoint=checkpoint, **changes)
     checkpoint.write_bytes(b"damaged")
-    with pytest.raises(InputError, match="remove it to start again"):
+    with pytest.raises(InputError, match=r"no checkpoint of this training .*; remove it to start again"):
         trained_model(OPTIONS, checkpoint=checkpoint)
 
 
@@ -116,11 +121,11 @@ def test_it_stops_without_improvement_and_keeps_the_best(monkeypatch):
     losses = iter([3.0, 2.0, 2.5, 2.0, 1.0])
     seen = []
 
-    def evaluate(run, held_out):
-        seen.append(weights(run.model))
-        return next(losses)
+    def held_out(learner, device):
+        seen.append(weights(learner.network))
+        return next(losses), 1
 
-    monkeypatch.setattr(training._Run, "_evaluate", evaluate)
+    monkeypatch.setattr(training._Learner, "held_out", held_out)
     model, curve = trained_model(dataclasses.replace(OPTIONS, steps=20, evaluate_every=1, patience=2))
     assert [evaluation.held_out for evaluation in curve] == [3.0, 2.0, 2.5, 2.0]
     assert best_evaluation(curve).step == 2
@@ -147,6 +152,18 @@ def test_processes_that_are_not_there_are_an_error():
 def test_a_loss_that_is_not_a_number_is_an_error():
     with pytest.raises(ParameterError, match="not a number at step"):
         trained_model(dataclasses.replace(OPTIONS, learning_rate=1e30, gradient_clip=1e30))
+
+
+@pytest.mark.parametrize("changes", [{"accumulate": 3}, {"checkpoint_activations": True}])
+def test_an_update_in_less_memory_is_the_same(changes):
+    dropout = 0.2 if "checkpoint_activations" in changes else 0.0
+    model, curve = trained_model(dataclasses.replace(OPTIONS, **changes), dropout)
+    expected, whole = trained_model(OPTIONS, dropout)
+    for ours, theirs in zip(curve, whole, strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-5)
+    for name, tensor in weights(model).items():
+        if not name.endswith("k_proj.bias"):  # Its gradient is 0 but for rounding.
+            torch.testing.assert_close(tensor, weights(expected)[name], rtol=1e-3, atol=1e-4, msg=name)
 
 
 def in_a_group(options, checkpoint):

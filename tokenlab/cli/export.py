@@ -16,15 +16,15 @@ from tokenlab.cli.ngram_statistics import statistics_of
 from tokenlab.cli.options import add_options, check_meaning, named_as_flags, options_from
 from tokenlab.cli.output import check_no_input, check_output, with_progress, written
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.export.options import SPECIAL_TOKENS, ExportOptions, check_expressible
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.options import SegmentOptions
+from tokenlab.tokenizers.export.options import SPECIAL_TOKENS, ExportOptions, check_expressible
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from tokenlab.export.agreement import Agreement, Cutter, Exported
-    from tokenlab.export.vocabulary import Vocabulary
+    from tokenlab.tokenizers.export.agreement import Agreement, Cutter, Exported
+    from tokenlab.tokenizers.export.vocabulary import Vocabulary
 
 _ELSEWHERE = {
     "method": "--method has no meaning here; --variation 0 exports the method statistics, --word-model FILE words",
@@ -156,8 +156,8 @@ def _check_place(place: str, options: ExportOptions, inputs: Sequence[str | None
 
 def _require_sentencepiece(to_run: bool) -> None:
     """Ask for what is not installed before any work is done."""
-    from tokenlab.export.agreement import require_sentencepiece
-    from tokenlab.export.sentencepiece_format import description
+    from tokenlab.tokenizers.export.agreement import require_sentencepiece
+    from tokenlab.tokenizers.export.sentencepiece_format import description
 
     description()
     if to_run:
@@ -167,9 +167,9 @@ def _require_sentencepiece(to_run: bool) -> None:
 def _by_statistics(
     text: Corpus, arguments: argparse.Namespace, options: ExportOptions
 ) -> "tuple[Cutter, Vocabulary | Tokenizer]":
-    from tokenlab.export.hugging_face import export_tokenizer
-    from tokenlab.export.vocabulary import learn_vocabulary
     from tokenlab.segment.by_statistics import Segmenter
+    from tokenlab.tokenizers.export.hugging_face import export_tokenizer
+    from tokenlab.tokenizers.export.vocabulary import learn_vocabulary
 
     chosen, counted = options_from(arguments, SegmentOptions), options_from(arguments, StatisticsOptions)
     statistics = statistics_of(text, arguments.statistics_from, counted)
@@ -182,9 +182,9 @@ def _by_statistics(
 
 
 def _by_words(text: Corpus, path: str, options: ExportOptions) -> "tuple[Cutter, Vocabulary | Tokenizer]":
-    from tokenlab.export.hugging_face import word_tokenizer
-    from tokenlab.export.vocabulary import vocabulary_of_words
     from tokenlab.segment.words.model import WordModel
+    from tokenlab.tokenizers.export.hugging_face import word_tokenizer
+    from tokenlab.tokenizers.export.vocabulary import vocabulary_of_words
 
     model = WordModel.load(path)
     learn = vocabulary_of_words if options.model == "unigram" else word_tokenizer
@@ -197,10 +197,10 @@ def _by_words(text: Corpus, path: str, options: ExportOptions) -> "tuple[Cutter,
 
 def _write(learned: "Vocabulary | Tokenizer", options: ExportOptions, place: str) -> None:
     from tokenlab.core.files import atomic_file
-    from tokenlab.export.hugging_face import save_tokenizer_folder, unigram_tokenizer
-    from tokenlab.export.sentencepiece_format import sentencepiece_model
-    from tokenlab.export.special_tokens import parse_special_tokens
-    from tokenlab.export.vocabulary import Vocabulary
+    from tokenlab.tokenizers.export.hugging_face import save_tokenizer_folder, unigram_tokenizer
+    from tokenlab.tokenizers.export.options import parse_special_tokens
+    from tokenlab.tokenizers.export.sentencepiece_format import sentencepiece_model
+    from tokenlab.tokenizers.export.vocabulary import Vocabulary
 
     if not isinstance(learned, Vocabulary):
         tokenizer = learned
@@ -218,7 +218,7 @@ def _read(place: str, options: ExportOptions) -> "Exported":
     """The tokenizer that was written."""
     from tokenizers import Tokenizer
 
-    from tokenlab.export.agreement import HuggingFace, SentencePiece
+    from tokenlab.tokenizers.export.agreement import HuggingFace, SentencePiece
 
     if options.to == "sentencepiece":
         return SentencePiece(Path(place).read_bytes())
@@ -226,7 +226,7 @@ def _read(place: str, options: ExportOptions) -> "Exported":
 
 
 def _agreement(exported: "Exported", cutter: "Cutter", text: Corpus, has_words: bool) -> "Agreement":
-    from tokenlab.export.agreement import measure_agreement
+    from tokenlab.tokenizers.export.agreement import measure_agreement
 
     lines = with_progress(text.lines(), "checking")
     if not has_words:

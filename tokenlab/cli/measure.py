@@ -68,9 +68,9 @@ def _run(options: argparse.Namespace) -> None:
 
 def _count(path: str, corpus: Corpus) -> "TokenizerCounts":
     """The counts of a tokenizer on the lines of the text that are not blank."""
-    from tokenlab.measure.counting import count_tokens
-    from tokenlab.measure.files import read_text_tokenizer
-    from tokenlab.measure.words import texts_with_words
+    from tokenlab.metrics.counting import count_tokens
+    from tokenlab.metrics.words import texts_with_words
+    from tokenlab.tokenizers.measured import read_text_tokenizer
 
     tokenizer = read_text_tokenizer(path)
     with named_errors(path):

@@ -22,8 +22,7 @@ from tokenlab.cli.output import check_output, in_batches, whole_output, with_pro
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 from tokenlab.ngrams.options import StatisticsOptions
-from tokenlab.segment.boundary_options import BoundaryOptions
-from tokenlab.segment.options import SegmentOptions
+from tokenlab.segment.options import BoundaryOptions, SegmentOptions
 from tokenlab.segment.words.options import WordOptions
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
-"""The kinds of codes: where each is defined, which options it has, and what it needs.
+"""The kinds of codes: where each is defined, which options it has, and what it needs; codes learned and read by name.
 
-A new kind is a module with a class (see `tokenlab.codes.base.interface.Code`) and a learner, and an entry of `KINDS`.
+A new kind is a module with a class (see `tokenlab.codes.interface.Code`) and a learner, and an entry of `KINDS`.
 `learn_code`, `read_code`, the command line and the pipeline take it from there. Modules of kinds are imported when they
 are used.
 """
@@ -8,10 +8,16 @@ are used.
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.options import CodeShape, LatomOptions, SelectionOptions
+from tokenlab.core.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from tokenlab.codes.corpus import CharacterCorpus
+    from tokenlab.codes.interface import Code, Unknown
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,7 @@ class Kind:
     learner: str
     """`module:function` below `tokenlab.codes`, called as `learner(corpus, *options)` with the keywords `unknown`
     (unless the kind is total), `tables` (if it has a table) and `progress` (if it is iterative)."""
-    module: str = "tokenlab.codes.base.codebook"
+    module: str = "tokenlab.codes.codebook"
     """The module that defines the class of the code."""
     code: str = "Codebook"
     """The name of that class; its `of_document` reads what its `document` wrote."""
@@ -59,32 +65,13 @@ KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         Kind("latom", "latom.learn:learn_latom", options=(CodeShape, LatomOptions, SelectionOptions), iterative=True),
-        Kind("random", "baselines.codebooks:random_codebook", options=(CodeShape,)),
-        Kind("character", "baselines.codebooks:character_codebook"),
-        Kind("byte", "baselines.byte:byte_code", "tokenlab.codes.baselines.byte", "ByteCode", total=True),
-        Kind(
-            "radical",
-            "baselines.components:learn_radicals",
-            "tokenlab.codes.baselines.components",
-            "ComponentCode",
-            table="ids/ids.txt",
-        ),
-        Kind(
-            "stroke",
-            "baselines.components:learn_strokes",
-            "tokenlab.codes.baselines.components",
-            "ComponentCode",
-            table="ids/strokes.tsv",
-        ),
-        Kind(
-            "myte",
-            "baselines.myte:learn_myte",
-            "tokenlab.codes.baselines.myte",
-            "MyteCode",
-            table="myte/decompose_map.json",
-            total=True,
-        ),
-        Kind("script", "script.script_code:script_code", "tokenlab.codes.script.script_code", "ScriptCode", total=True),
+        Kind("random", "baselines:random_codebook", options=(CodeShape,)),
+        Kind("character", "baselines:character_codebook"),
+        Kind("byte", "baselines:byte_code", "tokenlab.codes.baselines", "ByteCode", total=True),
+        Kind("radical", "baselines:learn_radicals", "tokenlab.codes.baselines", "ComponentCode", table="ids/ids.txt"),
+        Kind("stroke", "baselines:learn_strokes", "tokenlab.codes.baselines", "ComponentCode", table="ids/strokes.tsv"),
+        Kind("myte", "myte:learn_myte", "tokenlab.codes.myte", "MyteCode", table="myte/decompose_map.json", total=True),
+        Kind("script", "script:script_code", "tokenlab.codes.script", "ScriptCode", total=True),
         Kind(
             "bits",
             "bits.bit_code:bit_code",
@@ -96,3 +83,74 @@ KINDS: dict[str, Kind] = {
     )
 }
 """Kinds by name, in the order of the command line."""
+
+
+def learn_code(
+    kind: str,
+    corpus: "CharacterCorpus",
+    *,
+    unknown: "Unknown" = "error",
+    tables: str | Path | None = None,
+    progress: Any = None,
+    **options: Any,
+) -> "Code":
+    """Learn a code for the characters of a corpus.
+
+    Args:
+        kind: a name in `tokenlab.codes.registry.KINDS`.
+        unknown: how characters missing from the corpus are encoded; ignored by kinds that encode every text.
+        tables: for kinds made from a published table, the folder of the catalogue's source with that table.
+        progress: called during learning by kinds that take long, as `learn_latom` describes.
+        options: fields of the kind's dataclasses of options, by name.
+
+    Raises:
+        ParameterError: no such kind, an option that the kind does not have, or as the kind's learner.
+        InputError: as the kind's learner.
+    """
+    if kind not in KINDS:
+        raise ParameterError(f"kind: {kind!r} is none of {', '.join(KINDS)}")
+    found = KINDS[kind]
+    for name in sorted(options.keys() - found.option_names):
+        raise ParameterError(f"{name}: the code `{kind}` has no such option")
+    given = [
+        dataclass(**{field.name: options[field.name] for field in fields(dataclass) if field.name in options})
+        for dataclass in found.options
+    ]
+    keywords: dict[str, Any] = {}
+    if not found.total:
+        keywords["unknown"] = unknown
+    if found.table:
+        keywords["tables"] = _folder(found, found.table, tables)
+    if found.iterative:
+        keywords["progress"] = progress
+    return found.load_learner()(corpus, *given, **keywords)
+
+
+def _folder(kind: Kind, table: str, folder: str | Path | None) -> str | Path:
+    if folder is None:
+        source = table.partition("/")[0]
+        raise ParameterError(
+            f"tables: the code `{kind.name}` needs the folder of the catalogue's source `{source}`;"
+            f" fetch it with `dvc repro data/raw/dvc.yaml:tables@{source}`"
+        )
+    return folder
+
+
+def read_code(path: str | Path) -> "Code":
+    """Read a code that `write_code` wrote.
+
+    Raises InputError where there is no such file, or it is not the document of a code, or the document contradicts
+    itself.
+    """
+    from tokenlab.codes.interface import check_type, read_document
+
+    document = read_document(path)
+    try:
+        check_type(document, "facts", dict)
+        check_type(document, "kind", str)
+        if document["kind"] not in KINDS:
+            raise ValueError(f"kind is {document['kind']!r}")
+        return KINDS[document["kind"]].load_code().of_document(document)
+    except (KeyError, TypeError, ValueError, AttributeError, ParameterError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else error
+        raise InputError(f"{path}: a damaged code ({what}); make it again with `tokenlab codes learn`") from None

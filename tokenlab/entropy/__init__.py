@@ -2,7 +2,8 @@
 
 A `Scorer`, made by `load_scorer`, computes the entropy of the next-token distribution of a causal language model, in
 nats, at every character or byte; `score_corpus` applies it to a stored corpus. Needs torch and transformers: `pip
-install tokenlab[models]`. `tokenlab.segment` turns entropies into boundaries.
+install tokenlab[models]`. `train` trains such a model on unsegmented text. `tokenlab.segment` turns entropies into
+boundaries.
 """
 
 from tokenlab.core.lazy import offer
@@ -11,8 +12,10 @@ __getattr__, __all__ = offer(
     __name__,
     {
         "options": ["DeviceOptions", "ScoringOptions"],
+        "packing": ["Sequences", "encode"],
         "scored_corpus": ["score_corpus"],
         "scorer": ["load_scorer"],
         "stored": ["read_entropies"],
+        "training": ["train"],
     },
 )

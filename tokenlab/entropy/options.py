@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from tokenlab.core.devices import AutoDtype
 from tokenlab.core.options import check_choice, check_least, option
 
 Unit = Literal["characters", "bytes"]
-Dtype = Literal["auto", "float32", "bfloat16"]
 
 
 @dataclass(frozen=True)
@@ -14,13 +14,13 @@ class DeviceOptions:
     """Where a language model computes, and in which numbers."""
 
     device: str = option("every GPU (auto), else the CPU; or one device", "auto", metavar="auto|cpu|cuda|cuda:N")
-    dtype: Dtype = option(
+    dtype: AutoDtype = option(
         "number format of the layers (auto: bfloat16 on GPUs that support it); the softmax is always float32", "auto"
     )
     threads: int | None = option("threads on the CPU (default: one per core)", None, metavar="N")
 
     def __post_init__(self) -> None:
-        check_choice("dtype", self.dtype, Dtype)
+        check_choice("dtype", self.dtype, AutoDtype)
         check_least("threads", self.threads, 1)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,8 +27,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from tokenlab.core.devices import AutoDtype, all_devices
 from tokenlab.core.errors import ParameterError
-from tokenlab.entropy.options import Dtype, ScoringOptions, Unit
+from tokenlab.core.options import check_choice
+from tokenlab.entropy.options import ScoringOptions, Unit
 from tokenlab.entropy.windows import Window, plan_batches, plan_windows, text_blocks
 from tokenlab.pretrained.loading import LoadedModel, load_model
 from tokenlab.pretrained.token_offsets import TextTokens
@@ -159,7 +161,7 @@ class _Replica:
 def load_scorer(
     name: str | Path,
     device: str | Sequence[str] = "auto",
-    dtype: Dtype = "auto",
+    dtype: AutoDtype = "auto",
 ) -> Scorer:
     """Load a model to score texts with.
 
@@ -173,31 +175,12 @@ def load_scorer(
         InputError, SourceError: as `load_model`.
         ParameterError: a device that is not there; an unknown dtype.
     """
-    devices = _devices(device)
-    if dtype not in get_args(Dtype):
-        raise ParameterError(f"dtype is {dtype!r}; use one of {', '.join(get_args(Dtype))}")
+    devices = all_devices(device)
+    check_choice("dtype", dtype, AutoDtype)
     if dtype == "auto":
         has_bfloat16 = devices[0].type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
         dtype = "bfloat16" if has_bfloat16 else "float32"
     return Scorer(load_model(name), devices, getattr(torch, dtype))
-
-
-def _devices(device: str | Sequence[str]) -> list[torch.device]:
-    gpus = torch.cuda.device_count()
-    if device == "auto":
-        device = "cuda" if gpus else "cpu"
-    names = [device] if isinstance(device, str) else list(device)
-    devices: list[torch.device] = []
-    for name in names:
-        kind, _, number = name.partition(":")
-        if kind not in ("cpu", "cuda") or (number and not number.isdecimal()) or (kind == "cpu" and number):
-            raise ParameterError(f"device is {name!r}; use auto, cpu, cuda or cuda:NUMBER")
-        if kind == "cuda" and (not gpus or (number and int(number) >= gpus)):
-            raise ParameterError(f"device is {name!r}, but PyTorch sees {gpus} GPUs; use cpu, or repair the driver")
-        devices += [torch.device("cuda", i) for i in range(gpus)] if name == "cuda" else [torch.device(name)]
-    if not devices:
-        raise ParameterError("device is empty; use auto, cpu, cuda or cuda:NUMBER")
-    return devices
 
 
 def _padded(

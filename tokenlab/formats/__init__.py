@@ -1,4 +1,7 @@
-"""Files of published tokenizers, read as data: rank files, Tekken, SentencePiece models, GPT-2's pair of files.
+"""Files of tokenizers, read once for all: tokenizer.json, SentencePiece models, rank files, Tekken, GPT-2's pair.
+
+`read_tokenizer` turns a file or folder of any of these formats into a `TokenizerFile`: its format and algorithm, the
+bytes of every id, and the tokenizer of the library `tokenizers`, whose `LibraryTokenizer` says how it treats texts.
 
 The files are foreign. Every size and index in them is checked, errors are one line, and nothing in them is run.
 """
@@ -8,9 +11,10 @@ from tokenlab.core.lazy import offer
 __getattr__, __all__ = offer(
     __name__,
     {
-        "ranks": ["RankTokenizer", "read_ranks", "read_rank_tokenizer", "read_tekken"],
+        "byte_level": ["byte_characters", "read_gpt2", "spelled_bytes"],
+        "hugging_face": ["LibraryTokenizer"],
         "pieces": ["Piece", "PieceModel", "read_pieces"],
-        "byte_level": ["byte_characters", "spelled_bytes"],
-        "gpt2": ["read_gpt2"],
+        "ranks": ["RankSettings", "RankTokenizer", "read_ranks", "read_rank_tokenizer", "read_tekken"],
+        "tokenizer_file": ["TokenizerFile", "read_tokenizer"],
     },
 )

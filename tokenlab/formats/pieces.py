@@ -1,6 +1,10 @@
-"""SentencePiece models (`.model`): pieces with scores and kinds, and what is done to a text before it is encoded."""
+"""SentencePiece models (`.model`): pieces with scores and kinds, and what is done to a text before it is encoded.
 
-import re
+A model is a message of protocol buffers, whose wire format is read here: no schema and no package is needed.
+"""
+
+import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -8,12 +12,12 @@ from typing import NamedTuple
 
 from tokenlab.core.errors import InputError
 from tokenlab.formats.reading import read_bounded
-from tokenlab.formats.wire import as_float, as_int, as_text, fields
 
 SPACE = "\u2581"
 """The character that stands for a space in pieces."""
+BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+"""The pieces of the bytes, which spell the characters that have no piece."""
 MOST_PIECES = 1 << 21
-_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 class PieceKind(IntEnum):
@@ -67,12 +71,33 @@ class PieceModel:
     bos: int | None
     eos: int | None
 
-    def byte_of(self, id: int) -> int | None:
-        """The byte for which a piece of kind BYTE stands, None for other pieces."""
-        piece = self.pieces[id]
-        return int(piece.text[3:5], 16) if piece.kind == PieceKind.BYTE else None
+    @property
+    def tokens(self) -> tuple[bytes | None, ...]:
+        """The bytes that each piece spells, None for control symbols, the unknown piece and unused ones."""
+        return tuple(map(self._spelled, self.pieces))
+
+    @property
+    def byte_ids(self) -> tuple[int, ...]:
+        """The ids of the 256 byte pieces; empty without byte fallback."""
+        if not self.byte_fallback:
+            return ()
+        ids = {piece.text: id for id, piece in enumerate(self.pieces) if piece.kind == PieceKind.BYTE}
+        return tuple(ids[text] for text in BYTE_PIECES)
+
+    def texts(self, *kinds: PieceKind) -> list[str]:
+        """The pieces of some kinds, in the order of ids."""
+        return [piece.text for piece in self.pieces if piece.kind in kinds]
+
+    def _spelled(self, piece: Piece) -> bytes | None:
+        if piece.kind == PieceKind.BYTE:
+            return bytes([BYTE_PIECES.index(piece.text)]) if self.byte_fallback else None
+        if piece.kind not in (PieceKind.NORMAL, PieceKind.USER_DEFINED):
+            return None
+        return (piece.text.replace(SPACE, " ") if self.escapes_spaces else piece.text).encode()
 
 
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+"""Types of fields on the wire."""
 # Numbers of the fields in sentencepiece_model.proto.
 _PIECES, _TRAINER, _NORMALIZER = 1, 2, 3
 _TEXT, _SCORE, _KIND = 1, 2, 3
@@ -110,14 +135,14 @@ def _piece(message: bytes, where: str) -> Piece:
     text, score, kind = "", 0.0, 1
     for number, value in fields(message, where):
         if number == _TEXT:
-            text = as_text(value, where)
+            text = _as_text(value, where)
         elif number == _SCORE:
-            score = as_float(value, where)
+            score = _as_float(value, where)
         elif number == _KIND:
-            kind = as_int(value, where)
+            kind = _as_int(value, where)
     if not text or kind not in PieceKind._value2member_map_ or score != score:
         raise InputError(f"{where}: not a piece of SentencePiece; this file is another one or damaged")
-    if kind == PieceKind.BYTE and not _BYTE.fullmatch(text):
+    if kind == PieceKind.BYTE and text not in BYTE_PIECES:
         raise InputError(f"{where}: {text!r} is of the kind BYTE, which are written <0x00> to <0xFF>")
     return Piece(text, score, PieceKind(kind))
 
@@ -125,11 +150,11 @@ def _piece(message: bytes, where: str) -> Piece:
 def _model(
     where: str, pieces: list[Piece], trainer: dict[int, int | bytes], normalizer: dict[int, int | bytes]
 ) -> PieceModel:
-    algorithm = as_int(trainer.get(_ALGORITHM, 1), where)
+    algorithm = _as_int(trainer.get(_ALGORITHM, 1), where)
     if algorithm not in Algorithm._value2member_map_:
         raise InputError(f"{where}: unknown algorithm {algorithm}; known are unigram, BPE, word and char")
     bytes_there = {piece.text for piece in pieces if piece.kind == PieceKind.BYTE}
-    fallback = bool(as_int(trainer.get(_BYTE_FALLBACK, 0), where))
+    fallback = bool(_as_int(trainer.get(_BYTE_FALLBACK, 0), where))
     if fallback and len(bytes_there) < 256:
         raise InputError(f"{where}: byte fallback with {len(bytes_there)} of the 256 bytes; the file is damaged")
     named = {piece.text: id for id, piece in enumerate(pieces) if piece.kind == PieceKind.CONTROL}
@@ -140,12 +165,83 @@ def _model(
         pieces=tuple(pieces),
         algorithm=Algorithm(algorithm),
         byte_fallback=fallback,
-        normalizer=as_text(normalizer.get(_NAME, b""), where),
+        normalizer=_as_text(normalizer.get(_NAME, b""), where),
         character_map=len(character_map),
-        dummy_prefix=bool(as_int(normalizer.get(_DUMMY_PREFIX, 1), where)),
-        squeezes_spaces=bool(as_int(normalizer.get(_SQUEEZE, 1), where)),
-        escapes_spaces=bool(as_int(normalizer.get(_ESCAPE, 1), where)),
-        suffix_spaces=bool(as_int(trainer.get(_SUFFIX_SPACES, 0), where)),
-        bos=named.get(as_text(trainer.get(_BOS_PIECE, b"<s>"), where)),
-        eos=named.get(as_text(trainer.get(_EOS_PIECE, b"</s>"), where)),
+        dummy_prefix=bool(_as_int(normalizer.get(_DUMMY_PREFIX, 1), where)),
+        squeezes_spaces=bool(_as_int(normalizer.get(_SQUEEZE, 1), where)),
+        escapes_spaces=bool(_as_int(normalizer.get(_ESCAPE, 1), where)),
+        suffix_spaces=bool(_as_int(trainer.get(_SUFFIX_SPACES, 0), where)),
+        bos=named.get(_as_text(trainer.get(_BOS_PIECE, b"<s>"), where)),
+        eos=named.get(_as_text(trainer.get(_EOS_PIECE, b"</s>"), where)),
     )
+
+
+def fields(message: bytes, where: str) -> Iterator[tuple[int, int | bytes]]:
+    """Yield number and value of each field: an int for a varint and fixed widths (as written), bytes for the others.
+
+    Raises InputError where the message is cut off or has a type of field that is not among the four in use.
+    """
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at, where)
+        number, kind = key >> 3, key & 7
+        if number == 0:
+            raise InputError(f"{where}: not a message of protocol buffers, at byte {at}")
+        value: int | bytes
+        if kind == _VARINT:
+            value, at = _varint(message, at, where)
+        elif kind in (_FIXED32, _FIXED64):
+            size = 4 if kind == _FIXED32 else 8
+            value = int.from_bytes(_cut(message, at, size, where), "little")
+            at += size
+        elif kind == _BYTES:
+            size, at = _varint(message, at, where)
+            value = _cut(message, at, size, where)
+            at += size
+        else:
+            raise InputError(f"{where}: not a message of protocol buffers, at byte {at}")
+        yield number, value
+
+
+def _as_float(value: int | bytes, where: str) -> float:
+    """A fixed 32-bit value as a float."""
+    if not isinstance(value, int) or value >= 1 << 32:
+        raise InputError(f"{where}: a number was expected")
+    return float(struct.unpack("<f", value.to_bytes(4, "little"))[0])
+
+
+def _as_int(value: int | bytes, where: str) -> int:
+    """A varint as a signed number of 32 bits."""
+    if not isinstance(value, int):
+        raise InputError(f"{where}: a number was expected")
+    low = value & 0xFFFFFFFF
+    return low - (1 << 32) if low >= 1 << 31 else low
+
+
+def _as_text(value: int | bytes, where: str) -> str:
+    """A field of bytes as text."""
+    if isinstance(value, int):
+        raise InputError(f"{where}: text was expected")
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: text that is not UTF-8") from error
+
+
+def _cut(message: bytes, at: int, size: int, where: str) -> bytes:
+    if size > len(message) - at:
+        raise InputError(f"{where}: cut off at byte {len(message)}, or not a message of protocol buffers")
+    return message[at : at + size]
+
+
+def _varint(message: bytes, at: int, where: str) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(message):
+            raise InputError(f"{where}: cut off at byte {len(message)}, or not a message of protocol buffers")
+        byte = message[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & ((1 << 64) - 1), at
+    raise InputError(f"{where}: not a message of protocol buffers, at byte {at}")

@@ -1,29 +1,26 @@
 """Built-in corpora: sentences of a small generated language over real words, with gold word boundaries.
 
-`meaning` defines the meanings of sentences, `sampler` draws them, and `chinese`, `japanese`, `english` and `german`
-express the same meaning in words, so the four corpora of a seed are parallel, sentence by sentence. The words come from
-tables (`concepts`). The text is grammatical and has the statistics of language in miniature (Zipfian words, paragraphs
-with topics, an open vocabulary of names, numbers and compounds), but it is generated, which result tables must say.
+`meanings` draws the meanings of sentences over the words of a `lexicon`, and a `grammar` for each language expresses
+the same meaning in words, so the four corpora of a seed are parallel, sentence by sentence. The text is grammatical and
+has the statistics of language in miniature (Zipfian words, paragraphs with topics, an open vocabulary of names, numbers
+and compounds), but it is generated, which result tables must say.
 """
 
 from collections.abc import Iterator
 from itertools import accumulate, islice
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.generated import chinese, english, german, japanese
-from tokenlab.generated.concepts import load_lexicon
-from tokenlab.generated.meaning import Sentence
-from tokenlab.generated.sampler import meanings
+from tokenlab.generated.grammar import Meaning, load_grammar
+from tokenlab.generated.lexicon import load_lexicon
+from tokenlab.generated.meanings import meanings
 from tokenlab.text.documents import Document
 
-_REALISERS = {"zh": chinese.realise, "ja": japanese.realise, "en": english.realise, "de": german.realise}
-LANGUAGES = tuple(_REALISERS)
+LANGUAGES = ("zh", "ja", "en", "de")
 """The languages that can be generated."""
 
-_SPACED = ("en", "de")
+_QUOTES = {"en": "“”", "de": "„“"}
+"""Quotation marks of the languages that put spaces between words."""
 _NO_SPACE_BEFORE = frozenset((".", ",", "!", "?", ":", "'s"))
-_CLOSING_QUOTE = {"en": "”", "de": "“"}
-_OPENING_QUOTE = {"en": "“", "de": "„"}
 
 
 def generate(language: str, *, sentences: int, seed: int) -> Iterator[Document]:
@@ -42,7 +39,7 @@ def generate(language: str, *, sentences: int, seed: int) -> Iterator[Document]:
     Raises:
         ParameterError: an unknown language, or a negative number of sentences.
     """
-    if language not in _REALISERS:
+    if language not in LANGUAGES:
         raise ParameterError(f"language {language!r} is not built in: take one of {', '.join(LANGUAGES)}")
     if sentences < 0:
         raise ParameterError(f"sentences is {sentences}: take 0 or more")
@@ -52,29 +49,28 @@ def generate(language: str, *, sentences: int, seed: int) -> Iterator[Document]:
     )
 
 
-def express(sentence: Sentence, language: str, id: str) -> Document:
+def express(sentence: Meaning, language: str, id: str) -> Document:
     """One meaning in one of `LANGUAGES`, as a document with gold boundaries."""
-    pieces = _REALISERS[language](sentence)
-    if language in _SPACED:
-        pieces = _spaced(pieces, _OPENING_QUOTE[language], _CLOSING_QUOTE[language])
+    pieces = load_grammar(language).words(sentence)
+    if language in _QUOTES:
+        pieces = _spaced(pieces, *_QUOTES[language])
     *ends, _ = accumulate(map(len, pieces))
     return Document(id, "".join(pieces), tuple(ends))
 
 
 def _spaced(words: list[str], opening: str, closing: str) -> list[str]:
-    """Words with the space before each, the first one capitalised, repeated commas merged."""
-    first = words[0]
-    pieces = [first[0].upper() + first[1:]]
-    previous = first
-    for word in words[1:]:
+    """Words with the space before each, the first one of a sentence capitalised, repeated commas merged."""
+    pieces: list[str] = []
+    previous = opening
+    for word in words:
         if word in _NO_SPACE_BEFORE:
             if previous == "," and word != "'s":
                 # A relative clause closes with a comma, unless other punctuation follows.
                 pieces.pop()
             pieces.append(word)
-        elif word == closing or previous == opening:
-            pieces.append(word)
+        elif previous == opening:
+            pieces.append(word[0].upper() + word[1:])
         else:
-            pieces.append(" " + word)
+            pieces.append(word if word == closing else " " + word)
         previous = word
     return pieces

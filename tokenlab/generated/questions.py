@@ -13,9 +13,9 @@ from typing import TypedDict
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import write_text
-from tokenlab.generated.concepts import load_lexicon
 from tokenlab.generated.corpora import express
-from tokenlab.generated.sampler import Paragraph
+from tokenlab.generated.lexicon import load_lexicon
+from tokenlab.generated.meanings import Paragraph
 
 FILES = {"hellaswag": "hellaswag.jsonl", "lambada_openai": "lambada.jsonl"}
 """Task of lm-evaluation-harness -> file that `write_questions` writes."""
@@ -53,7 +53,7 @@ def endings(*, questions: int, seed: int) -> Iterator[Ending]:
 
     Raises ParameterError for a negative number of questions.
     """
-    return islice(_endings(seed), _checked(questions))
+    return (_ending(seed, number) for number in range(_checked(questions)))
 
 
 def last_words(*, questions: int, seed: int) -> Iterator[LastWord]:
@@ -73,27 +73,23 @@ def write_questions(folder: Path, *, questions: int, seed: int) -> None:
 
     Raises ParameterError for a negative number of questions.
     """
-    kinds = {
-        "hellaswag": endings(questions=questions, seed=seed),
-        "lambada_openai": last_words(questions=questions, seed=seed),
-    }
-    for task, rows in kinds.items():
-        write_text(folder / FILES[task], "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    for task, draw in (("hellaswag", endings), ("lambada_openai", last_words)):
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in draw(questions=questions, seed=seed)]
+        write_text(folder / FILES[task], "".join(lines))
 
 
-def _endings(seed: int) -> Iterator[Ending]:
-    for number in count():
-        (topic, sentences), *others = [_paragraph(f"tokenlab/endings/{seed}/{number}/{part}") for part in range(4)]
-        order = list(range(4))
-        random.Random(f"tokenlab/order/{seed}/{number}").shuffle(order)
-        candidates = [sentences[-1], *(other[0] for _, other in others)]
-        yield Ending(
-            ind=number,
-            activity_label=topic.capitalize(),
-            ctx=" ".join(sentences[:-1]),
-            endings=[candidates[index] for index in order],
-            label=order.index(0),
-        )
+def _ending(seed: int, number: int) -> Ending:
+    (topic, sentences), *others = [_paragraph(f"tokenlab/endings/{seed}/{number}/{part}") for part in range(4)]
+    order = list(range(4))
+    random.Random(f"tokenlab/order/{seed}/{number}").shuffle(order)
+    candidates = [sentences[-1], *(other[0] for _, other in others)]
+    return Ending(
+        ind=number,
+        activity_label=topic.capitalize(),
+        ctx=" ".join(sentences[:-1]),
+        endings=[candidates[index] for index in order],
+        label=order.index(0),
+    )
 
 
 def _last_words(seed: int) -> Iterator[LastWord]:

@@ -1,7 +1,7 @@
 """Language models over text: a coder of text into symbols and a network; training, evaluation, generation.
 
 model = read_language_model("models/sample/patch_models/en/bpe-seed0")
-evaluate(model, open_pieces("data/sample/patches/en/test", "bpe")).bits_per_byte
+evaluate(model, open_passages("data/sample/patches/en/test", "bpe")).bits_per_byte
 generate(model, ["The old man".encode()], GenerationOptions(length=100, temperature=0.8))  # the bytes that follow
 """
 
@@ -11,12 +11,11 @@ __getattr__, __all__ = offer(
     __name__,
     {
         "coding": ["ByteCoder", "Coder", "PatchCoder", "TokenCoder", "read_coder"],
-        "evaluation": ["Scores", "evaluate", "piece_nats"],
-        "generation.generate": ["generate"],
-        "generation.options": ["GenerationOptions"],
-        "options": ["LanguageTraining"],
-        "pieces": ["PieceBlock", "Pieces", "cut_pieces", "open_pieces", "write_pieces"],
+        "evaluation": ["Scores", "evaluate", "passage_nats"],
+        "generation": ["generate"],
+        "options": ["GenerationOptions", "LanguageTraining"],
+        "passages": ["PassageBlock", "Passages", "cut_passages", "open_passages", "write_passages"],
         "stored": ["LanguageModel", "read_language_model", "save_language_model"],
-        "training": ["Evaluation", "train"],
+        "training": ["train"],
     },
 )

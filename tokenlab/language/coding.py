@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import write_text
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.interface import CodedPassage
 from tokenlab.patches.interface import Patcher
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class Coder(Protocol):
     hierarchical: "HierarchicalBPE | None"
     """The second BPE, whose marker ends each patch; None without."""
 
-    def code(self, texts: Sequence[bytes], starts: Sequence[Offsets] | None = None) -> list[Piece]:
-        """Each text as a piece.
+    def code(self, texts: Sequence[bytes], starts: Sequence[Offsets] | None = None) -> list[CodedPassage]:
+        """Each text as a passage.
 
         Args:
             texts: in UTF-8. Many at once are faster than one by one.
@@ -75,11 +75,12 @@ class ByteCoder:
     patcher: Patcher | None = None
     hierarchical: "HierarchicalBPE | None" = None
 
-    def code(self, texts: Sequence[bytes], starts: Sequence[Offsets] | None = None) -> list[Piece]:
+    def code(self, texts: Sequence[bytes], starts: Sequence[Offsets] | None = None) -> list[CodedPassage]:
         """As `Coder.code`; starts are ignored."""
         sizes = [*map(len, texts)]
         return [
-            Piece(ids, _NO_STARTS, size) for ids, size in zip(_divided(_byte_ids(texts), sizes), sizes, strict=True)
+            CodedPassage(ids, _NO_STARTS, size)
+            for ids, size in zip(_divided(_byte_ids(texts), sizes), sizes, strict=True)
         ]
 
     def decode(self, ids: Iterable[int]) -> bytes:
@@ -96,7 +97,7 @@ class TokenCoder:
 
     Args:
         tokenizer: a tokenizer.json, or a folder with one; other formats by
-            `tokenlab.patches.tokenizer_files.read_tokenizer_patcher`.
+            `tokenlab.patches.bpe.read_tokenizer_patcher`.
 
     Raises InputError for a tokenizer whose tokens do not say which bytes they are.
     """
@@ -115,14 +116,16 @@ class TokenCoder:
         unique = len(ids) == sum(map(bool, tokens)) and not self._tokenizer.prefix
         self._ids = ids if unique else None
 
-    def code(self, texts: Sequence[bytes], starts: Sequence[Offsets] | None = None) -> list[Piece]:
+    def code(self, texts: Sequence[bytes], starts: Sequence[Offsets] | None = None) -> list[CodedPassage]:
         """As `Coder.code`; starts are offsets of tokens."""
         coded: Iterable[Sequence[int] | NDArray[np.integer]]
         if starts is None or self._ids is None:
             coded = self._tokenizer.encode(texts)
         else:  # Looking tokens up takes a tenth of the time of finding them.
             coded = [self._looked_up(text, begins, self._ids) for text, begins in zip(texts, starts, strict=True)]
-        return [Piece(np.array(ids, np.int32), _NO_STARTS, len(text)) for ids, text in zip(coded, texts, strict=True)]
+        return [
+            CodedPassage(np.array(ids, np.int32), _NO_STARTS, len(text)) for ids, text in zip(coded, texts, strict=True)
+        ]
 
     def _looked_up(self, text: bytes, starts: Offsets, ids: dict[bytes, int]) -> list[int]:
         try:
@@ -162,7 +165,7 @@ class PatchCoder:
         self.hierarchical = hierarchical
         self.spellings: Sequence[bytes] = _BYTES if hierarchical is None else hierarchical.spellings
 
-    def code(self, texts: Sequence[bytes], starts: Sequence[Offsets] | None = None) -> list[Piece]:
+    def code(self, texts: Sequence[bytes], starts: Sequence[Offsets] | None = None) -> list[CodedPassage]:
         """As `Coder.code`. Raises ParameterError where there are neither starts nor a patcher."""
         if starts is None:
             if self.patcher is None:
@@ -171,7 +174,7 @@ class PatchCoder:
         if self.hierarchical is None:
             ids = _divided(_byte_ids(texts), [*map(len, texts)])
             return [
-                Piece(some, begins.astype(np.int32, copy=False), len(text))
+                CodedPassage(some, begins.astype(np.int32, copy=False), len(text))
                 for some, begins, text in zip(ids, starts, texts, strict=True)
             ]
         # No patch depends on another, so the texts are coded end to end.
@@ -181,7 +184,7 @@ class PatchCoder:
         patches = np.cumsum([0, *map(len, starts)])
         first = np.append(begins_symbols, len(symbols))[patches]  # of each text
         return [
-            Piece(symbols[low:high], (begins_symbols[one:end] - low).astype(np.int32, copy=False), len(text))
+            CodedPassage(symbols[low:high], (begins_symbols[one:end] - low).astype(np.int32, copy=False), len(text))
             for (low, high), (one, end), text in zip(
                 pairwise(first.tolist()), pairwise(patches.tolist()), texts, strict=True
             )

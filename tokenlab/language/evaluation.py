@@ -1,7 +1,7 @@
-"""Evaluation of language models: nats of pieces of text, and bits per byte of a store of pieces.
+"""Evaluation of language models: nats of passages of text, and bits per byte of a store of passages.
 
-Pieces of similar lengths are computed together, one in each row. The nats of the marker, where a model has one, count;
-it has no byte. Losses are float32, their sums float64.
+Passages of similar lengths are computed together, one in each row. The nats of the marker, where a model has one,
+count; it has no byte. Losses are float32, their sums float64.
 """
 
 import math
@@ -12,20 +12,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from tokenlab.core.devices import Dtype
 from tokenlab.language.coding import Offsets
-from tokenlab.language.options import Dtype
-from tokenlab.language.pieces import Pieces
+from tokenlab.language.passages import Passages
 from tokenlab.language.stored import LanguageModel
-from tokenlab.networks.interface import AnyNetwork
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.interface import AnyNetwork, CodedPassage
 
 _BATCH_BYTES = 1 << 16
 
 
 class Scores(NamedTuple):
-    """Sums over pieces."""
+    """Sums over passages."""
 
-    pieces: int
+    passages: int
     bytes: int
     symbols: int
     """Symbols that were predicted, markers included."""
@@ -39,7 +38,7 @@ class Scores(NamedTuple):
         return self.nats / math.log(2) / self.bytes
 
 
-def piece_nats(
+def passage_nats(
     model: LanguageModel,
     texts: Sequence[bytes],
     starts: Sequence[Offsets] | None = None,
@@ -47,7 +46,7 @@ def piece_nats(
     batch_bytes: int = _BATCH_BYTES,
     dtype: Dtype = "float32",
 ) -> NDArray[np.float64]:
-    """The nats of each text, as a piece of its own.
+    """The nats of each text, as a passage of its own.
 
     Args:
         model: computes where its parameters are.
@@ -67,32 +66,32 @@ def piece_nats(
 
 def evaluate(
     model: LanguageModel,
-    pieces: Pieces,
+    passages: Passages,
     *,
     batch_bytes: int = _BATCH_BYTES,
     dtype: Dtype = "float32",
     most_bytes: int | None = None,
     share: tuple[int, int] = (0, 1),
 ) -> Scores:
-    """The scores of stored pieces.
+    """The scores of stored passages.
 
     Args:
-        model, batch_bytes, dtype: as in `piece_nats`.
-        pieces: opened with the patcher whose stored patches are used, or without a patcher, so that the coder finds
+        model, batch_bytes, dtype: as in `passage_nats`.
+        passages: opened with the patcher whose stored patches are used, or without a patcher, so that the coder finds
             the patches.
-        most_bytes: pieces are taken in their order until they have this many bytes; by default all.
-        share: number of this process, and how many there are: the scores are those of its part of the pieces.
+        most_bytes: passages are taken in their order until they have this many bytes; by default all.
+        share: number of this process, and how many there are: the scores are those of its part of the passages.
 
-    Raises InputError for a damaged file or a piece that has no code.
+    Raises InputError for a damaged file or a passage that has no code.
     """
     sums = np.zeros(4, np.int64)
     nats = 0.0
     left = math.inf if most_bytes is None else most_bytes
-    for block in pieces.blocks():
+    for block in passages.blocks():
         sizes = np.array([*map(len, block.data)])
         taken = int(np.searchsorted(np.cumsum(sizes), left)) + 1
         left -= int(sizes.sum())
-        starts = None if pieces.patcher is None else block.starts[pieces.patcher][:taken]
+        starts = None if passages.patcher is None else block.starts[passages.patcher][:taken]
         coded = model.coder.code(block.data[:taken], starts)
         for number, numbers in enumerate(_batches(coded, batch_bytes)):
             if number % share[1] == share[0]:
@@ -105,32 +104,32 @@ def evaluate(
     return Scores(count, size, symbols, patches, nats)
 
 
-def _sizes(piece: Piece) -> tuple[int, int, int]:
-    return piece.size, len(piece.ids), len(piece.starts)
+def _sizes(passage: CodedPassage) -> tuple[int, int, int]:
+    return passage.size, len(passage.ids), len(passage.starts)
 
 
-def _batches(coded: Sequence[Piece], batch_bytes: int) -> Iterator[list[int]]:
-    """The numbers of pieces of similar lengths, the longest pieces first; pieces without symbols are left out."""
-    order = np.argsort([-len(piece.ids) for piece in coded], kind="stable")
+def _batches(coded: Sequence[CodedPassage], batch_bytes: int) -> Iterator[list[int]]:
+    """The numbers of passages of similar lengths, the longest passages first; passages without symbols are left out."""
+    order = np.argsort([-len(passage.ids) for passage in coded], kind="stable")
     some: list[int] = []
     longest = 0
     for number in order.tolist():
-        piece = coded[number]
-        if not len(piece.ids):
+        passage = coded[number]
+        if not len(passage.ids):
             break
-        if some and (len(some) + 1) * max(longest, piece.size) > batch_bytes:
+        if some and (len(some) + 1) * max(longest, passage.size) > batch_bytes:
             yield some
             some, longest = [], 0
         some.append(number)
-        longest = max(longest, piece.size)
+        longest = max(longest, passage.size)
     if some:
         yield some
 
 
-def _nats(network: AnyNetwork, pieces: Sequence[Piece], dtype: Dtype) -> NDArray[np.float64]:
-    """The nats of each piece."""
+def _nats(network: AnyNetwork, passages: Sequence[CodedPassage], dtype: Dtype) -> NDArray[np.float64]:
+    """The nats of each passage."""
     device = next(network.parameters()).device
     with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=dtype == "bfloat16"):
-        found = network.symbol_nats(network.collate([[piece] for piece in pieces]).to(device))
-    piece_of = np.repeat(np.arange(len(pieces)), [len(piece.ids) for piece in pieces])
-    return np.bincount(piece_of, found.double().cpu().numpy(), len(pieces)).astype(np.float64)
+        found = network.symbol_nats(network.collate([[passage] for passage in passages]).to(device))
+    passage_of = np.repeat(np.arange(len(passages)), [len(passage.ids) for passage in passages])
+    return np.bincount(passage_of, found.double().cpu().numpy(), len(passages)).astype(np.float64)

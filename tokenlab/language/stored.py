@@ -22,7 +22,7 @@ class LanguageModel(NamedTuple):
     network: AnyNetwork
     coder: Coder
     context: int
-    """Bytes of the longest pieces that it was trained on."""
+    """Bytes of the longest passages that it was trained on."""
 
 
 def save_language_model(model: LanguageModel, folder: Path) -> None:

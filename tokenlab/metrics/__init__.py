@@ -6,11 +6,13 @@ __getattr__, __all__ = offer(
     __name__,
     {
         "bigrams": ["bigram_bits", "bits_of_counts"],
+        "counting": ["TextTokenizer", "Tokens", "count_tokens"],
         "registry": ["Metric", "find_metric", "of_segmentation", "of_tokenization", "of_tokenizer"],
         "renyi": ["renyi_efficiency", "renyi_entropy"],
         "segmentation": ["Counts", "SegmentationScore", "score_segmentation"],
         "throughput": ["perceived_tps", "relative_gain", "tokens_per_second"],
         "tokenization": ["bigram_perplexity", "bits_per_character"],
         "tokenizer_measures": ["TokenizerCounts", "gini"],
+        "words": ["TextWithWords", "texts_with_words"],
     },
 )

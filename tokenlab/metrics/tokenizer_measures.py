@@ -1,6 +1,6 @@
 """Measures of a tokenizer on a text, from its counts: how long, how fragmented, how evenly used, how fair.
 
-Words are those of `tokenlab.measure.words`: gold words where the text marks them, else what stands between whitespace
+Words are those of `tokenlab.metrics.words`: gold words where the text marks them, else what stands between whitespace
 where the script puts spaces between words, else none, and the measures of words are None. Characters are code points
 and, as bytes (UTF-8), include whitespace. Every measure is None where its denominator is 0 or unknown.
 """

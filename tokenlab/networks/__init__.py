@@ -11,9 +11,9 @@ __getattr__, __all__ = offer(
     __name__,
     {
         "cost": ["forward_flops", "parameter_count", "published_flops", "training_flops_per_byte"],
-        "interface": ["Batch", "Loss", "Network"],
+        "gpt": ["GptShape", "build_gpt", "save_gpt"],
+        "interface": ["Batch", "CodedPassage", "Loss", "Network"],
         "options": ["SIZES", "ChunkShape", "Computation", "HashShape", "PatchShape", "StackShape", "TokenShape"],
-        "pieces": ["Piece"],
         "stored": ["build_network", "read_network", "save_network"],
     },
 )

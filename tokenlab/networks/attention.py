@@ -10,23 +10,8 @@ from torch.nn import functional
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.networks.batches import Layout
-from tokenlab.networks.operations import attend_short, attends_short
 from tokenlab.networks.options import Attention, StackShape
-
-ROTARY_BASE = 10_000.0
-_SHORT = 24
-"""Mean number of positions in the sequence of a state up to which the kernel for short sequences is faster than blocks.
-"""
-
-
-def rotary_table(positions: int, size: int, device: torch.device) -> Tensor:
-    """Cosines and sines of rotary positions (Su et al. 2021), float32[positions, 2, size / 2] for heads of `size`.
-
-    Computed in float64 on the CPU, so that all devices rotate alike.
-    """
-    frequencies = ROTARY_BASE ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
-    angles = torch.arange(positions, dtype=torch.float64)[:, None] * frequencies
-    return torch.stack((angles.cos(), angles.sin()), dim=1).float().to(device)
+from tokenlab.networks.products import attention
 
 
 def attend(states: Tensor, layout: Layout, how: Attention) -> Tensor:
@@ -41,9 +26,9 @@ def attend(states: Tensor, layout: Layout, how: Attention) -> Tensor:
         [states, heads * size].
     """
     if how == "flex":
-        return _flex(states, layout)
-    if layout.pairs <= _SHORT * len(states) and attends_short(states):
-        return attend_short(states, layout.offsets)
+        # Compiled by itself: a compiled network keeps out of it, and of the mask that the layout keeps.
+        run = torch.compiler.disable(_flex) if torch.compiler.is_compiling() else _flex
+        return run(states, layout)
     if layout.places is None:
         (block,) = layout.blocks
         return _block(states.view(block.sequences, block.length, *states.shape[1:])).flatten(0, 1)
@@ -62,8 +47,7 @@ def _block(states: Tensor) -> Tensor:
     """Attention in one block: [sequences, length, 3, heads, size] -> [sequences, length, heads * size]. Padding stands
     behind a sequence, so nothing but padding sees it."""
     queries, keys, values = states.permute(2, 0, 3, 1, 4)
-    found = functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-    return found.transpose(1, 2).flatten(2)
+    return attention(queries, keys, values, causal=True).transpose(1, 2).flatten(2)
 
 
 class Gather(torch.autograd.Function):
@@ -106,17 +90,9 @@ def check_attention(how: Attention, device: torch.device) -> None:
 
 def _flex(states: Tensor, layout: Layout) -> Tensor:
     """Attention over all packed states at once, with a mask in blocks that skips the pairs of different sequences."""
-    from torch.nn.attention.flex_attention import create_block_mask
-
     check_attention("flex", states.device)
-    sequences, count = layout.sequences, len(layout.positions)
-
-    def inside(_row: Tensor, _head: Tensor, query: Tensor, key: Tensor) -> Tensor:
-        return (query >= key) & (sequences[query] == sequences[key])
-
-    mask = create_block_mask(inside, None, None, count, count, device=states.device.type)
     queries, keys, values = (part.transpose(0, 1)[None] for part in states.unbind(1))
-    found = _compiled_flex()(queries, keys, values, block_mask=mask)
+    found = _compiled_flex()(queries, keys, values, block_mask=layout.block_mask)
     return found[0].transpose(0, 1).flatten(1)
 
 

@@ -7,6 +7,7 @@ smallest (`_blocks`).
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,10 +16,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from tokenlab.core.errors import InputError
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.interface import CodedPassage
 
 _BLOCK_COST = 4096
 """Cost of one more block, in pairs of positions: launching its kernels takes about as long as that many pairs."""
+_MASK_BLOCK = 128
+"""States in a block of a mask for flex_attention, its own default."""
 _CLASSES = 64
 """Lengths are rounded up to so many classes before blocks are chosen."""
 
@@ -54,6 +57,54 @@ class Layout:
     def to(self, device: torch.device | str) -> Self:
         """The same layout on a device."""
         return on_device(self, device)
+
+    @cached_property
+    def block_mask(self) -> Any:
+        """The mask of causal attention inside each sequence for flex_attention: a `BlockMask`, built once for all
+        layers and all passes over the batch.
+
+        Sequences stand end to end, so the blocks of keys that a block of queries sees are a range, known from the
+        offsets. `create_block_mask` compares all pairs of states instead: 8 bytes for each, and much of a step.
+        """
+        from torch.nn.attention.flex_attention import BlockMask
+
+        sequences, offsets, device = self.sequences, self.offsets, self.offsets.device
+        count, size = len(sequences), _MASK_BLOCK
+        blocks = -(-count // size)
+        # The kernels for CPUs want a column for each block; those for GPUs read only the columns that count.
+        columns = torch.arange(blocks if device.type == "cpu" else min(blocks, self.longest // size + 2), device=device)
+
+        def inside(_row: Tensor, _head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+            return (query >= key) & (sequences[query] == sequences[key])
+
+        def ranges(first: Tensor, last: Tensor, own: Tensor | None = None) -> tuple[Tensor, Tensor]:
+            """How many blocks from `first` up to `last` there are, with `own` behind them, and their numbers."""
+            counts = (last - first)[:, None]
+            numbers = first[:, None] + columns
+            if own is not None:
+                numbers = torch.where(columns == counts, own[:, None], numbers)
+                counts = counts + 1
+            numbers = numbers.clamp(max=blocks - 1)
+            return counts[None, None, :, 0].int().contiguous(), numbers[None, None].int().contiguous()
+
+        block = torch.arange(blocks, device=device)
+        begins, ends = block * size, (block + 1) * size
+        of_first, of_last = sequences[begins], sequences[(ends - 1).clamp(max=count - 1)]
+        # Queries of a block see blocks of keys from `seen` on, and all keys of the blocks from `whole` to their own.
+        seen = offsets[of_first] // size
+        whole = torch.where(ends > count, block, torch.minimum(-(-offsets[of_last] // size), block))
+        # Keys of a block are seen by blocks of queries before `end`, and by all queries of those after it, to `all_of`.
+        end = -(-offsets[of_last + 1] // size)
+        all_of = torch.maximum(offsets[of_first + 1] // size, block + 1)
+        return BlockMask(
+            (count, count),
+            *ranges(seen, whole, block),
+            *ranges(whole, block),
+            *ranges(all_of, torch.maximum(end, all_of), block),
+            *ranges(block + 1, all_of),
+            BLOCK_SIZE=(size, size),
+            mask_mod=inside,
+        )
 
 
 def on_device(data: Any, device: torch.device | str) -> Any:
@@ -123,17 +174,19 @@ def _tops(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array(tops[::-1], np.int64)
 
 
-def packed_pieces(rows: Iterable[Sequence[Piece]], symbols: int) -> tuple[list[Piece], NDArray[np.int64]]:
-    """The pieces of all rows that have symbols, and their ids end to end, int64[symbols].
+def packed_passages(
+    rows: Iterable[Sequence[CodedPassage]], symbols: int
+) -> tuple[list[CodedPassage], NDArray[np.int64]]:
+    """The passages of all rows that have symbols, and their ids end to end, int64[symbols].
 
     Raises InputError where there are no symbols, or ids below 0 or from `symbols` on.
     """
-    pieces = [piece for row in rows for piece in row if len(piece.ids)]
-    if not pieces:
-        raise InputError("a batch has no symbols; leave empty pieces out")
-    ids = np.concatenate([piece.ids for piece in pieces]).astype(np.int64)
+    passages = [passage for row in rows for passage in row if len(passage.ids)]
+    if not passages:
+        raise InputError("a batch has no symbols; leave empty passages out")
+    ids = np.concatenate([passage.ids for passage in passages]).astype(np.int64)
     least, most = int(ids.min()), int(ids.max())
     if least < 0 or most >= symbols:
         wrong = least if least < 0 else most
-        raise InputError(f"a piece has the id {wrong}; this network knows the ids 0 to {symbols - 1}")
-    return pieces, ids
+        raise InputError(f"a passage has the id {wrong}; this network knows the ids 0 to {symbols - 1}")
+    return passages, ids

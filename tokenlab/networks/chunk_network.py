@@ -23,12 +23,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tokenlab.networks.attention import Cache
-from tokenlab.networks.batches import Layout, packed_pieces, sequence_layout
+from tokenlab.networks.batches import Layout, packed_passages, sequence_layout
 from tokenlab.networks.blocks import Stack, matrix
-from tokenlab.networks.interface import Loss, Network, Scores
+from tokenlab.networks.interface import CodedPassage, Loss, Network, Scores
 from tokenlab.networks.options import DEFAULT, ChunkShape, Computation
 from tokenlab.networks.output import output_nats, output_scores
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.products import linear
 from tokenlab.networks.routing import BOUNDARY, boundary_probabilities, ratio_loss, smooth, upsample
 from tokenlab.networks.token_network import TokenBatch
 
@@ -79,28 +79,28 @@ class ChunkNetwork(Network[TokenBatch]):
         self.shape = shape
         local, latent = shape.local.width, shape.latent.width
         self.embedding = matrix(_BYTES + 1, local)
-        self.encoder = Stack(shape.local, computation.attention)
+        self.encoder = Stack(shape.local, computation)
         # As H-Net begins: the router compares the states as they are, and the decoder sees nothing but the chunks.
         self.queries, self.keys = nn.Parameter(torch.eye(local)), nn.Parameter(torch.eye(local))
         self.residual = nn.Parameter(torch.zeros(local, local))
         self.to_latent = matrix(latent, local)
-        self.latent = Stack(shape.latent, computation.attention)
+        self.latent = Stack(shape.latent, computation)
         self.to_local = matrix(local, latent)
-        self.decoder = Stack(shape.local, computation.attention)
+        self.decoder = Stack(shape.local, computation)
 
-    def collate(self, rows: Sequence[Sequence[Piece]]) -> TokenBatch:
+    def collate(self, rows: Sequence[Sequence[CodedPassage]]) -> TokenBatch:
         """See `Network.collate`; starts of patches are not looked at."""
-        pieces, ids = packed_pieces(rows, _BYTES)
-        layout = sequence_layout(np.array([len(piece.ids) for piece in pieces]))
+        passages, ids = packed_passages(rows, _BYTES)
+        layout = sequence_layout(np.array([len(passage.ids) for passage in passages]))
         inputs = np.concatenate(([_START], ids[:-1]))
         inputs[layout.offsets[:-1].numpy()] = _START
-        size = sum(piece.size for piece in pieces)
+        size = sum(passage.size for passage in passages)
         return TokenBatch(torch.from_numpy(inputs), torch.from_numpy(ids), layout, size, len(ids))
 
     def forward(self, batch: TokenBatch) -> Loss:
         """See `Network.forward`; `extra` is the ratio loss with its weight, times the number of bytes."""
-        routed = self._encode(batch.inputs, batch.pieces)
-        states = self._decode(routed, batch.pieces)
+        routed = self._encode(batch.inputs, batch.passages)
+        states = self._decode(routed, batch.passages)
         ratio = ratio_loss(routed.p, routed.boundary, self.shape.ratio)
         nats = output_nats(states, self.embedding, batch.targets, _BYTES)
         return Loss(nats, self.shape.ratio_weight * batch.symbols * ratio)
@@ -108,15 +108,15 @@ class ChunkNetwork(Network[TokenBatch]):
     @torch.no_grad()
     def symbol_scores(self, batch: TokenBatch) -> Scores:
         """See `Network.symbol_scores`."""
-        states = self._decode(self._encode(batch.inputs, batch.pieces), batch.pieces)
+        states = self._decode(self._encode(batch.inputs, batch.passages), batch.passages)
         return output_scores(states, self.embedding, batch.targets, _BYTES)
 
     @torch.no_grad()
     def boundaries(self, batch: TokenBatch) -> Tensor:
-        """bool[symbols]: whether each byte begins a chunk, by the bytes up to this one; the first of a piece does."""
+        """bool[symbols]: whether each byte begins a chunk, by the bytes up to this one; the first of a passage does."""
         # One state more than for predictions: that after the last byte.
-        ends = batch.pieces.offsets[1:].cpu().numpy()
-        starts = batch.pieces.offsets[:-1].cpu().numpy()
+        ends = batch.passages.offsets[1:].cpu().numpy()
+        starts = batch.passages.offsets[:-1].cpu().numpy()
         inputs = np.insert(batch.targets.cpu().numpy(), starts, _START)
         layout = sequence_layout(ends - starts + 1).to(batch.targets.device)
         boundary = self._encode(torch.from_numpy(inputs).to(batch.targets.device), layout).boundary
@@ -126,7 +126,7 @@ class ChunkNetwork(Network[TokenBatch]):
         """From the byte or start vector that each state reads, int64[states]."""
         states = self.encoder(functional.embedding(inputs, self.embedding), layout, cache)
         states = self.encoder.norm(states)
-        queries, keys = functional.linear(states, self.queries), functional.linear(states, self.keys)
+        queries, keys = linear(states, self.queries), linear(states, self.keys)
         p = boundary_probabilities(queries, torch.cat((keys[:1], keys[:-1])))
         p = torch.where(layout.positions == 0, 1.0, p)
         return _Routed(states, p, p >= BOUNDARY)
@@ -136,16 +136,16 @@ class ChunkNetwork(Network[TokenBatch]):
         begins = routed.boundary.nonzero()[:, 0]
         chunks = torch.bincount(layout.sequences[begins]).cpu()  # Every sequence has one.
         chunk_layout = sequence_layout(chunks.numpy()).to(begins.device)
-        states = functional.linear(routed.states.index_select(0, begins), self.to_latent)
+        states = linear(routed.states.index_select(0, begins), self.to_latent)
         states = self.latent(states.float(), chunk_layout, None if cache is None else cache.latent)
         smoothed = smooth(self._to_local(states), routed.p.index_select(0, begins))
         if cache is not None:
             cache.smoothed = smoothed[chunk_layout.offsets[1:] - 1]
-        states = upsample(smoothed, routed.p, routed.boundary) + functional.linear(routed.states, self.residual).float()
+        states = upsample(smoothed, routed.p, routed.boundary) + linear(routed.states, self.residual).float()
         return self.decoder.norm(self.decoder(states, layout, None if cache is None else cache.decoder))
 
     def _to_local(self, latent: Tensor) -> Tensor:
-        return functional.linear(self.latent.norm(latent), self.to_local).float()
+        return linear(self.latent.norm(latent), self.to_local).float()
 
     # --- Generation: the caches of all three stacks ---
 
@@ -164,7 +164,7 @@ class ChunkNetwork(Network[TokenBatch]):
         cache = ChunkCache(encoder, self.latent.cache(rows, int(capacity / self.shape.ratio) + 1), decoder, none, none)
         routed = self._encode(inputs, layout, cache.encoder)
         last = layout.offsets[1:] - 1
-        cache.key = functional.linear(routed.states.index_select(0, last), self.keys)
+        cache.key = linear(routed.states.index_select(0, last), self.keys)
         return self._logits(self._decode(routed, layout, cache).index_select(0, last)), cache
 
     @torch.no_grad()
@@ -176,17 +176,17 @@ class ChunkNetwork(Network[TokenBatch]):
         where = torch.arange(len(cache.key), device=ids.device) if rows is None else rows.to(ids.device)
         states = self.encoder.step(functional.embedding(ids, self.embedding), cache.encoder, rows)
         states = self.encoder.norm(states)
-        queries, keys = functional.linear(states, self.queries), functional.linear(states, self.keys)
+        queries, keys = linear(states, self.queries), linear(states, self.keys)
         p = boundary_probabilities(queries, cache.key[where])
         cache.key[where] = keys
         begins = (p >= BOUNDARY).nonzero()[:, 0]
         if len(begins):
             there = where[begins]
-            vectors = functional.linear(states[begins], self.to_latent).float()
+            vectors = linear(states[begins], self.to_latent).float()
             made = self._to_local(self.latent.step(vectors, cache.latent, there))
             cache.smoothed[there] = torch.lerp(cache.smoothed[there], made, p[begins, None])
-        states = cache.smoothed[where] + functional.linear(states, self.residual).float()
+        states = cache.smoothed[where] + linear(states, self.residual).float()
         return self._logits(self.decoder.norm(self.decoder.step(states, cache.decoder, rows)))
 
     def _logits(self, states: Tensor) -> Tensor:
-        return functional.linear(states, self.embedding[:_BYTES]).float()
+        return linear(states, self.embedding[:_BYTES]).float()

@@ -1,9 +1,9 @@
 """The cost of a network of a given shape: operations of a forward pass, as built and by the paper's formula, and of
 training for each byte, so that networks of different kinds can be trained with equal compute.
 
-The unit of text is a piece of `context` bytes, since nothing in a network crosses from one piece to another. Attention
-grows with the square of a piece, so pieces of several sizes cost as much as pieces of the size sum(size^2) / sum(size),
-the mean over bytes.
+The unit of text is a passage of `context` bytes, since nothing in a network crosses from one passage to another.
+Attention grows with the square of a passage, so passages of several sizes cost as much as passages of the size
+sum(size^2) / sum(size), the mean over bytes.
 """
 
 from tokenlab.core.errors import ParameterError
@@ -25,11 +25,11 @@ BYTES = 256
 def forward_flops(
     shape: Shape, context: float, symbols: float = 1.0, patches: float = 1.0, padded: float | None = None
 ) -> Flops:
-    """Operations of a forward pass over a piece of `context` bytes, as built.
+    """Operations of a forward pass over a passage of `context` bytes, as built.
 
     Args:
         shape: of the network.
-        context: bytes of the piece.
+        context: bytes of the passage.
         symbols: symbols for each byte: tokens of a TokenShape, symbols with the markers of a PatchShape; a ChunkShape
             has one.
         patches: patches, or chunks, for each byte; a TokenShape has none.
@@ -53,7 +53,7 @@ def training_flops_per_byte(shape: Shape, context: float, symbols: float = 1.0, 
 
     Args:
         shape: of the network.
-        context: mean size in bytes of the pieces, over bytes: sum(size^2) / sum(size).
+        context: mean size in bytes of the passages, over bytes: sum(size^2) / sum(size).
         symbols: as in `forward_flops`.
         patches: as in `forward_flops`; of a ChunkShape before training, 1 / ratio.
     """

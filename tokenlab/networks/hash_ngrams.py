@@ -23,11 +23,11 @@ NONE = -1
 
 def ngram_rows(ids: NDArray[np.int64], offsets: NDArray[np.int64], shape: HashShape) -> NDArray[np.int64]:
     """The row of each n-gram that ends at each symbol, int64[symbols, lengths]; NONE where it would begin before its
-    piece.
+    passage.
 
     Args:
-        ids: int64[symbols], pieces end to end.
-        offsets: int64[pieces + 1], where each piece begins.
+        ids: int64[symbols], passages end to end.
+        offsets: int64[passages + 1], where each passage begins.
         shape: of the table.
     """
     position = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets))
@@ -37,7 +37,7 @@ def ngram_rows(ids: NDArray[np.int64], offsets: NDArray[np.int64], shape: HashSh
     power = np.uint64(1)
     with np.errstate(over="ignore"):
         for n in range(1, shape.largest + 1):
-            # rolling[i] = sum over j < n of symbols[i - j] * prime^j; what lies before a piece is masked below.
+            # rolling[i] = sum over j < n of symbols[i - j] * prime^j; what lies before a passage is masked below.
             rolling[n - 1 :] += symbols[: max(0, len(ids) - n + 1)] * power
             power *= _PRIME
             if n >= shape.smallest:

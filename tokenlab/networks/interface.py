@@ -1,13 +1,27 @@
-"""The interface of networks: pieces of documents in, the information of each symbol out."""
+"""The interface of networks: passages of documents in, the information of each symbol out."""
 
 from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from tokenlab.networks.options import Shape
-from tokenlab.networks.pieces import Piece
+
+
+class CodedPassage(NamedTuple):
+    """A document, or a part of a long one, as symbols grouped into patches; nothing in a network crosses from one
+    passage to another."""
+
+    ids: NDArray[np.int32]
+    """int32[symbols]: tokens, bytes, or the symbols of all patches end to end, markers included."""
+    starts: NDArray[np.int32]
+    """int32[patches]: offset in `ids` of each patch's first symbol; 0 first. For networks without given patches, empty.
+    """
+    size: int
+    """Bytes of UTF-8, by which bits are divided."""
 
 
 class Batch(Protocol):
@@ -15,12 +29,12 @@ class Batch(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes of all pieces."""
+        """Bytes of all passages."""
         ...
 
     @property
     def symbols(self) -> int:
-        """Symbols of all pieces; every one is predicted."""
+        """Symbols of all passages; every one is predicted."""
         ...
 
     def to(self, device: torch.device | str) -> Self:
@@ -39,7 +53,7 @@ class Loss(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Scores of all symbols of a batch, in the order of the pieces' ids."""
+    """Scores of all symbols of a batch, in the order of the passages' ids."""
 
     nats: Tensor
     """float32[symbols]: minus the log-probability of each symbol, in nats."""
@@ -51,15 +65,15 @@ B = TypeVar("B", bound=Batch)
 
 
 class Network(nn.Module, Generic[B]):
-    """A language model over symbols. No piece depends on another piece of its batch.
+    """A language model over symbols. No passage depends on another passage of its batch.
 
-    Nobody predicts the end of a piece; every piece starts from a learned start vector.
+    Nobody predicts the end of a passage; every passage starts from a learned start vector.
     """
 
     shape: Shape
 
-    def collate(self, rows: Sequence[Sequence[Piece]]) -> B:
-        """The pieces of some rows as one batch, in their order.
+    def collate(self, rows: Sequence[Sequence[CodedPassage]]) -> B:
+        """The passages of some rows as one batch, in their order.
 
         Raises InputError for a batch without symbols, ids out of range, and starts that do not cut the ids.
         """

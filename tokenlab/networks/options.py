@@ -102,6 +102,9 @@ class Computation:
     """How a network computes; its results differ by rounding only."""
 
     attention: Attention = option("implementation of attention", "sdpa")
+    checkpoint_activations: bool = option(
+        "keep only the states between blocks in training, and compute the rest again in the backward pass", False
+    )
 
     def __post_init__(self) -> None:
         check_choice("attention", self.attention, Attention)

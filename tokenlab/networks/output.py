@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from tokenlab.networks.interface import Scores
+from tokenlab.networks.products import multiply, on_openblas
 
 _LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}
 """Logits in a chunk: few enough for the caches of a CPU, enough to occupy a GPU."""
@@ -73,7 +74,7 @@ class _OutputNats(torch.autograd.Function):
                     continue
                 logits.scatter_add_(1, wanted, torch.full_like(at_targets, -1.0))
                 gradient = logits.to(rows.dtype)
-                to_states[chunk] = gradient @ rows
+                multiply(gradient, rows, to_states[chunk])
                 _add_product(to_matrix[:symbols], gradient, used[chunk], first=chunk.start == 0)
         if to_states is not None and to_matrix is not None:
             to_matrix[symbols:] = 0
@@ -91,7 +92,11 @@ class _OutputNats(torch.autograd.Function):
 
 def _add_product(total: Tensor, gradient: Tensor, states: Tensor, first: bool) -> None:
     """total += gradient^T states; the first time, total = gradient^T states."""
-    if total.dtype == gradient.dtype:
+    if on_openblas(total, gradient, states):
+        made = multiply(gradient.t(), states, total if first else torch.empty_like(total))
+        if not first:
+            total += made
+    elif total.dtype == gradient.dtype:
         torch.addmm(total, gradient.t(), states, beta=0.0 if first else 1.0, out=total)
     elif first:
         total.copy_(gradient.t() @ states)
@@ -114,5 +119,5 @@ def _chunks(states: Tensor, matrix: Tensor) -> Iterator[tuple[slice, Tensor]]:
     for begin in range(0, len(states), most):
         chunk = slice(begin, min(begin + most, len(states)))
         logits = room[: chunk.stop - begin, :symbols]
-        torch.mm(states[chunk], matrix.t(), out=logits)
+        multiply(states[chunk], matrix.t(), logits)
         yield chunk, logits.float()

@@ -1,11 +1,11 @@
 """The hierarchical model (paper, section 2.2), in the order in which it computes.
 
 1. Local encoder: the symbols of each patch, by themselves, to one vector, that of the patch's last symbol.
-2. Latent Transformer: the vectors of a piece's patches, a start vector first; its output at patch t - 1 knows the
+2. Latent Transformer: the vectors of a passage's patches, a start vector first; its output at patch t - 1 knows the
    patches before t.
 3. Local decoder: that output, then the symbols of patch t; predicts the symbols of patch t, its marker included.
 
-All is computed over packed symbols: no patch and no piece is padded in a linear layer. Encoder and decoder share the
+All is computed over packed symbols: no patch and no passage is padded in a linear layer. Encoder and decoder share the
 embedding of symbols, which is tied to the output matrix.
 """
 
@@ -21,25 +21,25 @@ from torch.nn import functional
 
 from tokenlab.core.errors import InputError
 from tokenlab.networks.attention import Cache
-from tokenlab.networks.batches import Layout, on_device, packed_pieces, sequence_layout
+from tokenlab.networks.batches import Layout, on_device, packed_passages, sequence_layout
 from tokenlab.networks.blocks import Stack, matrix
 from tokenlab.networks.hash_ngrams import HashNgrams, ngram_rows
-from tokenlab.networks.interface import Loss, Network, Scores
+from tokenlab.networks.interface import CodedPassage, Loss, Network, Scores
 from tokenlab.networks.options import DEFAULT, Computation, PatchShape
 from tokenlab.networks.output import output_nats, output_scores
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.products import linear
 
 
 @dataclass(frozen=True)
 class PatchBatch:
-    """Patches of pieces, end to end."""
+    """Patches of passages, end to end."""
 
     ids: Tensor
     """int64[symbols]."""
     patches: Layout
     """Of the symbols, a sequence for each patch."""
-    pieces: Layout
-    """Of the patches, a sequence for each piece."""
+    passages: Layout
+    """Of the patches, a sequence for each passage."""
     hashes: Tensor | None
     """int64[symbols, lengths]: rows of the hash n-grams, where the network has them."""
     size: int
@@ -58,35 +58,34 @@ class PatchNetwork(Network[PatchBatch]):
     def __init__(self, shape: PatchShape, computation: Computation = DEFAULT) -> None:
         super().__init__()
         self.shape = shape
-        attention = computation.attention
         self.embedding = matrix(shape.symbols, shape.local.width)
         self.ngrams = HashNgrams(shape.hash, shape.local.width) if shape.hash else None
-        self.encoder = Stack(shape.local, attention)
+        self.encoder = Stack(shape.local, computation)
         self.to_latent = matrix(shape.latent.width, shape.local.width)
         self.start = nn.Parameter(torch.empty(shape.latent.width).normal_(0.0, 0.02))
-        self.latent = Stack(shape.latent, attention)
+        self.latent = Stack(shape.latent, computation)
         self.to_local = matrix(shape.local.width, shape.latent.width)
-        self.decoder = Stack(shape.local, attention)
+        self.decoder = Stack(shape.local, computation)
 
-    def collate(self, rows: Sequence[Sequence[Piece]]) -> PatchBatch:
+    def collate(self, rows: Sequence[Sequence[CodedPassage]]) -> PatchBatch:
         """See `Network.collate`."""
-        pieces, ids = packed_pieces(rows, self.shape.symbols)
-        begins = np.zeros(len(pieces) + 1, np.int64)
-        np.cumsum([len(piece.ids) for piece in pieces], out=begins[1:])
-        counts = np.array([len(piece.starts) for piece in pieces])
+        passages, ids = packed_passages(rows, self.shape.symbols)
+        begins = np.zeros(len(passages) + 1, np.int64)
+        np.cumsum([len(passage.ids) for passage in passages], out=begins[1:])
+        counts = np.array([len(passage.starts) for passage in passages])
         if not counts.all():
-            raise InputError("a piece has symbols but no patches; cut it with a patcher")
-        starts = np.concatenate([piece.starts for piece in pieces]) + np.repeat(begins[:-1], counts)
+            raise InputError("a passage has symbols but no patches; cut it with a patcher")
+        starts = np.concatenate([passage.starts for passage in passages]) + np.repeat(begins[:-1], counts)
         firsts = np.concatenate(([0], np.cumsum(counts)[:-1]))
         lengths = np.diff(starts, append=len(ids))
         if (starts[firsts] != begins[:-1]).any() or (lengths < 1).any():
-            raise InputError("the patches of a piece do not begin at its first symbol and ascend; cut it again")
+            raise InputError("the patches of a passage do not begin at its first symbol and ascend; cut it again")
         return PatchBatch(
             torch.from_numpy(ids),
             sequence_layout(lengths),
             sequence_layout(counts),
             self._hashes(ids, begins),
-            sum(piece.size for piece in pieces),
+            sum(passage.size for passage in passages),
             len(ids),
         )
 
@@ -109,21 +108,21 @@ class PatchNetwork(Network[PatchBatch]):
             states = self.ngrams(states, hashes)
         states = self.encoder(states, patches)
         last = states.index_select(0, patches.offsets[1:] - 1)
-        return functional.linear(self.encoder.norm(last), self.to_latent)
+        return linear(self.encoder.norm(last), self.to_latent)
 
     def open_decoder(self, latent: Tensor) -> Tensor:
         """The decoder's first inputs, [patches, local width], from the latent states before their last norm, [patches,
         latent width]."""
-        return functional.linear(self.latent.norm(latent), self.to_local)
+        return linear(self.latent.norm(latent), self.to_local)
 
     def _states(self, batch: PatchBatch) -> Tensor:
         """The decoder's output at each symbol, [symbols, local width]."""
         vectors = self.encode(batch.ids, batch.patches, batch.hashes)
-        # Each patch's input is the vector of the patch before it; the first of a piece has the start vector.
+        # Each patch's input is the vector of the patch before it; the first of a passage has the start vector.
         before = torch.arange(len(vectors), device=vectors.device)
-        before = torch.where(batch.pieces.positions == 0, 0, before)
+        before = torch.where(batch.passages.positions == 0, 0, before)
         latent = torch.cat((self.start[None].to(vectors.dtype), vectors)).index_select(0, before)
-        opened = self.open_decoder(self.latent(latent.float(), batch.pieces))
+        opened = self.open_decoder(self.latent(latent.float(), batch.passages))
         # Each symbol's input is the symbol before it; the first of a patch has the latent Transformer's output.
         table = torch.cat((self.embedding, opened.float()))
         inputs = torch.where(
@@ -142,7 +141,7 @@ class PatchNetwork(Network[PatchBatch]):
 
         Args:
             patches: the symbols of each.
-            before: for a network with hash n-grams, the symbols of the piece before each patch (the last few suffice).
+            before: for a network with hash n-grams, the symbols of the passage before each patch; the last few suffice.
         """
         device = self.embedding.device
         hashes = None
@@ -160,10 +159,10 @@ class PatchNetwork(Network[PatchBatch]):
 
     @torch.no_grad()
     def begin_latent(self, vectors: Sequence[Tensor], capacity: int) -> tuple[Tensor, Cache]:
-        """Read the vectors of the whole patches of pieces, [patches, latent width] (may be empty), one piece a row.
+        """Read the vectors of the whole patches of passages, [patches, latent width] (may be empty), one passage a row.
 
         Returns:
-            float32[pieces, local width], the decoder's first input for the next patch of each piece; the latent
+            float32[passages, local width], the decoder's first input for the next patch of each passage; the latent
             Transformer's cache with room for `capacity` patches.
         """
         cache = self.latent.cache(len(vectors), capacity + 1)
@@ -203,4 +202,4 @@ class PatchNetwork(Network[PatchBatch]):
         return self._logits(self.decoder.step(functional.embedding(ids, self.embedding), cache, rows))
 
     def _logits(self, states: Tensor) -> Tensor:
-        return functional.linear(self.decoder.norm(states), self.embedding).float()
+        return linear(self.decoder.norm(states), self.embedding).float()

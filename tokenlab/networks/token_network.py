@@ -10,12 +10,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from tokenlab.networks.attention import Cache
-from tokenlab.networks.batches import Layout, on_device, packed_pieces, sequence_layout
+from tokenlab.networks.batches import Layout, on_device, packed_passages, sequence_layout
 from tokenlab.networks.blocks import Stack, matrix
-from tokenlab.networks.interface import Loss, Network, Scores
+from tokenlab.networks.interface import CodedPassage, Loss, Network, Scores
 from tokenlab.networks.options import DEFAULT, Computation, TokenShape
 from tokenlab.networks.output import output_nats, output_scores
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.products import linear
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class TokenBatch:
     """int64[symbols]."""
     targets: Tensor
     """int64[symbols]."""
-    pieces: Layout
+    passages: Layout
     size: int
     symbols: int
 
@@ -44,15 +44,15 @@ class TokenNetwork(Network[TokenBatch]):
         super().__init__()
         self.shape = shape
         self.embedding = matrix(shape.vocabulary + 1, shape.stack.width)
-        self.stack = Stack(shape.stack, computation.attention)
+        self.stack = Stack(shape.stack, computation)
 
-    def collate(self, rows: Sequence[Sequence[Piece]]) -> TokenBatch:
+    def collate(self, rows: Sequence[Sequence[CodedPassage]]) -> TokenBatch:
         """See `Network.collate`; starts of patches are not looked at."""
-        pieces, ids = packed_pieces(rows, self.shape.vocabulary)
-        layout = sequence_layout(np.array([len(piece.ids) for piece in pieces]))
+        passages, ids = packed_passages(rows, self.shape.vocabulary)
+        layout = sequence_layout(np.array([len(passage.ids) for passage in passages]))
         inputs = np.concatenate(([self.shape.vocabulary], ids[:-1]))
         inputs[layout.offsets[:-1].numpy()] = self.shape.vocabulary
-        size = sum(piece.size for piece in pieces)
+        size = sum(passage.size for passage in passages)
         return TokenBatch(torch.from_numpy(inputs), torch.from_numpy(ids), layout, size, len(ids))
 
     def forward(self, batch: TokenBatch) -> Loss:
@@ -67,7 +67,7 @@ class TokenNetwork(Network[TokenBatch]):
 
     @torch.no_grad()
     def logits(self, batch: TokenBatch) -> Tensor:
-        """float32[symbols, vocabulary]: row i predicts symbol i of the pieces' ids end to end."""
+        """float32[symbols, vocabulary]: row i predicts symbol i of the passages' ids end to end."""
         return self._output(self._states(batch))
 
     def cache(self, rows: int, capacity: int) -> Cache:
@@ -98,7 +98,7 @@ class TokenNetwork(Network[TokenBatch]):
         return self._output(self.stack.norm(states))
 
     def _states(self, batch: TokenBatch) -> Tensor:
-        return self.stack.norm(self.stack(functional.embedding(batch.inputs, self.embedding), batch.pieces))
+        return self.stack.norm(self.stack(functional.embedding(batch.inputs, self.embedding), batch.passages))
 
     def _output(self, states: Tensor) -> Tensor:
-        return functional.linear(states, self.embedding[: self.shape.vocabulary]).float()
+        return linear(states, self.embedding[: self.shape.vocabulary]).float()

@@ -1,19 +1,67 @@
-"""Extended grapheme clusters: what a reader takes for one character (Unicode Standard Annex #29).
+"""Extended grapheme clusters: what a reader takes for one character (Unicode Standard Annex #29); units of n-grams.
 
 A cluster is never empty and, in most text, a single code point. Those of several are letters with marks (Thai, Burmese,
 Hindi, decomposed Latin), Hangul in separate jamo, and sequences of emoji.
+
+A unit of an n-gram is a number, its symbol: a code point, or that of a cluster of several. The symbols of clusters come
+after all code points, in the order of their text, so that a table of n-grams of single code points is the same whether
+it counts clusters or characters.
 """
 
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
 import numpy as np
+import regex
 from numba import njit
 from numpy.typing import NDArray
 
-from tokenlab.ngrams.properties import SPACE_SET, PropertyTable
+SPACE_SET = r"\s\x1C-\x1F"
+"""The characters for which `str.isspace` is true, inside the brackets of a set of the module `regex`."""
 
+_UNKNOWN = -128
 # Kinds of code points: the values of Grapheme_Cluster_Break and Indic_Conjunct_Break that the rules tell apart. Text
 # without kinds from L on has no cluster of several code points; those from SPACING on join whatever stands before them.
 _OTHER, _CONTROL, _CONSONANT, _PICTOGRAPH, _LV, _LVT, _L, _V, _T = range(9)
 _REGIONAL, _PREPEND, _BARE_LINKER, _SPACING, _EXTEND, _NONJOINER, _LINKER, _ZWJ = range(9, 17)
+COMPOSED = 0x110000
+"""The symbol of the first cluster of several code points; the next one has the next number."""
+_CLUSTERS_PER_STEP = 1 << 16
+
+
+class PropertyTable:
+    """A small number for every code point. A code point is matched when it is first met, and looked up from then on."""
+
+    def __init__(self, kinds: Iterable[tuple[str, int]], otherwise: int) -> None:
+        """Declare the numbers.
+
+        Args:
+            kinds: what stands inside the brackets of a set of the module `regex` (version 1 of its syntax), and the
+                number of its members, from -127 to 127. The first set that contains a code point decides.
+            otherwise: the number of all others.
+        """
+        self._kinds = [(regex.compile(f"(?V1)[{members}]+"), number) for members, number in kinds]
+        self._otherwise = otherwise
+        self._table = np.full(0x110000, _UNKNOWN, np.int8)
+
+    def __call__(self, points: NDArray[np.uint32]) -> NDArray[np.int8]:
+        """The number of each code point, int8[length]."""
+        numbers = self._table[points]
+        unknown = numbers == _UNKNOWN
+        if unknown.any():
+            distinct = np.unique(points[unknown])
+            self._table[distinct] = self._match(distinct)
+            numbers = self._table[points]
+        return numbers
+
+    def _match(self, points: NDArray[np.uint32]) -> NDArray[np.int8]:
+        text = points.tobytes().decode("utf-32-le", "surrogatepass")
+        numbers = np.full(len(points), self._otherwise, np.int8)
+        for members, number in reversed(self._kinds):
+            for found in members.finditer(text):
+                numbers[found.start() : found.end()] = number
+        return numbers
+
 
 _KINDS = PropertyTable(
     [
@@ -92,3 +140,62 @@ def _in_syllable(before, kind):  # type: ignore[no-untyped-def]
     if before in (_LV, _V):
         return kind in (_V, _T)
     return before in (_LVT, _T) and kind == _T
+
+
+def number_clusters(
+    points: NDArray[np.uint32], starts: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint32], tuple[str, ...]]:
+    """A text as symbols, uint32[clusters], and its clusters of several code points, sorted.
+
+    Args:
+        starts: the `cluster_starts` of the points.
+    """
+    found: defaultdict[str, int] = defaultdict(lambda: COMPOSED + len(found))
+    symbols = cluster_symbols(points, starts, found.__getitem__)
+    composed = tuple(sorted(found))
+    final = np.empty(len(composed), np.uint32)
+    final[[found[cluster] - COMPOSED for cluster in composed]] = np.arange(COMPOSED, COMPOSED + len(composed))
+    several = symbols >= COMPOSED
+    symbols[several] = final[symbols[several] - COMPOSED]
+    return symbols, composed
+
+
+def cluster_symbols(
+    points: NDArray[np.uint32], starts: NDArray[np.bool_], symbol_of: Callable[[str], int]
+) -> NDArray[np.uint32]:
+    """The symbol of each cluster, uint32[clusters].
+
+    Args:
+        starts: the `cluster_starts` of the points.
+        symbol_of: the symbol of a cluster of several code points.
+    """
+    first = np.flatnonzero(starts)
+    ends = np.append(first[1:], len(points))
+    symbols = points[first]
+    several = np.flatnonzero(ends - first > 1)
+    text = points.tobytes().decode("utf-32-le") if len(several) else ""
+    for step in range(0, len(several), _CLUSTERS_PER_STEP):
+        part = several[step : step + _CLUSTERS_PER_STEP]
+        edges = zip(first[part].tolist(), ends[part].tolist(), strict=True)
+        symbols[part] = [symbol_of(text[start:end]) for start, end in edges]
+    return symbols
+
+
+def composed_symbols(composed: Sequence[str]) -> Callable[[str], int]:
+    """The symbol of each of these clusters of several code points, sorted; that of any other is `unseen_symbol`."""
+    symbol_of = {cluster: COMPOSED + number for number, cluster in enumerate(composed)}
+    unseen = unseen_symbol(composed)
+    return lambda cluster: symbol_of.get(cluster, unseen)
+
+
+def unseen_symbol(composed: Sequence[str]) -> int:
+    """The symbol of every cluster that is not among these: the one after the last."""
+    return COMPOSED + len(composed)
+
+
+def spell(symbols: NDArray[np.uint32], composed: Sequence[str]) -> Iterator[str]:
+    """The text of each row of symbols, uint32[rows, n]."""
+    n = symbols.shape[1]
+    flat = symbols.ravel().tolist()
+    units = [chr(symbol) if symbol < COMPOSED else composed[symbol - COMPOSED] for symbol in flat]
+    return ("".join(units[start : start + n]) for start in range(0, len(units), n))

@@ -18,18 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
-from tokenlab.ngrams.clusters import cluster_starts
+from tokenlab.ngrams.clusters import COMPOSED, cluster_starts, number_clusters, spell
 from tokenlab.ngrams.kernels import (
+    Trie,
     branching_entropies,
+    build_trie,
     common_prefixes,
     count_distinct,
     fill_pair_pmi,
     number_ngrams,
     sort_positions,
+    suffix_rows,
+    units_to_separator,
 )
 from tokenlab.ngrams.options import LARGEST_N_MAX, StatisticsOptions
-from tokenlab.ngrams.trie import Trie, build_trie, suffix_rows
-from tokenlab.ngrams.units import COMPOSED, number_clusters, spell
 from tokenlab.text.code_points import code_points
 
 DEFAULT = StatisticsOptions()
@@ -107,7 +109,7 @@ def ngram_statistics(
         raise TypeError("sentences must be several strings, not one; put it into a list")
     codes, alphabet, composed = _encode(sentences, options)
     depth = options.n_max + 1
-    remaining = _characters_to_separator(codes, depth)
+    remaining = units_to_separator(codes, depth)
     codes = np.concatenate((codes, np.zeros(depth, np.int32)))
     order = sort_positions(codes, remaining, depth, len(alphabet))
     lengths, shared = common_prefixes(codes, remaining, order)
@@ -200,14 +202,6 @@ def _encode(
 
 def _is_space(symbol: int) -> bool:
     return symbol < COMPOSED and chr(symbol).isspace()
-
-
-def _characters_to_separator(codes: NDArray[np.int32], most: int) -> NDArray[np.uint8]:
-    """Number of units from each position to the next separator, at most `most`."""
-    separators = np.append(np.flatnonzero(codes == 0), len(codes))
-    gaps = np.diff(separators, prepend=-1)
-    ends = np.repeat(separators, gaps)[: len(codes)]
-    return np.minimum(ends - np.arange(len(codes)), most).astype(np.uint8)
 
 
 def _count_tokens(lengths: NDArray[np.uint8], options: StatisticsOptions) -> int:

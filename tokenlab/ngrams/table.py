@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_file
-from tokenlab.ngrams.clusters import cluster_starts
+from tokenlab.ngrams.clusters import COMPOSED, cluster_starts, cluster_symbols, composed_symbols, spell, unseen_symbol
 from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.ngrams.kernels import link_parents
 from tokenlab.ngrams.options import StatisticsOptions
-from tokenlab.ngrams.units import COMPOSED, cluster_symbols, composed_symbols, spell, unseen_symbol
 from tokenlab.text.code_points import code_points
 
 _METADATA = b"tokenlab.ngrams"

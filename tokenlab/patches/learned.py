@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.networks.pieces import Piece
+from tokenlab.networks.interface import CodedPassage
 from tokenlab.patches.interface import PatchStream, Starts
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class LearnedPatcher:
         ids = np.frombuffer(piece, np.uint8).astype(np.int32)
         device = next(self.network.parameters()).device
         with torch.no_grad():
-            batch = self.network.collate([[Piece(ids, _NO_STARTS, len(piece))]]).to(device)
+            batch = self.network.collate([[CodedPassage(ids, _NO_STARTS, len(piece))]]).to(device)
             return self.network.boundaries(batch).nonzero()[:, 0].tolist()
 
     def _whole(self, text: bytes) -> list[int]:

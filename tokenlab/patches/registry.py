@@ -66,7 +66,7 @@ def _saved(patcher: Patcher, folder: Path) -> dict[str, Any]:
         write_text(folder / _TOKENIZER, patcher.tokenizer.to_str(pretty=True))
         return {"kind": "bpe", "name": Path(patcher.name).name}  # Without folders of this machine.
     from tokenlab.networks.stored import save_network
-    from tokenlab.patches.entropy import EntropyPatcher
+    from tokenlab.patches.entropy_patcher import EntropyPatcher
     from tokenlab.patches.learned import LearnedPatcher
 
     if not isinstance(patcher, EntropyPatcher | LearnedPatcher):
@@ -93,7 +93,7 @@ def _read(folder: Path, document: dict[str, Any]) -> Patcher:
     if kind not in ("entropy", "learned"):
         raise ValueError(f"the kind {kind!r} is none of {', '.join(PATCHERS)}")
     from tokenlab.networks.stored import read_network
-    from tokenlab.patches.entropy import EntropyPatcher
+    from tokenlab.patches.entropy_patcher import EntropyPatcher
     from tokenlab.patches.learned import LearnedPatcher
 
     network: Any = read_network(folder / _NETWORK)

@@ -11,10 +11,8 @@ __getattr__, __all__ = offer(
     __name__,
     {
         "by_entropy": ["boundary_scores", "entropy_boundaries", "segment_by_entropy"],
-        "by_statistics": ["Segmenter"],
-        "boundary_options": ["BoundaryOptions"],
-        "options": ["SegmentOptions"],
+        "by_statistics": ["Segmenter", "utilities"],
+        "options": ["BoundaryOptions", "SegmentOptions"],
         "segmentation": ["Segmentation"],
-        "utility": ["utilities"],
     },
 )

@@ -8,9 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from tokenlab.core.errors import InputError
 from tokenlab.ngrams.clusters import cluster_starts
 from tokenlab.segment.boundaries import RULES, find_boundaries
-from tokenlab.segment.boundary_options import BoundaryOptions
 from tokenlab.segment.isolation import ALONE, SPACE, WHOLE, CharacterClasses
-from tokenlab.segment.options import Isolate
+from tokenlab.segment.options import BoundaryOptions, Isolate
 from tokenlab.segment.segmentation import Segmentation
 from tokenlab.text.code_points import code_points
 

@@ -12,11 +12,14 @@ Characters are grapheme clusters, and a cluster has one class. With `isolate: sc
 Scripts are those of the property Script, not Script_Extensions.
 """
 
+import re
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.ngrams.clusters import cluster_starts
-from tokenlab.ngrams.properties import SPACE_SET, PropertyTable
+from tokenlab.metrics.words import OTHER_UNSPACED_SCRIPTS
+from tokenlab.ngrams.clusters import SPACE_SET, PropertyTable, cluster_starts
 from tokenlab.segment.options import Isolate
 
 SPACE, ALONE, WHOLE, FREE = range(4)
@@ -32,11 +35,11 @@ ALWAYS_WHOLE = ".．%％@·"
 # Marks that extend no cluster, such as vowel signs of Tai Tham, are characters of their own within a word.
 LETTERS = r"\p{L}\p{Nd}[\p{M}&&\p{GCB=Other}]"
 
-OTHER_UNSPACED_SCRIPTS = ("Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
-UNSPACED_SCRIPTS = ("Han", "Hiragana", "Katakana", *OTHER_UNSPACED_SCRIPTS)
-"""Values of the property Script."""
-
 _FORMAT = 127  # without a class of its own; takes that of its cluster
+_NUMBERS = "0-9０-９\u2160-\u2179％．＋＞∶‰+㈨℃."
+_LETTERS = "A-Za-zＡ-Ｚａ-ｚ\u03b1-\u03d0＆"
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002ceaf\U0002f800-\U0002fa1f○"
+_JOINED = re.compile(rf"[{_NUMBERS}]+|[{_LETTERS}]+|([^{_NUMBERS}{_LETTERS}{_HAN}])\1*")
 
 
 def run_sets(split_kana: bool = False) -> tuple[str, ...]:
@@ -87,3 +90,18 @@ def _of_clusters(classes: NDArray[np.int8], starts: NDArray[np.bool_]) -> NDArra
     deciding = np.minimum.reduceat(with_class, first)
     deciding[deciding == len(classes)] = first[deciding == len(classes)]
     return np.repeat(classes[deciding], np.diff(first, append=len(classes)))
+
+
+def apply_slm_rules(text: str, boundaries: Iterable[int]) -> list[int]:
+    """The boundaries inside a text, with these changed: a run of digits and signs of numbers is one segment, a run of
+    Latin or Greek letters is one, and a run of the same punctuation mark is one.
+
+    Args:
+        text: without whitespace.
+        boundaries: offsets in code points at which the second and later segments begin.
+    """
+    kept = set(boundaries)
+    for run in _JOINED.finditer(text):
+        kept.difference_update(range(run.start() + 1, run.end()))
+        kept.update(run.span())
+    return sorted(kept - {0, len(text)})

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from tokenlab.ngrams.trie import child
+from tokenlab.ngrams.kernels import child
 from tokenlab.segment.isolation import ALONE, FREE, SPACE, WHOLE
 
 TOLERANCE = 1e-9

@@ -1,10 +1,16 @@
-"""Options of segmentation by n-gram statistics."""
+"""Options of segmentation by n-gram statistics, and by the entropy of a language model."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice, option
+
+if TYPE_CHECKING:
+    from tokenlab.segment.boundaries import Rule
+
 
 Decoder = Literal["viterbi", "greedy"]
 Isolate = Literal["script", "punctuation", "none"]
@@ -93,3 +99,39 @@ class SegmentOptions:
             raise ParameterError(f"single_character is {single}; a number must be within ±{LARGEST_WEIGHT:g}")
         if single == "fallback" and self.decoder == "viterbi":
             raise ParameterError("single_character `fallback` has no utility to add up; use decoder `greedy` with it")
+
+
+def _rules() -> Mapping[str, "Rule"]:
+    """The registry of rules, imported late: it needs NumPy."""
+    from tokenlab.segment.boundaries import RULES
+
+    return RULES
+
+
+@dataclass(frozen=True)
+class BoundaryOptions:
+    """The rule that turns entropies into boundaries.
+
+    rule: a name in `tokenlab.segment.boundaries.RULES`.
+    threshold: in nats; required by the rules that have one, and an error with the others.
+    """
+
+    rule: str = option(
+        "boundary before a character whose entropy is a local maximum (maxima), one of at least the threshold's "
+        "prominence, above the threshold, or higher than the one before by more than it (rise)",
+        "maxima",
+        flag="--boundaries",
+        choices=_rules,
+    )
+    threshold: float | None = option(
+        "least prominence, entropy or rise at a boundary; needed by all but maxima", None, metavar="NATS"
+    )
+
+    def __post_init__(self) -> None:
+        rules = _rules()
+        if self.rule not in rules:
+            raise ParameterError(f"rule is {self.rule!r}; use one of {', '.join(rules)}")
+        if not rules[self.rule].needs_threshold and self.threshold is not None:
+            raise ParameterError(f"threshold has no meaning with the rule `{self.rule}`; leave it out")
+        if rules[self.rule].needs_threshold and (self.threshold is None or not math.isfinite(self.threshold)):
+            raise ParameterError(f"threshold is {self.threshold}; the rule `{self.rule}` needs a number, in nats")

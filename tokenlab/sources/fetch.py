@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Any
 from tokenlab.core.errors import ParameterError, SourceError
 from tokenlab.core.files import atomic_file
 from tokenlab.sources.catalogue import Alternative, Catalogue, Source, SourceFile, find_source, load_source
-from tokenlab.sources.package_index import archive_address
+from tokenlab.sources.package_index import download_archive
 from tokenlab.sources.record import RECORD, write_record
 from tokenlab.sources.transfer import Digest, HttpOptions, Unreachable, digest_file, download, mismatch
 from tokenlab.sources.unpack import is_packed, unpacked, untagged
@@ -147,17 +148,21 @@ class _Fetching:
         if where in self.unreachable:
             raise Unreachable(self.unreachable[where])
         if where not in self.downloaded:
-            name = alternative.place if alternative.member else file.name
-            self.downloaded[where] = download(
-                alternative.url or archive_address(alternative, self.http),
-                self.folder,
-                name,
-                sha256=alternative.sha256,
-                size=alternative.size,
-                http=self.http,
-                limit=self.limit,
-                progress=progress,
-            )
+            if alternative.url:
+                self.downloaded[where] = download(
+                    alternative.url,
+                    self.folder,
+                    alternative.place if alternative.member else file.name,
+                    sha256=alternative.sha256,
+                    size=alternative.size,
+                    http=self.http,
+                    limit=self.limit,
+                    progress=progress,
+                )
+            else:
+                self.downloaded[where] = download_archive(
+                    alternative, self.folder, http=self.http, limit=self.limit, progress=progress
+                )
         part, fetched = self.downloaded[where]
         if error := mismatch(where, alternative.sha256, alternative.size, fetched):
             raise error
@@ -251,4 +256,4 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _remove(folder: Path, pattern: str) -> None:
     for path in folder.glob(pattern):
-        path.unlink()
+        shutil.rmtree(path) if path.is_dir() else path.unlink()

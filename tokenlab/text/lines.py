@@ -1,19 +1,16 @@
 """Lines of text: the bytes of a file or stream, decompressed, decoded as UTF-8 and split at LF only.
 
 `read_blocks` opens and decompresses (plain, gzip or zstd, by the first bytes and not by the name), `read_lines` decodes
-and splits, `checked_stream` reads everything once so that a command can refuse bad input before it writes anything.
-Memory is a few blocks and the longest line, independent of the length of the input.
+and splits. Memory is a few blocks and the longest line, independent of the length of the input.
 """
 
 import codecs
 import gzip
 import io
 import sys
-import tempfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -86,45 +83,6 @@ def read_lines(source: Source, name: str | None = None) -> Iterator[str]:
         yield rest.removesuffix("\r")
 
 
-@dataclass(frozen=True)
-class TextInput:
-    """Text that was read to its end without an error and can be read again any number of times."""
-
-    name: str
-    _reopen: Callable[[], Source]
-
-    def lines(self) -> Iterator[str]:
-        """The lines from the first on, as from `read_lines`."""
-        return read_lines(self._reopen(), self.name)
-
-
-@contextmanager
-def checked_stream(source: Source, name: str | None = None) -> Iterator[TextInput]:
-    """Read all of `source` once to check it; yield it in a form that can be read again, inside the `with` block.
-
-    A regular file is opened again for each reading. Input that can be read only once (standard input, a pipe, an open
-    stream) is copied to an anonymous temporary file, which is removed at the end of the block or of the process.
-
-    Raises:
-        InputError: as `read_lines`, before anything is yielded.
-    """
-    name = name or _name(source)
-    with ExitStack() as stack:
-        with _input_errors(name):
-            is_file = isinstance(source, str | Path) and source != "-" and Path(source).is_file()
-        if is_file:
-            path = Path(cast(str, source))
-            checked = TextInput(name, lambda: path)
-        else:
-            spool = stack.enter_context(tempfile.TemporaryFile())
-            for block in read_blocks(source, name, decompress=False):
-                spool.write(block)
-            checked = TextInput(name, lambda: io.BufferedReader(_FromStart(cast(BinaryIO, spool)), _BLOCK))
-        for _ in checked.lines():
-            pass
-        yield checked
-
-
 def _name(source: Source) -> str:
     if source == "-":
         return "standard input"
@@ -169,23 +127,6 @@ class _PutBack(io.RawIOBase):
     def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]  # Buffer is in the library from 3.12 on.
         data = self._head or self._stream.read(len(buffer))
         data, self._head = data[: len(buffer)], data[len(buffer) :]
-        buffer[: len(data)] = data
-        return len(data)
-
-
-class _FromStart(io.RawIOBase):
-    """A file from its start with a position of its own, so that several readers of one handle do not interfere."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._position = file, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer) -> int:  # type: ignore[no-untyped-def]
-        self._file.seek(self._position)
-        data = self._file.read(len(buffer))
-        self._position += len(data)
         buffer[: len(data)] = data
         return len(data)
 

@@ -6,11 +6,20 @@ from tokenlab.core.lazy import offer
 __getattr__, __all__ = offer(
     __name__,
     {
-        "bpe": ["BpeOptions", "PreTokenizer", "save_tokenizer", "token_spans", "train_bpe"],
+        "bpe": [
+            "BpeOptions",
+            "PreTokenizer",
+            "bpe_tokenizer",
+            "save_tokenizer",
+            "token_spans",
+            "train_bpe",
+            "unigram_tokenizer",
+        ],
+        "alphabet": ["Alphabet", "AlphabetOptions", "Level", "learn_alphabet"],
         "merges": ["BpeSweep", "SizeRows", "apply_merges", "bpe_sweep", "token_widths", "tokenize"],
         "hierarchical": ["HierarchicalBPE", "learn_hierarchical"],
         "hierarchical_vocabulary": ["vocabulary_of"],
-        "export": ["bpe_tokenizer", "unigram_tokenizer"],
+        "measured": ["HuggingFaceTokenizer", "SpellingTokenizer", "read_text_tokenizer"],
         "unigram": ["UnigramModel", "UnigramSweep", "unigram_counts", "unigram_sweep", "unigram_tokenize"],
     },
 )

@@ -1,20 +1,27 @@
-"""BPE of characters on raw or pre-segmented text (Entropy-driven pre-tokenization, section 4.2).
+"""Tokenizers of the library `tokenizers`: BPE of characters that it trains, and its form of tokenizers over atoms.
 
-Hugging Face `tokenizers` trains it. In pre-segmented training text, a space marks each boundary, and no merge crosses
-it; the tokenizer is then applied to raw text.
+`train_bpe`: BPE on raw or pre-segmented text (Entropy-driven pre-tokenization, section 4.2). In pre-segmented training
+text, a space marks each boundary, and no merge crosses it; the tokenizer is then applied to raw text.
+
+`bpe_tokenizer` and `unigram_tokenizer`: an atom is one character, such as a private-use one. Ids are those of this
+package; [UNK] follows them. Text is neither normalised nor split.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
+import numpy as np
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_folder
 from tokenlab.core.options import check_choice, option
+from tokenlab.tokenizers.merges import check_merges
+from tokenlab.tokenizers.unigram import UnigramModel
 
 PreTokenizer = Literal["whitespace", "punctuation"]
 """`whitespace` splits at whitespace only; `punctuation` also splits punctuation off."""
@@ -79,10 +86,74 @@ def token_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[tuple[i
     ]
 
 
-def save_tokenizer(tokenizer: Tokenizer, folder: str | Path) -> None:
-    """Write a folder that `transformers.AutoTokenizer.from_pretrained` reads, atomically."""
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": UNKNOWN, "clean_up_tokenization_spaces": False}
+def save_tokenizer(
+    tokenizer: Tokenizer, folder: str | Path, config: Mapping[str, Any] = MappingProxyType({"unk_token": UNKNOWN})
+) -> None:
+    """Write a folder that `transformers.AutoTokenizer.from_pretrained` reads without this library, atomically.
+
+    config: what tokenizer_config.json has beside the class of the tokenizer, such as the special tokens.
+    """
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False} | dict(config)
     with atomic_folder(folder) as temporary:
         tokenizer.save(str(temporary / "tokenizer.json"))
-        text = json.dumps(config, indent=2, sort_keys=True) + "\n"
+        text = json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
         (temporary / "tokenizer_config.json").write_text(text, encoding="utf-8")
+
+
+def bpe_tokenizer(merges: np.ndarray, alphabet_characters: Sequence[str]) -> Tokenizer:
+    """The BPE tokenizer that encodes a string as `tokenize` does its atoms.
+
+    Args:
+        merges: int32[merges, 2] of `bpe_sweep`, or the first of them.
+        alphabet_characters: the character of each symbol.
+
+    Raises ParameterError where the merges are not over this alphabet, an entry is not one character or is there twice,
+    or a token spells [UNK].
+    """
+    spelled = _alphabet(alphabet_characters)
+    pairs = []
+    for left, right in check_merges(merges, len(spelled)).tolist():
+        pairs.append((spelled[left], spelled[right]))
+        spelled.append(spelled[left] + spelled[right])
+    vocabulary = {token: i for i, token in enumerate(_with_unknown(spelled))}
+    tokenizer = Tokenizer(models.BPE(vocabulary, pairs, unk_token=UNKNOWN))
+    tokenizer.decoder = decoders.Fuse()
+    return tokenizer
+
+
+def unigram_tokenizer(model: UnigramModel, alphabet_characters: Sequence[str]) -> Tokenizer:
+    """The unigram tokenizer that encodes a string as `unigram_tokenize` does its atoms.
+
+    Args:
+        model: one of the models of `unigram_sweep`.
+        alphabet_characters: the character of each symbol.
+
+    Raises ParameterError where a piece has a symbol beyond the alphabet, an entry is not one character or is there
+    twice, or a piece spells [UNK].
+    """
+    alphabet = _alphabet(alphabet_characters)
+    if model.symbols.max(initial=-1) >= len(alphabet):
+        raise ParameterError(f"alphabet_characters: {len(alphabet)} for pieces with symbol {model.symbols.max()}")
+    spelled = _with_unknown(["".join(alphabet[symbol] for symbol in piece) for piece in model.pieces()])
+    scores = model.log_probabilities.tolist()
+    pieces = list(zip(spelled, [*scores, min(scores)], strict=True))
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=len(scores)))
+    tokenizer.decoder = decoders.Fuse()
+    return tokenizer
+
+
+def _alphabet(characters: Sequence[str]) -> list[str]:
+    wrong = [character for character in characters if len(character) != 1]
+    if wrong:
+        raise ParameterError(f"alphabet_characters: {wrong[0]!r} is not one character; name one for each symbol")
+    if len(set(characters)) < len(characters):
+        raise ParameterError("alphabet_characters: a character stands for two symbols; name a different one for each")
+    return list(characters)
+
+
+def _with_unknown(tokens: list[str]) -> list[str]:
+    if len(set(tokens)) < len(tokens):
+        raise ParameterError("two tokens are spelled the same, which a sweep never does; pass the result of a sweep")
+    if UNKNOWN in tokens:
+        raise ParameterError(f"a token spells {UNKNOWN}, the name of the unknown token; use other characters for it")
+    return [*tokens, UNKNOWN]

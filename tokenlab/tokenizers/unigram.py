@@ -18,16 +18,18 @@ import numpy as np
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.metrics.bigrams import bigram_bits
-from tokenlab.ngrams.kernels import common_prefixes, sort_positions
+from tokenlab.ngrams.kernels import common_prefixes, sort_positions, units_to_separator
 from tokenlab.tokenizers.bpe_kernels import lay_out
-from tokenlab.tokenizers.sequences import check_sequences, check_sizes
-from tokenlab.tokenizers.trie_kernels import Trie, build_trie, remaining_symbols, repeated_substrings
+from tokenlab.tokenizers.merges import check_sequences, check_sizes
 from tokenlab.tokenizers.unigram_kernels import (
     LONGEST,
+    Trie,
     best_segmentation,
+    build_trie,
     expected_counts,
     log_probabilities,
     pruning_losses,
+    repeated_substrings,
 )
 
 _SEEDS = 40
@@ -157,7 +159,7 @@ def _lay_out(symbols: np.ndarray, offsets: np.ndarray) -> _Text:
 
 def _seed_model(text: _Text, alphabet: int, size: int) -> UnigramModel:
     """The single symbols, and the repeated substrings with the highest frequency times length; ties by their order."""
-    remaining = remaining_symbols(text.codes, LONGEST + 1)
+    remaining = units_to_separator(text.codes, LONGEST + 1)
     padded = np.concatenate([text.codes.view(np.int32), np.zeros(LONGEST + 1, np.int32)])
     order = sort_positions(padded, remaining, LONGEST + 1, alphabet)
     firsts, lengths, counts = repeated_substrings(common_prefixes(padded, remaining, order)[1], LONGEST)

@@ -11,7 +11,6 @@ from tokenlab.core.lazy import offer
 __getattr__, __all__ = offer(
     __name__,
     {
-        "checkpoint": ["Evaluation"],
         "generation": ["Translation", "translate"],
         "model": ["MEAN", "build_model", "grow_model", "load_model", "save_model"],
         "options": ["GenerationOptions", "TranslationShape", "TranslationTraining"],

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 from transformers import GenerationConfig, MarianMTModel
 
+from tokenlab.core.devices import check_device, computing
 from tokenlab.translation.options import GenerationOptions
 from tokenlab.translation.pairs import Sentences, padded
-from tokenlab.translation.training import check_device, deterministic
 
 
 class Translation(NamedTuple):
@@ -43,7 +43,7 @@ def translate(
     order = np.argsort(sources.lengths, kind="stable")
     found: dict[int, Translation] = {}
     torch.nn.Module.to(model, device).eval()
-    with deterministic(device, options.threads), torch.inference_mode():
+    with computing(device, options.threads), torch.inference_mode():
         starts = range(0, len(order), options.batch)
         for first in tqdm(starts, unit="batch", desc=name, disable=None):
             numbers = order[first : first + options.batch].tolist()

@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
 from tokenlab.core.errors import InputError
+from tokenlab.networks.products import use_openblas
 from tokenlab.translation.options import TranslationShape
 
 MEAN = -1
@@ -103,4 +104,6 @@ def load_model(folder: str | Path) -> MarianMTModel:
 def _random(config: MarianConfig, seed: int) -> MarianMTModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return MarianMTModel(config)
+        model = MarianMTModel(config)
+    use_openblas(model)
+    return model

@@ -1,14 +1,12 @@
 """Options of translation models: their size, their training, and how they generate."""
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
+from tokenlab.core.devices import Dtype, check_device_name
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice, check_least, option
-
-Dtype = Literal["float32", "bfloat16"]
-"""Number format of matrix products. Weights, optimizer and losses are always float32."""
+from tokenlab.training.options import TrainingOptions
 
 Schedule = Literal["inverse_sqrt", "cosine"]
 """The learning rate after the warm-up: proportional to 1 / sqrt(step) as in Vaswani et al. (2017), whatever the number
@@ -41,49 +39,26 @@ class TranslationShape:
             raise ParameterError(f"dropout is {self.dropout}; it must be at least 0 and below 1")
 
 
-@dataclass(frozen=True)
-class TranslationTraining:
+@dataclass(frozen=True, kw_only=True)
+class TranslationTraining(TrainingOptions):
     """Settings of a training. Raises ParameterError for values out of range.
 
-    batch: padding counts. label_smoothing: Szegedy et al. (2016); held-out losses are without it. weight_decay:
-    decoupled (Loshchilov & Hutter 2019), of the blocks' matrices; not of embeddings, norms and biases. threads: results
-    differ between numbers of threads in the last digits. processes: with several, each batch is divided among them and
-    gradients are averaged; on GPUs each process has its own.
+    batch: padding counts. final_learning_rate: the schedule does not go below it. label_smoothing: Szegedy et al.
+    (2016); held-out losses are without it.
     """
 
-    steps: int = option("updates at most", metavar="N")
     batch: int = option("source and target tokens in each update, at most", metavar="N")
-    learning_rate: float = option("the highest learning rate, reached after the warm-up", metavar="X")
-    warmup: int = option("updates during which the learning rate rises", 0, metavar="N")
     schedule: Schedule = option("the learning rate after the warm-up", "inverse_sqrt")
     weight_decay: float = option("decoupled weight decay of the blocks' matrices", 0.01, metavar="X")
     label_smoothing: float = option("probability that targets share with all other tokens", 0.1, metavar="X")
-    gradient_clip: float = option("greatest norm of all gradients together", 1.0, metavar="X")
-    evaluate_every: int = option("updates between evaluations; the last update is always evaluated", 100, metavar="N")
     patience: int | None = option("evaluations without improvement that end the training", None, none="never")
-    seed: int = option("seed of the weights, the order of the sentences and dropout", 0, metavar="N")
-    threads: int = option("threads of PyTorch on the CPU", 1, metavar="N")
-    processes: int = option("processes that divide each batch", 1, metavar="N")
-    device: str = option("device of the training", "cpu", metavar="cpu|cuda|cuda:N")
-    dtype: Dtype = option("number format of matrix products", "float32")
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "evaluate_every", "patience", "threads", "processes"):
-            check_least(name, getattr(self, name), 1)
-        for name in ("weight_decay", "seed"):
-            check_least(name, getattr(self, name), 0)
-        for name in ("learning_rate", "gradient_clip"):
-            if not getattr(self, name) > 0:
-                raise ParameterError(f"{name} is {getattr(self, name)}; it must be above 0")
+        super().__post_init__()
+        check_least("patience", self.patience, 1)
         if not 0 <= self.label_smoothing < 1:
             raise ParameterError(f"label_smoothing is {self.label_smoothing}; it must be at least 0 and below 1")
-        if not 0 <= self.warmup < self.steps:
-            raise ParameterError(f"warmup is {self.warmup}; it must be from 0 to {self.steps - 1}, below the steps")
         check_choice("schedule", self.schedule, Schedule)
-        check_choice("dtype", self.dtype, Dtype)
-        check_device_name(self.device)
-        if self.processes > 1 and ":" in self.device:
-            raise ParameterError(f"device is {self.device!r}, but there are {self.processes} processes; use cuda")
 
 
 @dataclass(frozen=True)
@@ -105,9 +80,3 @@ class GenerationOptions:
             check_least(name, getattr(self, name), 1)
         check_choice("dtype", self.dtype, Dtype)
         check_device_name(self.device)
-
-
-def check_device_name(device: str) -> None:
-    """Check the form of the name of a device. Raises ParameterError for any other."""
-    if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
-        raise ParameterError(f"device is {device!r}; use cpu, cuda or cuda:N")

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from tasks.bits.translation.text_codes import END_ID
 from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.files import atomic_folder
-from tokenlab.translation import processes
-from tokenlab.translation.checkpoint import Evaluation
+from tokenlab.training import processes
+from tokenlab.training.checkpoint import Evaluation
 from tokenlab.translation.model import build_model, grow_model, load_model, save_model
 from tokenlab.translation.options import TranslationShape, TranslationTraining
 from tokenlab.translation.pairs import Pairs

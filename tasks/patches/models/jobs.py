@@ -3,28 +3,28 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from tasks.patches.models.variants import Patched, training_pieces
+from tasks.patches.models.variants import Patched, training_passages
 from tasks.patches.parameters import Variant
 from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.files import atomic_folder
-from tokenlab.language.checkpoint import Evaluation
 from tokenlab.language.options import LanguageTraining
 from tokenlab.language.stored import LanguageModel, save_language_model
 from tokenlab.language.training import train
 from tokenlab.networks.options import Computation, Shape
 from tokenlab.networks.stored import build_network
-from tokenlab.translation import processes
+from tokenlab.training import processes
+from tokenlab.training.checkpoint import Evaluation
 
 
 class Job(NamedTuple):
-    """A model and its training. pieces: the folder of a corpus's pieces. folder: where the trained model is written,
+    """A model and its training. passages: the folder of those of a corpus. folder: where the trained model is written,
     and beside it the checkpoint."""
 
     name: str
     variant: Variant
     shape: Shape
     patched: Patched
-    pieces: Path
+    passages: Path
     options: LanguageTraining
     computation: Computation
     folder: Path
@@ -47,7 +47,7 @@ def _run_with_others(job: Job) -> list[Evaluation]:
 def _run(job: Job) -> list[Evaluation]:
     network = build_network(job.shape, job.options.seed, job.computation)
     model = LanguageModel(network, job.patched.coder(job.variant), job.options.context)
-    training, held_out = training_pieces(job.pieces, job.patched.column(job.variant))
+    training, held_out = training_passages(job.passages, job.patched.column(job.variant))
     curve = train(model, training, held_out, job.options, job.folder.with_name(f"{job.name}.safetensors"), job.name)
     if processes.rank() == 0:
         with atomic_folder(job.folder) as folder:

@@ -13,7 +13,7 @@ from tasks.patches.stored_tokenizers import FACTS, PATCHER, TOKENS, StoredTokeni
 from tasks.runtime.stage import read_json
 from tokenlab.core.errors import ParameterError
 from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
-from tokenlab.language.pieces import Pieces, open_pieces, shuffled_batches
+from tokenlab.language.passages import Passages, open_passages, shuffled_batches
 from tokenlab.networks.cost import training_flops_per_byte
 from tokenlab.networks.options import ChunkShape, PatchShape, Shape, TokenShape
 from tokenlab.patches.registry import read_patcher
@@ -103,7 +103,7 @@ def shape_of(variant: Variant, size: Size, symbols: int) -> Shape:
 
 
 class Cost(NamedTuple):
-    """What training a network costs. context: mean size of a piece over bytes. symbols, patches: for each byte."""
+    """What training a network costs. context: mean size of a passage over bytes. symbols, patches: for each byte."""
 
     context: float
     symbols: float
@@ -112,16 +112,16 @@ class Cost(NamedTuple):
     """Operations for each byte of training text."""
 
 
-def cost_of(variant: Variant, shape: Shape, coder: Coder, pieces: Pieces) -> Cost:
+def cost_of(variant: Variant, shape: Shape, coder: Coder, passages: Passages) -> Cost:
     """The cost of a variant on the beginning of its training text."""
     sizes: list[int] = []
     symbols = patches = 0
-    for block in pieces.blocks():
-        starts = None if pieces.patcher is None else block.starts[pieces.patcher]
+    for block in passages.blocks():
+        starts = None if passages.patcher is None else block.starts[passages.patcher]
         coded = coder.code(block.data, starts)
-        sizes += (piece.size for piece in coded)
-        symbols += sum(len(piece.ids) for piece in coded)
-        patches += sum(len(piece.starts) for piece in coded)
+        sizes += (passage.size for passage in coded)
+        symbols += sum(len(passage.ids) for passage in coded)
+        patches += sum(len(passage.starts) for passage in coded)
         if sum(sizes) >= _SAMPLE:
             break
     total = sum(sizes)
@@ -131,14 +131,16 @@ def cost_of(variant: Variant, shape: Shape, coder: Coder, pieces: Pieces) -> Cos
     return Cost(context, symbols / total, of_patches, flops)
 
 
-def batch_bytes(pieces: Pieces, context: int, rows: int, seed: int) -> float:
+def batch_bytes(passages: Passages, context: int, rows: int, seed: int) -> float:
     """Mean bytes of a batch: rows are not always full."""
-    found = [sum(len(piece.data) for row in batch for piece in row) for batch in _some(pieces, context, rows, seed)]
+    found = [
+        sum(len(passage.data) for row in batch for passage in row) for batch in _some(passages, context, rows, seed)
+    ]
     return float(np.mean(found))
 
 
-def _some(pieces: Pieces, context: int, rows: int, seed: int) -> Iterator[list[list]]:
-    return islice(shuffled_batches(pieces, context, rows, seed), _BATCHES)
+def _some(passages: Passages, context: int, rows: int, seed: int) -> Iterator[list[list]]:
+    return islice(shuffled_batches(passages, context, rows, seed), _BATCHES)
 
 
 def updates(settings: ModelSettings, cost: Cost, batch: float) -> int:
@@ -147,6 +149,6 @@ def updates(settings: ModelSettings, cost: Cost, batch: float) -> int:
     return budget.steps or max(1, round((budget.flops or 0) / (cost.flops * batch)))
 
 
-def training_pieces(folder: Path, column: str | None) -> tuple[Pieces, Pieces]:
-    """The training and validation pieces of a corpus."""
-    return open_pieces(folder / "training", column), open_pieces(folder / "validation", column)
+def training_passages(folder: Path, column: str | None) -> tuple[Passages, Passages]:
+    """The training and validation passages of a corpus."""
+    return open_passages(folder / "training", column), open_passages(folder / "validation", column)

@@ -1,8 +1,8 @@
 """Pictures of codes: figures 2 to 16 of the Latom paper, and the likelihoods of its HMMs.
 
 A picture takes `curves`, one row for each tokenizer, text, code, N, K and vocabulary size: means over the seeds, and
-standard deviations in the columns `*_sd` (`tasks.codes.scores`). Codes with a length N are learned or drawn at random;
-codes without one, beside characters and bytes, come from tables.
+standard deviations in the columns `*_sd` (`tasks.codes.evaluate`). Codes with a length N are learned or drawn at
+random; codes without one, beside characters and bytes, come from tables.
 """
 
 from collections.abc import Sequence

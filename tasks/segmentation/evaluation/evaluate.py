@@ -16,8 +16,8 @@ from tasks.segmentation.methods.signals import read_scored
 from tasks.segmentation.parameters import BASELINES, Bpe, Full
 from tasks.segmentation.splits import CorpusSplits, Splitting, Training, read_splits
 from tokenlab.core.files import atomic_file
-from tokenlab.segment.boundary_options import BoundaryOptions
 from tokenlab.segment.by_entropy import entropy_boundaries
+from tokenlab.segment.options import BoundaryOptions
 from tokenlab.text.documents import Document, words
 from tokenlab.tokenizers.bpe import token_spans
 

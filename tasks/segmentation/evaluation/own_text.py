@@ -23,8 +23,8 @@ from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.by_statistics import Segmenter
 from tokenlab.segment.description_length import DescriptionLength
+from tokenlab.segment.isolation import apply_slm_rules
 from tokenlab.segment.options import SegmentOptions
-from tokenlab.segment.slm_rules import apply_slm_rules
 from tokenlab.segment.words.model import WordModel
 from tokenlab.segment.words.options import WordOptions
 from tokenlab.text.documents import Document, words
@@ -47,7 +47,7 @@ class OwnText(Parameters):
     `segmentation.methods`, and `description-length`, which has no options.
 
     slices: each by itself; null: the whole corpus, of which the sentences with gold words are scored. rules: `slm` for
-    the rules of `tokenlab.segment.slm_rules`. seeds: of word models.
+    the rules of `tokenlab.segment.isolation`. seeds: of word models.
     """
 
     corpus: str

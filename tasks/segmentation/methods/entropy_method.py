@@ -9,9 +9,8 @@ from pydantic import model_validator
 from tasks.runtime.library_options import MixedParameters
 from tasks.segmentation.methods.interface import Configuration, Entropies, Method, Signals, Tuned, Tuning, text_of_grid
 from tokenlab.core.errors import ParameterError
-from tokenlab.segment.boundary_options import BoundaryOptions
 from tokenlab.segment.by_entropy import segment_by_entropy
-from tokenlab.segment.options import Isolate
+from tokenlab.segment.options import BoundaryOptions, Isolate
 
 _SENTENCES_PER_BATCH = 1 << 12
 

@@ -5,13 +5,11 @@ from bit_streams import stream
 from hypothesis import given
 from unicode_text import text
 
-from tokenlab.codes.base.corpus import character_corpus
-from tokenlab.codes.base.document import write_code
-from tokenlab.codes.base.interface import atom, names_of, parse_atoms, print_atoms
 from tokenlab.codes.bits.bit_code import BitCode
 from tokenlab.codes.bits.options import BitOptions
-from tokenlab.codes.learn import learn_code
-from tokenlab.codes.saved import read_code
+from tokenlab.codes.corpus import character_corpus
+from tokenlab.codes.interface import atom, names_of, parse_atoms, print_atoms, write_code
+from tokenlab.codes.registry import learn_code, read_code
 from tokenlab.core.errors import InputError
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unicode_text import text
 
-from tokenlab.codes.bits.characters import CharacterBits
+from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.core.errors import InputError
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tokenlab.codes.bits.characters import CharacterBits
-from tokenlab.codes.bits.dead import dead_symbols, live_payloads
+from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.options import BitOptions
+from tokenlab.codes.bits.symbols import dead_symbols, live_payloads
 
 
 @pytest.mark.parametrize("emission", ["run", "change"])

@@ -7,7 +7,7 @@ import pytest
 from plain_bits import encode, fallback, symbol
 from unicode_text import SENTENCES
 
-from tokenlab.codes.bits.characters import CharacterBits
+from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.options import BitOptions
 
 pytestmark = pytest.mark.slow

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from plain_bits import AmbiguousError, decode, encode, fallback, print_token, spell, symbol
 from unicode_text import SENTENCES
 
-from tokenlab.codes.bits.characters import CharacterBits
+from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.decoding import decode as decode_symbols
 from tokenlab.codes.bits.options import BitOptions
-from tokenlab.codes.bits.printed import TokenParser, TokenPrinter
-from tokenlab.codes.bits.roles import tokens_of_characters
+from tokenlab.codes.bits.printed import TokenParser, TokenPrinter, tokens_of_characters
 from tokenlab.codes.bits.stream import restore, rewrite, rewrite_batch
 from tokenlab.core.errors import InputError
 

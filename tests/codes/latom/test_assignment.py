@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenlab.codes.latom.assignment import LARGEST_COSTS, assignment, check_assignable
+from tokenlab.codes.latom.learn import LARGEST_COSTS, assignment, check_assignable
 from tokenlab.core.errors import ParameterError
 
 

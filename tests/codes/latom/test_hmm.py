@@ -1,16 +1,19 @@
-"""The periodic HMM: E-steps against the sum over all paths, the draw, the M-step, and what cannot be trained on."""
+"""The periodic HMM: E-steps against the sum over all paths and a plain twin, the draw, the M-step, wrong input."""
 
 import itertools
 import math
 
+import hypothesis.extra.numpy as arrays
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_hmm import plain_counts
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from tokenlab.codes.latom.hmm import expected_counts, train
 from tokenlab.codes.latom.hmm_model import ExpectedCounts, PeriodicHmm, draw_hmm, maximise
 from tokenlab.core.errors import InputError, ParameterError
-
-ENGINES = ["folded", "batched"]
 
 
 def sequences(*texts):
@@ -46,13 +49,12 @@ def all_paths(hmm, texts):
     return log_likelihood, start, transitions, emissions, end
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("end_state", [False, True])
 @pytest.mark.parametrize(("N", "K"), [(1, 1), (1, 3), (2, 2), (2, 3), (3, 2), (5, 1)])
-def test_counts_are_those_of_all_paths(N, K, end_state, engine):
+def test_counts_are_those_of_all_paths(N, K, end_state):
     texts = [[0, 2, 1], [], [1], [2, 2, 0], [1, 0]]
     hmm = draw_hmm(N, K, 4, seed=7, end_state=end_state)
-    counts = expected_counts(hmm, *sequences(*texts), engine=engine)
+    counts = expected_counts(hmm, *sequences(*texts))
     log_likelihood, start, transitions, emissions, end = all_paths(hmm, texts)
     assert counts.log_likelihood == pytest.approx(log_likelihood, rel=1e-12)
     for found, expected in zip(counts[1:4], (start, transitions, emissions), strict=True):
@@ -110,10 +112,9 @@ def test_rows_without_counts_stay():
     assert after.emissions.tolist() == [[[0.0, 1.0], [0.5, 0.5]]]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_training_goes_on_where_a_row_has_no_counts(engine):
+def test_training_goes_on_where_a_row_has_no_counts():
     codes, offsets = sequences([0], [1], [0])  # One character each: nothing leads from the last digit to the first.
-    trained = train(codes, offsets, 2, 2, 2, iterations=3, backend=engine)
+    trained = train(codes, offsets, 2, 2, 2, iterations=3)
     np.testing.assert_array_equal(trained.hmm.transitions[1], draw_hmm(2, 2, 2, 0).transitions[1])
     assert np.isfinite(trained.log_likelihoods).all()
 
@@ -133,31 +134,29 @@ def test_training_reports_every_log_likelihood():
     np.testing.assert_array_equal(last.emissions, trained.hmm.emissions)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_small_emissions_do_not_underflow(engine):
+def test_small_emissions_do_not_underflow():
     tiny = 1e-70
     emissions = np.broadcast_to([[tiny, 1 - tiny], [tiny / 4, 1 - tiny / 4]], (5, 2, 2))
     hmm = PeriodicHmm(np.full(2, 0.5), np.full((5, 2, 2), 0.5), emissions)
-    counts = expected_counts(hmm, *sequences([0, 0]), engine=engine)
+    counts = expected_counts(hmm, *sequences([0, 0]))
     assert counts.log_likelihood == pytest.approx(10 * math.log(tiny * 0.625), rel=1e-13)
     np.testing.assert_allclose(counts.posteriors[0], np.broadcast_to([0.8, 0.2], (5, 2)), rtol=1e-12)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("end_state", [False, True])
-def test_an_impossible_sequence_is_named(engine, end_state):
+def test_an_impossible_sequence_is_named(end_state):
     hmm = PeriodicHmm(  # Character 0 leads to state 1, and character 1 to state 0, which alone may end.
         np.array([1.0, 0.0]),
         np.array([[[0.0, 1.0], [0.5, 0.0]]]),
         np.array([[[1.0, 0.0], [0.0, 1.0]]]),
         np.array([0.0, 0.5]) if end_state else None,
     )
-    expected_counts(hmm, *sequences([0, 1], [0, 1, 0, 1]), engine=engine)
+    expected_counts(hmm, *sequences([0, 1], [0, 1, 0, 1]))
     with pytest.raises(InputError, match="sequence 2 "):
-        expected_counts(hmm, *sequences([0, 1], [], [0, 0, 1], [0, 1, 0, 1]), engine=engine)
+        expected_counts(hmm, *sequences([0, 1], [], [0, 0, 1], [0, 1, 0, 1]))
     if end_state:
         with pytest.raises(InputError, match="sequence 1 "):
-            expected_counts(hmm, *sequences([0, 1], [0]), engine=engine)
+            expected_counts(hmm, *sequences([0, 1], [0]))
 
 
 @pytest.mark.parametrize(
@@ -187,3 +186,90 @@ def test_wrong_sequences_are_refused(codes, offsets, message):
 def test_wrong_parameters_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
         train(*sequences([0, 1]), **{"C": 2, "N": 1, "K": 2, **options})
+
+
+def random_sequences(lengths, C, seed=0):
+    """Random codes of sequences with these lengths, and their offsets."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, C, sum(lengths)).astype(np.int32), np.cumsum([0, *lengths], dtype=np.int64)
+
+
+def assert_same(one, other, tolerance=1e-10):
+    for left, right in zip(one, other, strict=True):
+        assert (left is None) == (right is None)
+        if left is not None:
+            np.testing.assert_allclose(left, right, rtol=tolerance, atol=tolerance)
+
+
+def assert_rows_sum_to_one(hmm):
+    transitions = hmm.transitions.sum(axis=-1)
+    if hmm.end is not None:
+        transitions[-1] += hmm.end
+    for sums in (hmm.start.sum(), transitions, hmm.emissions.sum(axis=-1)):
+        np.testing.assert_allclose(sums, 1, rtol=1e-12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    N=st.integers(1, 5),
+    K=st.integers(1, 18),
+    C=st.integers(1, 9),
+    end_state=st.booleans(),
+    seed=st.integers(0, 2**32),
+    data=st.data(),
+)
+def test_counts_are_those_of_the_plain_twin_and_likelihood_never_falls(N, K, C, end_state, seed, data):
+    lengths = data.draw(st.lists(st.integers(0, 12), min_size=1, max_size=8).filter(any))
+    codes = data.draw(arrays.arrays(np.int32, sum(lengths), elements=st.integers(0, C - 1)))
+    offsets = np.cumsum([0, *lengths], dtype=np.int64)
+    hmm, before = draw_hmm(N, K, C, seed, end_state), -np.inf
+    for _ in range(4):
+        counts = expected_counts(hmm, codes, offsets)
+        assert_same(counts, plain_counts(hmm, codes, offsets))
+        assert counts.log_likelihood >= before - 1e-9
+        assert counts.emissions.sum() == pytest.approx(N * codes.size)
+        assert counts.transitions.sum() == pytest.approx(N * codes.size - np.count_nonzero(lengths))
+        hmm, before = maximise(hmm, counts), counts.log_likelihood
+        assert_rows_sum_to_one(hmm)
+
+
+@pytest.mark.parametrize("length", [1, 2, 511, 512, 513, 2000])
+def test_long_sequences(length):
+    sequences = random_sequences([3, length, 0, 7], 5)
+    hmm = draw_hmm(2, 3, 5, 1, end_state=True)
+    assert_same(expected_counts(hmm, *sequences), plain_counts(hmm, *sequences))
+
+
+@pytest.mark.parametrize("kept", [1, 3000, 9000])
+def test_forward_vectors_computed_again_are_the_same(monkeypatch, kept):
+    sequences = random_sequences([60, 1, 41, 0, 40, 60, *range(90)], 5)
+    hmm = draw_hmm(3, 4, 5, 1, end_state=True)
+    whole = expected_counts(hmm, *sequences)
+    monkeypatch.setattr("tokenlab.codes.latom.hmm._KEPT", kept)
+    again = expected_counts(hmm, *sequences)
+    assert again.log_likelihood == pytest.approx(whole.log_likelihood, rel=1e-14)
+    for one, other in zip(whole[1:], again[1:], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_same_input_same_bytes_on_any_number_of_threads():
+    sequences = random_sequences([40] * 70, 300)
+    results = []
+    for threads in (1, 2, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            results.append(train(*sequences, 300, 2, 40, iterations=1))
+            assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {
+                threads
+            }
+    for result in results[1:]:
+        assert result.log_likelihoods == results[0].log_likelihoods
+        assert result.posteriors.tobytes() == results[0].posteriors.tobytes()
+        assert [x.tobytes() for x in result.hmm[:3]] == [x.tobytes() for x in results[0].hmm[:3]]
+
+
+def test_the_model_is_left_alone():
+    hmm = draw_hmm(2, 1, 4, 3, end_state=True)
+    before = [array.copy() for array in hmm]
+    expected_counts(hmm, *random_sequences([5, 4], 4))
+    for array, copy in zip(hmm, before, strict=True):
+        np.testing.assert_array_equal(array, copy)

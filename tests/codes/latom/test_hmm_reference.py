@@ -1,4 +1,4 @@
-"""The HMM against hmmlearn: the same likelihoods, parameters and posteriors, with both engines."""
+"""The HMM against hmmlearn: the same likelihoods, parameters and posteriors."""
 
 import sys
 
@@ -20,12 +20,11 @@ def sequences():
     return rng.integers(0, 11, sum(lengths)).astype(np.int32), np.cumsum([0, *lengths], dtype=np.int64)
 
 
-@pytest.mark.parametrize("engine", ["folded", "batched"])
 @pytest.mark.parametrize("end_state", [False, True])
 @pytest.mark.parametrize(("N", "K"), [(1, 4), (2, 3), (2, 9), (3, 3), (5, 2)])
-def test_training_is_hmmlearns(sequences, N, K, end_state, engine):
+def test_training_is_hmmlearns(sequences, N, K, end_state):
     options = {"iterations": 3, "seed": 4, "end_state": end_state}
-    ours = train(*sequences, 11, N, K, backend=engine, **options)
+    ours = train(*sequences, 11, N, K, **options)
     theirs = train(*sequences, 11, N, K, backend="hmmlearn", **options)
     np.testing.assert_allclose(ours.log_likelihoods, theirs.log_likelihoods, rtol=1e-12)
     np.testing.assert_allclose(ours.posteriors, theirs.posteriors, **TOLERANCE)
@@ -51,7 +50,7 @@ def test_log_space_gives_the_same(sequences, end_state):
 def test_rows_without_counts_stay_in_hmmlearn_too(end_state):
     codes, offsets = np.array([0, 1, 0], np.int32), np.arange(4)  # One character each.
     options = {"iterations": 2, "end_state": end_state}
-    ours, theirs = (train(codes, offsets, 2, 2, 2, backend=name, **options) for name in ("folded", "hmmlearn"))
+    ours, theirs = (train(codes, offsets, 2, 2, 2, backend=name, **options) for name in ("auto", "hmmlearn"))
     np.testing.assert_allclose(theirs.log_likelihoods, ours.log_likelihoods, rtol=1e-12)
     np.testing.assert_allclose(theirs.hmm.transitions, ours.hmm.transitions, **TOLERANCE)
 

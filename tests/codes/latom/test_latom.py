@@ -6,16 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from tokenlab.codes.base.codebook import Codebook, smallest_K
-from tokenlab.codes.base.corpus import CharacterCorpus, character_corpus
-from tokenlab.codes.base.document import write_code
-from tokenlab.codes.baselines.codebooks import character_codebook, random_codebook
+from tokenlab.codes.baselines import character_codebook, random_codebook
+from tokenlab.codes.codebook import Codebook, smallest_K
+from tokenlab.codes.corpus import CharacterCorpus, character_corpus
+from tokenlab.codes.interface import write_code
 from tokenlab.codes.latom.hmm import train
 from tokenlab.codes.latom.learn import ANNEALINGS, learn_latom, refine_codebook
 from tokenlab.codes.latom.refine import atom_entropy
-from tokenlab.codes.learn import learn_code
 from tokenlab.codes.options import CodeShape, LatomOptions, SelectionOptions
-from tokenlab.codes.saved import read_code
+from tokenlab.codes.registry import learn_code, read_code
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
 from tokenlab.tokenizers.bpe import Tokenizer, models, trainers

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenlab.codes.base.codebook import Codebook, smallest_K
-from tokenlab.codes.base.corpus import CharacterCorpus, character_corpus
+from tokenlab.codes.codebook import Codebook, smallest_K
+from tokenlab.codes.corpus import CharacterCorpus, character_corpus
 from tokenlab.codes.latom.refine import (
     LARGEST_CODES,
     Schedule,

@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, models, normalizers
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
-from tokenlab.exact.adapters.prefixed import PrefixedEncoding
+from tokenlab.exact.adapters.real import PrefixedEncoding
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.interface import TokenAutomaton
 from tokenlab.exact.vocabulary import Vocabulary

@@ -10,11 +10,10 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.check import check_tokenizer
-from tokenlab.exact.adapters.hugging_face import from_tokenizer
-from tokenlab.exact.adapters.normalization import PAIRS, collision
+from tokenlab.exact.adapters.hugging_face import PAIRS, collision, from_tokenizer
 from tokenlab.exact.adapters.reading import read_tokenizer
 from tokenlab.exact.adapters.real import UnsupportedTokenizer
-from tokenlab.gpt.alphabet import learn_alphabet
+from tokenlab.tokenizers.alphabet import learn_alphabet
 
 CHARACTERS = [*" abcdefgh", "\u00e9", "\u0301", "\u4e2d"]
 

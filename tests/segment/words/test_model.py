@@ -203,7 +203,7 @@ def test_files_that_point_outside(model, tmp_path, monkeypatch, name, place, val
     header, arrays = _saved(model, tmp_path / "words")
     arrays[name] = arrays[name].copy()
     arrays[name][place] = value
-    monkeypatch.setattr("tokenlab.segment.words.stored._checksum", lambda arrays: header["sha256"])
+    monkeypatch.setattr("tokenlab.segment.words.model._checksum", lambda arrays: header["sha256"])
     save_file(arrays, tmp_path / "words", {"tokenlab.words": json.dumps(header)})
     with pytest.raises(InputError, match=f"not a word model.*{name}"):
         WordModel.load(tmp_path / "words")

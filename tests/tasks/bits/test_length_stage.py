@@ -16,7 +16,7 @@ from tasks.bits.length_rows import rows_of_base
 from tasks.bits.length_texts import Contents, Texts
 from tasks.bits.search_rows import Search, named, search_rows
 from tasks.runtime.stage import Stage
-from tokenlab.codes.bits.characters import CharacterBits
+from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.counting import count_symbols
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.bits.over.bases import base_of

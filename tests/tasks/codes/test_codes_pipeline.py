@@ -10,9 +10,8 @@ import pytest
 from tokenizers import Tokenizer
 from workspace import SMALL_CODES, make_workspace, run, set_parameters
 
-from tokenlab.codes.base.document import read_document
-from tokenlab.codes.base.interface import atom
-from tokenlab.codes.saved import read_code
+from tokenlab.codes.interface import atom, read_document
+from tokenlab.codes.registry import read_code
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +24,7 @@ CODES = SMALL_CODES | {"corpora": {"en": EN}, "table_codes": ["en"]}
 CORPORA = {"en": {"path": "data/raw/builtin/en", "format": "parquet"}}
 STAGES = ["corpora.prepare", "codes.codebook", "codes.table_codes", "codes.encode", "codes.tokenizer", "codes.evaluate"]
 TOY = """
-from tokenlab.codes.baselines.codebooks import random_codebook
+from tokenlab.codes.baselines import random_codebook
 from dataclasses import replace
 
 def learn_toy(corpus, shape, *, unknown="error"):
@@ -36,9 +35,9 @@ def learn_toy(corpus, shape, *, unknown="error"):
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = make_workspace(tmp_path_factory.mktemp("codes") / "project", corpora=CORPORA, codes=CODES)
-    (folder / "tokenlab/codes/baselines/toy.py").write_text(TOY, encoding="utf-8")
+    (folder / "tokenlab/codes/toy.py").write_text(TOY, encoding="utf-8")
     registry = folder / "tokenlab/codes/registry.py"
-    line = '        Kind("toy", "baselines.toy:learn_toy", options=(CodeShape,)),\n'
+    line = '        Kind("toy", "toy:learn_toy", options=(CodeShape,)),\n'
     text = registry.read_text(encoding="utf-8")
     registry.write_text(text.replace('        Kind("random"', f'{line}        Kind("random"'), encoding="utf-8")
     (folder / "data/raw/tables/ids").mkdir(parents=True)

@@ -3,9 +3,8 @@
 import polars as pl
 import pytest
 
-from tasks.codes.evaluate import with_parameters
+from tasks.codes.evaluate import Text, averaged, compared, metrics, scores, with_parameters
 from tasks.codes.parameters import HeldOut, VocabularySizes
-from tasks.codes.scores import Text, averaged, compared, metrics, scores
 from tokenlab.codes.options import LatomOptions
 
 TEXTS = {"training": Text(1000, 40, (50,))}

@@ -9,7 +9,7 @@ from tasks.exact.held_out import HeldOut, held_out_texts, is_held_out, training_
 from tokenlab.core.errors import InputError
 from tokenlab.exact.models.transformers_model import load
 from tokenlab.generated import generate
-from tokenlab.gpt.model import GptShape, build_gpt
+from tokenlab.networks.gpt import GptShape, build_gpt
 from tokenlab.text.documents import Document
 from tokenlab.text.store import write_corpus
 
@@ -44,7 +44,7 @@ def test_a_corpus_with_too_few_merges_is_an_error():
 
 
 def test_the_saved_model_is_read_by_transformers_and_by_tokenlab(tmp_path):
-    model = build_gpt(GptShape(layers=1, width=16, heads=2, context=32), ALPHABET, 0)
+    model = build_gpt(GptShape(layers=1, width=16, heads=2, context=32), ALPHABET.size, 0)
     save_language_model(model, ALPHABET, tmp_path)
     read, tokenizer = AutoModelForCausalLM.from_pretrained(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
     assert (tokenizer.bos_token, tokenizer.eos_token_id, read.config.eos_token_id) == (END, 0, 0)

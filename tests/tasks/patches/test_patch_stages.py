@@ -18,7 +18,7 @@ from tasks.runtime.stage import Stage
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
 from tokenlab.generated.questions import write_questions
-from tokenlab.language.pieces import open_pieces
+from tokenlab.language.passages import open_passages
 from tokenlab.language.stored import read_language_model
 from tokenlab.metrics.flops import paper_flops
 from tokenlab.networks.options import StackShape
@@ -64,17 +64,17 @@ def test_merges_for_every_tokenizer_and_longest(folder):
     assert lengths.filter(tokenizer="en-300", longest=0, length=1)["tokens"].item() == 256
 
 
-def test_pieces_hold_every_byte_once_and_the_patches_of_the_patchers(folder):
+def test_passages_hold_every_byte_once_and_the_patches_of_the_patchers(folder):
     whole = b"".join(
         text
         for part in ("training", "validation", "test")
-        for block in open_pieces(folder / "data/sample/patches/en" / part).blocks()
+        for block in open_passages(folder / "data/sample/patches/en" / part).blocks()
         for text in block.data
     )
     assert 6000 <= len(whole) < 11000
     for name in ("bpe", "bpe-280", "space", "entropy", "character", "fixed"):
         patcher = read_patcher(folder / "models/sample/patchers/en" / name / "patcher")
-        for block in open_pieces(folder / "data/sample/patches/en/test", name).blocks():
+        for block in open_passages(folder / "data/sample/patches/en/test", name).blocks():
             assert max(map(len, block.data)) <= 96
             again = patcher.starts(block.data)
             assert all(map(np.array_equal, block.starts[name], again)), name

@@ -1,4 +1,4 @@
-"""The texts of patch models: parts, joined documents, words in bytes, and pieces, against plain loops."""
+"""The texts of patch models: parts, joined documents, words in bytes, and passages, against plain loops."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tasks.patches.texts import (
     block_of,
     joined,
     part_documents,
-    pieces_of,
+    passages_of,
     read_texts,
     whitespace_words,
     words_of,
@@ -152,27 +152,27 @@ def test_words_of_whitespace_are_those_of_split(document):
 
 
 @given(documents(), st.integers(4, 20))
-def test_pieces_have_the_words_that_lie_in_them(document, context):
-    pieces = list(pieces_of(document, context))
-    assert b"".join(piece.data for piece in pieces) == document.text.encode()
+def test_passages_have_the_words_that_lie_in_them(document, context):
+    passages = list(passages_of(document, context))
+    assert b"".join(passage.data for passage in passages) == document.text.encode()
     offset, spans = 0, words_of(document).tolist()
-    for number, piece in enumerate(pieces):
-        end = offset + len(piece.data)
+    for number, passage in enumerate(passages):
+        end = offset + len(passage.data)
         inside = [[a - offset, b - offset] for a, b in spans if offset <= a and b <= end]
-        assert piece.id == f"d:{number}" and piece.words.tolist() == inside
-        assert 0 < len(piece.data) <= context
+        assert passage.id == f"d:{number}" and passage.words.tolist() == inside
+        assert 0 < len(passage.data) <= context
         offset = end
 
 
 def test_blocks_to_store():
-    made = list(pieces_of(Document("d", "one two three"), 8))
+    made = list(passages_of(Document("d", "one two three"), 8))
     block = block_of(made)
     assert (block.ids, block.data, block.starts) == (["d:0", "d:1"], [b"one two ", b"three"], {})
     assert block.words.tolist() == [2, 1]
 
 
 def test_stored_texts(tmp_path):
-    given = [text for n in range(3) for text in pieces_of(Document(f"é{n}", "zwei Wörter, 日本"), 12)]
+    given = [text for n in range(3) for text in passages_of(Document(f"é{n}", "zwei Wörter, 日本"), 12)]
     given.append(Text("none", b"\xff\x00", np.zeros((0, 2), np.int64)))
     write_texts(given, tmp_path / "texts.parquet")
     found = read_texts(tmp_path / "texts.parquet")
@@ -183,7 +183,7 @@ def test_stored_texts(tmp_path):
 
 
 def test_stored_texts_are_the_same_bytes(tmp_path):
-    given = list(pieces_of(Document("d", "some words " * 50), 40))
+    given = list(passages_of(Document("d", "some words " * 50), 40))
     for name in "ab":
         write_texts(given, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

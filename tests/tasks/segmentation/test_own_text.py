@@ -17,7 +17,7 @@ from tokenlab.metrics.segmentation import score_segmentation
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions
 from tokenlab.segment.description_length import DescriptionLength
-from tokenlab.segment.slm_rules import apply_slm_rules
+from tokenlab.segment.isolation import apply_slm_rules
 from tokenlab.segment.words.model import WordModel
 from tokenlab.segment.words.options import WordOptions
 from tokenlab.text.documents import Document, words

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from tokenlab.codes.bits.characters import CharacterBits
+from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.counting import VARIANTS, joined
 from tokenlab.codes.bits.options import BitOptions
-from tokenlab.codes.bits.roles import tokens_of_characters
+from tokenlab.codes.bits.printed import tokens_of_characters
 from tokenlab.codes.bits.stream import rewrite_batch
-from tokenlab.codes.script.blocks import script_blocks
+from tokenlab.codes.script import script_blocks
 
 LOSSLESS = tuple(options for options in VARIANTS if options.mode == "lossless")
 

@@ -66,7 +66,7 @@ def _add_common(parser: argparse.ArgumentParser, errors: str) -> None:
 
 def encode(options: argparse.Namespace) -> None:
     """Print the tokens of every line."""
-    from tokenlab.codes.bits.characters import CharacterBits
+    from tokenlab.codes.bits.bit_code import CharacterBits
     from tokenlab.codes.bits.printed import TokenPrinter
 
     known = known_characters(options)

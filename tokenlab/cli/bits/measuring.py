@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tokenlab.cli.bits.by_script import TokensByScript
     from tokenlab.codes.bits.counting import SymbolCounts
-    from tokenlab.codes.bits.dead import Dead
+    from tokenlab.codes.bits.symbols import Dead
 
 _BATCH = 1 << 18
 """Characters of a batch of lines, unless a single line has more."""
@@ -59,7 +59,7 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 def _run(options: argparse.Namespace) -> None:
     from tokenlab.cli.bits.by_script import TokensByScript
-    from tokenlab.codes.bits.characters import CharacterBits
+    from tokenlab.codes.bits.bit_code import CharacterBits
     from tokenlab.codes.bits.counting import count_symbols
     from tokenlab.metrics.renyi import renyi_efficiency
 
@@ -110,8 +110,7 @@ def _fallback(plain: "np.ndarray", characters: int) -> dict[str, float]:
 
 def _codes(counts: "SymbolCounts", known: int, alpha: float) -> Iterator[Row]:
     """A row for byte fallback and for each bit-level code."""
-    from tokenlab.codes.bits.dead import dead_symbols
-    from tokenlab.codes.bits.symbols import ADDED, LONG, RESET
+    from tokenlab.codes.bits.symbols import ADDED, LONG, RESET, dead_symbols
 
     tokens = int(counts.plain.sum())
     yield {"code": "bytes", **_measures(counts.plain, LONG + known, tokens, alpha)}
@@ -156,8 +155,8 @@ def _scripts(counted: "TokensByScript") -> Iterator[Row]:
 
 def _dead() -> Iterator[Row]:
     """The dead tokens of both sets of prefixes in mode `lossless`, those with the same reason together."""
-    from tokenlab.codes.bits.dead import dead_symbols
     from tokenlab.codes.bits.options import BitOptions
+    from tokenlab.codes.bits.symbols import dead_symbols
 
     for prefixes in (3, 4):
         for reason, dead in groupby(dead_symbols(BitOptions(prefixes=prefixes)), lambda one: one.reason):

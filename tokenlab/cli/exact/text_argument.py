@@ -64,14 +64,14 @@ def readable(text: bytes) -> str:
 
 def shown_character(character: str) -> str:
     """A character as a table shows it: a space as ␣, other whitespace and controls escaped."""
-    from tokenlab.codes.show.codebook_table import visible
+    from tokenlab.codes.table import visible
 
     return visible(character)
 
 
 def shown_text(text: str) -> str:
     """A text on one line: whitespace but the space, and controls, escaped."""
-    from tokenlab.codes.base.interface import shown
+    from tokenlab.codes.interface import shown
 
     return "".join(character if character == " " else shown(character) for character in text)
 

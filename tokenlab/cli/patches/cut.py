@@ -23,7 +23,7 @@ from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
 
 if TYPE_CHECKING:
-    from tokenlab.patches.entropy import EntropyPatcher
+    from tokenlab.patches.entropy_patcher import EntropyPatcher
     from tokenlab.patches.interface import Patcher, Starts
 
 _KINDS = ("bpe", "space", "entropy", "character", "fixed", "learned")
@@ -114,7 +114,7 @@ def _patcher(options: argparse.Namespace) -> "Patcher":
     if options.patcher == "fixed":
         return FixedPatcher(options_from(options, FixedOptions))
     if options.patcher == "bpe":
-        from tokenlab.patches.tokenizer_files import read_tokenizer_patcher
+        from tokenlab.patches.bpe import read_tokenizer_patcher
 
         return read_tokenizer_patcher(options.tokenizer)
     return _of_model(options)
@@ -124,7 +124,7 @@ def _of_model(options: argparse.Namespace) -> "Patcher":
     """The patcher of a language model, or a saved one; given options replace the saved ones."""
     with imports_for_models():
         from tokenlab.language.stored import read_language_model
-        from tokenlab.patches.entropy import EntropyPatcher
+        from tokenlab.patches.entropy_patcher import EntropyPatcher
         from tokenlab.patches.learned import LearnedPatcher
         from tokenlab.patches.registry import is_patcher, read_patcher
 
@@ -178,7 +178,7 @@ def _batches(texts: Corpus, what: str) -> Iterator[list[bytes]]:
 
 
 def _calibrated(options: argparse.Namespace, patcher: Any, texts: Corpus) -> "EntropyPatcher":
-    from tokenlab.patches.calibration import calibrated, mean_length
+    from tokenlab.patches.entropy_patcher import calibrated, mean_length
 
     found = "rise" if patcher.options.rule == "monotone" else "threshold"
     if hasattr(options, found):

@@ -11,10 +11,10 @@ from tokenlab.cli.inputs.corpus import add_former_json, add_json
 from tokenlab.cli.options import add_options, imports_for_models, named_as_flags, options_from
 from tokenlab.cli.output import named_errors
 from tokenlab.cli.patches.checks import check_model_folder, check_most
+from tokenlab.core.devices import check_device, check_device_name, computing
 from tokenlab.core.errors import ParameterError
 from tokenlab.exact.uses.options import PlaceOptions
-from tokenlab.language.generation.options import GenerationOptions
-from tokenlab.translation.options import check_device_name
+from tokenlab.language.options import GenerationOptions
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -61,8 +61,7 @@ def _run(options: argparse.Namespace) -> None:
     with imports_for_models():
         import torch
 
-        from tokenlab.language.computing import check_device, deterministic
-        from tokenlab.language.generation.generate import generate
+        from tokenlab.language.generation import generate
         from tokenlab.language.stored import read_language_model
     with named_as_flags(PlaceOptions, GenerationOptions):
         name = ("cuda" if torch.cuda.is_available() else "cpu") if place.device == "auto" else place.device
@@ -72,7 +71,7 @@ def _run(options: argparse.Namespace) -> None:
         model = read_language_model(options.model)
         model.network.to(device)
         threads = place.threads or torch.get_num_threads()
-        with deterministic(device, threads), named_errors(options.file or "PROMPT"), _enough_memory(chosen.length):
+        with computing(device, threads), named_errors(options.file or "PROMPT"), _enough_memory(chosen.length):
             (text,) = generate(model, [prompt], chosen)
     if options.json:
         record = {"prompt": readable(prompt), "text": readable(text), "bytes": text.hex()}

@@ -46,7 +46,8 @@ def add_parser(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenlab.codes.bits.over.engines import PAIRS, tokenizer_file
+    from tokenlab.formats.byte_level import PAIRS
+    from tokenlab.formats.tokenizer_file import tokenizer_file
     from tokenlab.tokenizers.hierarchical import learn_hierarchical
     from tokenlab.tokenizers.hierarchical_vocabulary import vocabulary_of
 

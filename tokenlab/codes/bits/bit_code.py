@@ -1,24 +1,82 @@
-"""The bit-level code behind the interface of all character codes: every character falls back to its bytes.
+"""The bit-level code of a text: over known characters, and behind the interface of all character codes.
 
-Its 517 atoms are the symbols 0 to 516 of `tokenlab.codes.bits.symbols`, in order.
+In `CharacterBits` each known character is a token, and every other character falls back to its bytes. In `BitCode`
+every character does; its 517 atoms are the symbols 0 to 516 of `tokenlab.codes.bits.symbols`, in order.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from tokenlab.codes.base.corpus import CharacterCorpus
-from tokenlab.codes.base.interface import Violation, atom, atom_numbers, described
-from tokenlab.codes.baselines.byte import utf8_violation
-from tokenlab.codes.bits.characters import CharacterBits
-from tokenlab.codes.bits.decoding import DecodeError, decode, decode_bytes
+from tokenlab.codes.bits.decoding import Decoded, DecodeError, OnError, Spellings, decode, decode_bytes, spellings
+from tokenlab.codes.bits.kernels import fall_back
 from tokenlab.codes.bits.options import DEFAULT, BitOptions
+from tokenlab.codes.bits.stream import rewrite
 from tokenlab.codes.bits.symbols import OTHER, symbol_name
+from tokenlab.codes.corpus import CharacterCorpus
+from tokenlab.codes.interface import Violation, atom, atom_numbers, foreign, utf8, utf8_violation
 from tokenlab.core.errors import InputError
 
-_POINTS = np.array([ord(atom(symbol)) for symbol in range(OTHER)], np.uint32)
+_POINTS = 0x110000
+_ATOMS = np.array([ord(atom(symbol)) for symbol in range(OTHER)], np.uint32)
+
+
+class CharacterBits:
+    """Text to symbols and back.
+
+    The base vocabulary is the 256 bytes and the known characters, whose ids are their ranks by code point.
+    """
+
+    def __init__(self, known: str = "", options: BitOptions = DEFAULT) -> None:
+        """Duplicates among the known characters count once. Raises InputError for a surrogate among them."""
+        self.known = "".join(sorted(set(known)))
+        self.options = options
+        utf8(self.known)
+
+    @property
+    def size(self) -> int:
+        """The number of different symbols, whether or not they can occur."""
+        return OTHER + len(self.known)
+
+    @cached_property
+    def spellings(self) -> Spellings:
+        """The bytes of the known characters."""
+        return spellings(character.encode() for character in self.known)
+
+    @cached_property
+    def _ranks(self) -> np.ndarray:
+        """int32[0x110000]: the rank of each known character, -1 for others."""
+        ranks = np.full(_POINTS, -1, np.int32)
+        ranks[code_points(self.known)] = np.arange(len(self.known))
+        return ranks
+
+    def fallback(self, text: str) -> np.ndarray:
+        """int32[n]: the symbols of plain byte fallback. Raises InputError for a lone surrogate."""
+        data = utf8(text)
+        if not self.known:
+            return np.frombuffer(data, np.uint8).astype(np.int32)
+        out = np.empty(len(data), np.int32)
+        return out[: fall_back(code_points(text), self._ranks, out)].copy()
+
+    def encode(self, text: str) -> np.ndarray:
+        """int32[n]: the symbols of a text.
+
+        Raises InputError for a lone surrogate and, in mode `paper`, for the first place that would be misread.
+        """
+        return rewrite(self.fallback(text), self.options)
+
+    def decode(self, symbols: np.ndarray, on_error: OnError = "error") -> Decoded:
+        """The text of any stream, see `tokenlab.codes.bits.decoding.decode`."""
+        return decode(symbols, self.spellings, on_error, self.options.emission)
+
+
+def code_points(text: str) -> np.ndarray:
+    """uint32[characters]: the code points of a text. Raises InputError for a lone surrogate."""
+    utf8(text)
+    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
 
 
 @dataclass(frozen=True)
@@ -38,7 +96,7 @@ class BitCode:
 
         Raises InputError for a lone surrogate and, in mode `paper`, for the first byte that would be misread.
         """
-        return _POINTS[CharacterBits(options=self.options).encode(text)].tobytes().decode("utf-32-le")
+        return _ATOMS[CharacterBits(options=self.options).encode(text)].tobytes().decode("utf-32-le")
 
     def decode(self, atoms: str) -> str:
         """The text of a string of atoms. Raises InputError at the first violation."""
@@ -53,8 +111,8 @@ class BitCode:
         A prefix or a payload at a wrong place is of the kind `digit`.
         """
         symbols = atom_numbers(atoms)
-        foreign = (symbols < 0) | (symbols >= OTHER)
-        end = int(np.argmax(foreign)) if foreign.any() else symbols.size
+        outside = (symbols < 0) | (symbols >= OTHER)
+        end = int(np.argmax(outside)) if outside.any() else symbols.size
         errors = decode(symbols[:end], on_error="skip", emission=self.options.emission).errors
         if errors and end == symbols.size and self._is_truncated(symbols, errors[0]):
             return Violation("truncated", end, f"the last character lacks atoms after atom {end}")
@@ -62,7 +120,7 @@ class BitCode:
             kind, message = errors[0].kind, errors[0].message.replace("token", "atom", 1)
             return Violation("bytes" if kind == "utf8" else "digit", errors[0].position, message)
         if end < symbols.size:
-            return Violation("foreign", end, f"atom {end + 1}: {described(atoms[end])} is no atom of this code")
+            return foreign(atoms, end)
         return None
 
     def _is_truncated(self, symbols: np.ndarray, first: DecodeError) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from tokenlab.codes.bits.characters import code_points
+from tokenlab.codes.bits.bit_code import code_points
 from tokenlab.codes.bits.options import Emission
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice

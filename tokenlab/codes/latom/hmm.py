@@ -1,32 +1,39 @@
 """Baum-Welch for the periodic HMM of Latom (section 3.2).
 
 `train` draws an HMM, repeats `expected_counts` (E-step) and `maximise` (M-step) a fixed number of times, and takes the
-posteriors of one more E-step. The observations are each character N times; they are never written out, since engines
-know N.
+posteriors of one more E-step. The observations are each character N times; they are never written out, since the
+kernel knows N.
 
-There are two exact engines, selected by size: `hmm_folded` and `hmm_batched`. `hmm_reference` is the same training with
-hmmlearn, to check them against.
+Sequences of similar length go side by side, so that every transition is a product of matrices: 6 N K^2 operations per
+character, at the speed of BLAS. The kernel keeps the forward vectors of one stretch of steps and goes back over it; of
+earlier stretches only the first vectors are kept, and the others are computed again. `hmm_reference` is the same
+training with hmmlearn, to check it against.
+
+Folding the N digits of a character into one matrix is faster for few states (4.1 million characters, N = 2, K = 8:
+1.2 instead of 5.4 seconds a training) and slower for many (1.1 million, N = 2, K = 56: 35 instead of 14 seconds, and
+K^2 numbers for every character). It is left out.
 """
 
 from collections.abc import Callable
 from functools import cache
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from tokenlab.codes.latom.hmm_batched import BATCH, batched_sums
-from tokenlab.codes.latom.hmm_folded import folded_bytes, folded_sums
-from tokenlab.codes.latom.hmm_model import ExpectedCounts, Floats, PeriodicHmm, draw_hmm, maximise, scaled_emissions
+from tokenlab.codes.latom.hmm_kernels import forward_backward
+from tokenlab.codes.latom.hmm_model import ExpectedCounts, Floats, PeriodicHmm, draw_hmm, maximise
+from tokenlab.codes.options import Backend
 from tokenlab.core.errors import InputError, ParameterError
 
-Engine = Literal["auto", "folded", "batched"]
-Backend = Literal["auto", "folded", "batched", "hmmlearn"]
 Progress = Callable[[int, float], object]
 """Called with the number of M-steps done and the log-likelihood (nats) after them."""
 
-_FOLDED_BYTES = 256 << 20
+_BATCH = 64
+"""Sequences in a batch."""
+_KEPT = 1 << 21
+"""Largest number of elements in the forward vectors of a stretch: 16 MiB."""
 
 
 class Training(NamedTuple):
@@ -61,8 +68,7 @@ def train(
         iterations: number of iterations of EM.
         seed: of the draw, or its generator.
         end_state: learn the probability that a sequence ends after each state of the last group.
-        backend: "folded" and "batched" are the engines, "auto" is the faster one for this size, "hmmlearn" the
-            reference; their results are equal up to rounding.
+        backend: "auto" is the engine of this module, "hmmlearn" the reference; their results are equal up to rounding.
         progress: called after every E-step.
 
     Raises:
@@ -85,20 +91,18 @@ def train(
                 f"backend: {error.name} is not installed; pip install tokenlab[reference], or take another backend"
             ) from None
         return Training(*train_hmmlearn(hmm, codes, offsets, iterations, report))
-    counts = expected_counts(hmm, codes, offsets, engine=backend)
+    counts = expected_counts(hmm, codes, offsets)
     trace = [counts.log_likelihood]
     report(0, trace[0])
     for iteration in range(1, iterations + 1):
         hmm = maximise(hmm, counts)
-        counts = expected_counts(hmm, codes, offsets, engine=backend)
+        counts = expected_counts(hmm, codes, offsets)
         trace.append(counts.log_likelihood)
         report(iteration, trace[-1])
     return Training(hmm, trace, counts.posteriors)
 
 
-def expected_counts(
-    hmm: PeriodicHmm, codes: NDArray[np.int32], offsets: NDArray[np.int64], *, engine: Engine = "auto"
-) -> ExpectedCounts:
+def expected_counts(hmm: PeriodicHmm, codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> ExpectedCounts:
     """The E-step: log-likelihood (nats), expected counts and posteriors of the sequences under `hmm`.
 
     BLAS runs on one thread meanwhile: products as small as these gain nothing from more threads, and the result does
@@ -106,7 +110,6 @@ def expected_counts(
 
     Args:
         codes, offsets: as in `train`.
-        engine: "folded", "batched", or "auto" for the faster one for this size.
 
     Raises:
         InputError: as in `train`, or a sequence has probability zero under `hmm`. That cannot happen to the sequences
@@ -115,47 +118,34 @@ def expected_counts(
     N, K, C = hmm.emissions.shape
     codes, offsets = np.ascontiguousarray(codes, np.int32), np.ascontiguousarray(offsets, np.int64)
     _check(codes, offsets, C)
-    if engine == "auto":
-        engine = _faster_engine(N, K, C, np.diff(offsets))
-    emissions, logarithms = scaled_emissions(hmm)
+    # (N, C, K): emissions, divided by their maximum over the states to keep products in range.
+    emissions = hmm.emissions.transpose(0, 2, 1).copy(order="C")
+    largest = emissions.max(axis=-1, keepdims=True)
+    largest[largest == 0] = 1
+    emissions /= largest
+    lengths = np.diff(offsets)
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    start, transitions, end, atoms = np.zeros(K), np.zeros((N, K, K)), np.zeros(K), np.zeros((N, C, K))
     with _thread_pools().limit(limits=1, user_api="blas"):
-        sums = (folded_sums if engine == "folded" else batched_sums)(hmm, emissions, codes, offsets)
-    if sums.failed >= 0:
+        log_likelihood, failed = forward_backward(
+            codes, offsets[order], lengths[order], _BATCH, max(1, _KEPT // (_BATCH * N * K)),
+            hmm.start, np.ascontiguousarray(hmm.transitions), np.ascontiguousarray(hmm.transitions.transpose(0, 2, 1)),
+            np.ones(K) if hmm.end is None else hmm.end, emissions, start, transitions, end, atoms,
+        )  # fmt: skip
+    if failed >= 0:
         raise InputError(
-            f"sequence {sums.failed} (from 0) has probability zero under this HMM, or one too small for float64; "
+            f"sequence {order[failed]} (from 0) has probability zero under this HMM, or one too small for float64; "
             "leave it out, or use an HMM that was trained on it"
         )
     occurrences = np.bincount(codes, minlength=C)
     return ExpectedCounts(
-        float(sums.log_likelihood + occurrences @ logarithms),
-        sums.start,
-        sums.transitions,
-        sums.atoms.transpose(0, 2, 1),
-        None if hmm.end is None else sums.end,
-        np.ascontiguousarray((sums.atoms / np.maximum(occurrences, 1)[:, None]).transpose(1, 0, 2)),
+        float(log_likelihood + occurrences @ np.log(largest).sum(axis=(0, 2))),
+        start * hmm.start,
+        transitions * hmm.transitions,
+        atoms.transpose(0, 2, 1),
+        None if hmm.end is None else end,
+        np.ascontiguousarray((atoms / np.maximum(occurrences, 1)[:, None]).transpose(1, 0, 2)),
     )
-
-
-@cache
-def _thread_pools() -> ThreadpoolController:
-    """The thread pools of NumPy's and SciPy's BLAS; finding them takes as long as a small E-step, milliseconds."""
-    return ThreadpoolController()
-
-
-def _faster_engine(N: int, K: int, C: int, lengths: NDArray[np.int64]) -> Literal["folded", "batched"]:
-    """Folding is faster for few states and many digits, and for too few sequences for a batch.
-
-    Nanoseconds per character (one thread of a Xeon with AVX-512) of both engines:
-
-        |C|      62    62    62    62   1246   1246   1882   3054   1882   3054   3054, one line
-        N, K   2, 8 2, 32  1,16  1,24   2,16   2,24   3,24   3,15   2,44   2,56   2,56
-        folded   36   344   100   197    140    358    361    220   1743   4102   4613
-        batched 103   366   112   161    182    276    419    297    695    935   8405
-    """
-    longest_first = np.sort(lengths)[::-1]
-    side_by_side = lengths.sum() / longest_first[::BATCH].sum()
-    few = K <= 11 * N or side_by_side < 4
-    return "folded" if few and folded_bytes(C, K) <= _FOLDED_BYTES else "batched"
 
 
 def _check(codes: NDArray[np.int32], offsets: NDArray[np.int64], C: int) -> None:
@@ -165,3 +155,9 @@ def _check(codes: NDArray[np.int32], offsets: NDArray[np.int64], C: int) -> None
         raise InputError(f"offsets must rise from 0 to the number of characters, {len(codes)}")
     if codes.min() < 0 or codes.max() >= C:
         raise InputError(f"codes must lie between 0 and {C - 1}; there are {codes.min()} to {codes.max()}")
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """The thread pools of NumPy's and SciPy's BLAS; finding them takes as long as a small E-step, milliseconds."""
+    return ThreadpoolController()

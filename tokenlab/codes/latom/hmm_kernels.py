@@ -1,166 +1,168 @@
-"""Forward-backward of a folded HMM: one step per character.
+"""Forward-backward of a periodic HMM over a batch of sequences, one matrix product per digit.
 
-The N copies of a character c are one matrix R_c (from entering c to entering the next character), so the passes are
+Sequences are sorted, the longest first, so the sequences longer than t are the first rows of a matrix. For digit n,
+with b_n the emissions of each row's character:
 
-    alpha[t + 1] = alpha[t] R_c(t)      beta[t] = R_c(t) beta[t + 1]      beta[last] = the end vector of its character
+    u_n = a_n b_n              a_(n+1) = u_n T_n           forward; a_1 of the next step is divided by its mass
+    v_n = b_n beta_n           beta_(n-1) = v_n T_(n-1)'   backward, scaled so that u_n beta_n, the posterior, sums to 1
 
-and the E-step needs only S_c, the sum of alpha[t] (x) beta[t + 1] / (alpha[t] R_c beta[t + 1]) over the places t of c.
-Every vector is divided by the sum of the previous vector, so that a step does not wait for its own sum. The two passes
-are independent and run interleaved.
-
-Of a long sequence only every `BLOCK`-th alpha is kept; the others are computed again in the backward pass.
-
-Vectors have `width` elements, K padded with zeros to a multiple of eight; matrices are K x width; arrays are flat.
+The sums are transitions += u_n' v_(n+1) (multiplied by T_n once at the end) and atoms += u_n beta_n.
 """
 
 import numpy as np
+import scipy.linalg.cython_blas  # noqa: F401  Numba's np.dot calls it; loaded here, so that its threads can be limited.
 from numba import njit
-
-from tokenlab.codes.latom.vector_kernels import WIDTH, add, fma, load, mul, splat, store, total
-
-BLOCK = 1024
-"""Number of characters between two alphas that are kept."""
-
-_SMALL = 1e-100
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def forward_backward(codes, offsets, forward, backward, ends, start, K, edge_sums, end_sums, start_sums):
-    """Sum S_c, the end vectors and the start counts over all sequences.
+def forward_backward(
+    codes, firsts, lengths, batch, stretch, start, transitions, transposed, ends, emissions,
+    start_sums, edge_sums, end_sums, atoms,
+):  # fmt: skip
+    """The sums of an E-step over all sequences, `batch` of them at a time.
 
-    codes: int32[total]; offsets: int64[sequences + 1]; forward: R, float64[C * K * width], a row for each entering
-    state; backward: its transpose in the same layout; ends: float64[C * width]; start: float64[width]. edge_sums,
-    end_sums and start_sums have the shapes of forward, ends and start. Returns the log-likelihood (nats), and the
-    number of the first sequence with probability zero, or -1.
+    firsts, lengths: int64[sequences], none empty, longest first. stretch: steps whose forward vectors are kept at a
+    time. start: (K,); transitions and transposed: (N, K, K); ends: (K,); emissions: (N, C, K). start_sums and edge_sums
+    must still be multiplied by start and transitions; end_sums: (K,); atoms: (N, C, K). Returns the log-likelihood
+    (nats), and the place in this order of a sequence with probability zero, or -1.
     """
-    width = start.size
-    alpha, beta = np.zeros((BLOCK + 1) * width), np.zeros((BLOCK + 1) * width)
-    alpha_mass, beta_mass = np.empty(BLOCK + 1), np.empty(BLOCK + 1)
+    N, K = transitions.shape[0], transitions.shape[1]
+    entering, following = np.empty((batch, K)), np.empty((batch, K))
+    emitted = np.empty((N, batch * stretch, K))
     likelihood = 0.0
-    for sequence in range(offsets.size - 1):
-        first, length = offsets[sequence], offsets[sequence + 1] - offsets[sequence]
-        if length == 0:
-            continue
-        steps = length - 1
-        blocks = max(1, (steps + BLOCK - 1) // BLOCK)
-        kept, kept_mass = np.empty(blocks * width), np.empty(blocks)
-        alpha[:width] = start
-        alpha_mass[0] = 1.0
-        for block in range(blocks):
-            kept[block * width : (block + 1) * width] = alpha[:width]
-            kept_mass[block] = alpha_mass[0]
-            if block < blocks - 1:
-                _forward(codes[first + block * BLOCK :], BLOCK, forward, K, width, alpha, alpha_mass)
-                likelihood += _log_product(alpha_mass, BLOCK)
-                alpha[:width] = alpha[BLOCK * width : (BLOCK + 1) * width]
-                alpha_mass[0] = alpha_mass[BLOCK]
-        last = np.int64(codes[first + steps])
-        final = steps - (blocks - 1) * BLOCK
-        beta[final * width : (final + 1) * width] = ends[last * width : (last + 1) * width]
-        beta_mass[final] = 1.0
-        for block in range(blocks - 1, -1, -1):
-            here = codes[first + block * BLOCK :]
-            size = final if block == blocks - 1 else BLOCK
-            alpha[:width] = kept[block * width : (block + 1) * width]
-            alpha_mass[0] = kept_mass[block]
-            _both(here, size, forward, backward, K, width, alpha, alpha_mass, beta, beta_mass)
-            if block == blocks - 1:
-                probability = _dot(alpha, size * width, beta, size * width, width)
-                likelihood += _log_product(alpha_mass, size) + np.log(probability)
-                if not probability > 0.0:
-                    return likelihood, sequence
-                _add_scaled(alpha, size * width, 1.0 / probability, end_sums, last * width, width)
-            if not _add_edges(here, size, alpha, beta, beta_mass, K, width, edge_sums):
-                return likelihood, sequence
-            if block > 0:
-                beta[BLOCK * width : (BLOCK + 1) * width] = beta[:width]
-                beta_mass[BLOCK] = beta_mass[0]
-        probability = _dot(alpha, 0, beta, 0, width)
-        for k in range(width):
-            start_sums[k] += start[k] * beta[k] / probability
+    for low in range(0, firsts.size, batch):
+        places, sizes = firsts[low : low + batch], lengths[low : low + batch]
+        stretches = (sizes[0] + stretch - 1) // stretch
+        kept = np.empty((stretches, sizes.size, K))
+        for row in range(sizes.size):
+            entering[row] = start
+        for number in range(stretches):
+            kept[number] = entering[: sizes.size]
+            logarithm, failed = _forward(
+                codes, places, sizes, number * stretch, stretch, transitions, ends, emissions, entering, emitted
+            )
+            if failed >= 0:
+                return likelihood, low + failed
+            likelihood += logarithm
+        for number in range(stretches - 1, -1, -1):
+            if number < stretches - 1:
+                entering[: sizes.size] = kept[number]
+                _forward(
+                    codes, places, sizes, number * stretch, stretch, transitions, ends, emissions, entering, emitted
+                )
+            failed = _backward(
+                codes, places, sizes, number * stretch, stretch, transposed, ends, emissions, emitted, following,
+                edge_sums, end_sums, atoms,
+            )  # fmt: skip
+            if failed >= 0:
+                return likelihood, low + failed
+        for row in range(sizes.size):
+            start_sums += following[row]
     return likelihood, -1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _forward(codes, steps, forward, K, width, alpha, mass):
-    """alpha[1..steps] and their sums from alpha[0]."""
-    for t in range(steps):
-        matrix = np.int64(codes[t]) * K * width
-        mass[t + 1] = _product(alpha, t * width, 1.0 / mass[t], forward, matrix, K, width, alpha, (t + 1) * width)
+def _forward(codes, places, sizes, first, steps, transitions, ends, emissions, entering, emitted):
+    """Fill `emitted` with the u_n of the steps first, ..., first + steps - 1; `entering` is a_1, and is updated."""
+    N, K = transitions.shape[0], transitions.shape[1]
+    likelihood, rows, begin = 0.0, _running(sizes, first, sizes.size), 0
+    for t in range(first, min(first + steps, sizes[0])):
+        rows = _running(sizes, t, rows)
+        for n in range(N):
+            u = emitted[n, begin : begin + rows]
+            for row in range(rows):
+                emission, a, product = emissions[n, codes[places[row] + t]], entering[row], u[row]
+                for k in range(K):
+                    product[k] = a[k] * emission[k]
+            np.dot(u, transitions[n], entering[:rows])
+        for row in range(rows):
+            mass, product, a = _sum(u[row]), u[row], entering[row]
+            likelihood += np.log(mass)
+            if sizes[row] == t + 1:
+                ending = 0.0
+                for k in range(K):
+                    ending += product[k] * ends[k]
+                likelihood += np.log(ending / mass)
+                mass = min(mass, ending)
+            if not mass > 0.0:
+                return likelihood, row
+            for k in range(K):
+                a[k] /= mass
+        begin += rows
+    return likelihood, -1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _both(codes, steps, forward, backward, K, width, alpha, alpha_mass, beta, beta_mass):
-    """alpha[1..steps] from alpha[0], and beta[steps-1..0] from beta[steps]."""
-    for t in range(steps):
-        u = steps - t
-        ahead, behind = np.int64(codes[t]) * K * width, np.int64(codes[u - 1]) * K * width
-        alpha_mass[t + 1] = _product(
-            alpha, t * width, 1.0 / alpha_mass[t], forward, ahead, K, width, alpha, (t + 1) * width
-        )
-        beta_mass[u - 1] = _product(
-            beta, u * width, 1.0 / beta_mass[u], backward, behind, K, width, beta, (u - 1) * width
-        )
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _product(vector, v, factor, matrix, m, K, width, out, o):
-    """out[o:] = factor * vector[v:] @ matrix[m:]; returns the sum of its elements."""
-    mass, scale = splat(0.0), splat(factor)
-    for j in range(0, width, WIDTH):
-        even, odd = splat(0.0), splat(0.0)
-        for i in range(0, K - 1, 2):
-            even = fma(splat(vector[v + i]), load(matrix, m + i * width + j), even)
-            odd = fma(splat(vector[v + i + 1]), load(matrix, m + (i + 1) * width + j), odd)
-        if K % 2:
-            even = fma(splat(vector[v + K - 1]), load(matrix, m + (K - 1) * width + j), even)
-        result = mul(add(even, odd), scale)
-        store(out, o + j, result)
-        mass = add(mass, result)
-    return total(mass)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _add_edges(codes, steps, alpha, beta, beta_mass, K, width, edge_sums):
-    """S_c += alpha[t] (x) beta[t + 1] / (alpha[t] R_c beta[t + 1]); returns False at a division by zero."""
-    for t in range(steps):
-        probability = _dot(alpha, t * width, beta, t * width, width) * beta_mass[t + 1]
-        if not probability > 0.0:
-            return False
-        scale = splat(1.0 / probability)
-        matrix = np.int64(codes[t]) * K * width
-        for j in range(0, width, WIDTH):
-            following = mul(load(beta, (t + 1) * width + j), scale)
-            for i in range(K):
-                place = matrix + i * width + j
-                store(edge_sums, place, fma(splat(alpha[t * width + i]), following, load(edge_sums, place)))
-    return True
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _dot(a, i, b, j, width):
-    products = splat(0.0)
-    for k in range(0, width, WIDTH):
-        products = fma(load(a, i + k), load(b, j + k), products)
-    return total(products)
-
-
-@njit(cache=True, nogil=True)
-def _add_scaled(vector, i, factor, out, o, width):
-    for k in range(width):
-        out[o + k] += factor * vector[i + k]
+def _backward(
+    codes, places, sizes, first, steps, transposed, ends, emissions, emitted, following, edge_sums, end_sums, atoms
+):
+    """Go back over the same steps; `following` is v_1 of the step after the last one, and is updated to the first."""
+    N, K = transposed.shape[0], transposed.shape[1]
+    beta, edges = np.empty((places.size, K)), np.empty((K, K))
+    final = min(first + steps, sizes[0])
+    begin = 0
+    for t in range(first, final):
+        begin += _running(sizes, t, sizes.size)
+    going_on = _running(sizes, final, sizes.size)
+    for t in range(final - 1, first - 1, -1):
+        rows = _running(sizes, t, sizes.size)
+        begin -= rows
+        u = emitted[N - 1, begin : begin + rows]
+        if going_on > 0:
+            np.dot(following[:going_on], transposed[N - 1], beta[:going_on])
+        for row in range(rows):
+            if row >= going_on:
+                beta[row] = ends
+            mass = 0.0
+            for k in range(K):
+                mass += u[row, k] * beta[row, k]
+            if not mass > 0.0:
+                return row
+            for k in range(K):
+                beta[row, k] /= mass
+            if row < going_on:
+                for k in range(K):
+                    following[row, k] /= mass
+            else:
+                for k in range(K):
+                    end_sums[k] += u[row, k] * beta[row, k]
+        if going_on > 0:
+            np.dot(u[:going_on].T, following[:going_on], edges)
+            edge_sums[N - 1] += edges
+        for n in range(N - 1, -1, -1):
+            u = emitted[n, begin : begin + rows]
+            for row in range(rows):
+                character = codes[places[row] + t]
+                emission, atom, b, product, v = (
+                    emissions[n, character],
+                    atoms[n, character],
+                    beta[row],
+                    u[row],
+                    following[row],
+                )
+                for k in range(K):
+                    atom[k] += product[k] * b[k]
+                    v[k] = b[k] * emission[k]
+            if n > 0:
+                np.dot(following[:rows], transposed[n - 1], beta[:rows])
+                np.dot(emitted[n - 1, begin : begin + rows].T, following[:rows], edges)
+                edge_sums[n - 1] += edges
+        going_on = rows
+    return -1
 
 
 @njit(cache=True, nogil=True)
-def _log_product(values, size):
-    """The sum of log values[:size], with a logarithm only where the product becomes small."""
-    logarithm, product = 0.0, 1.0
-    for t in range(size):
-        if values[t] < _SMALL:
-            logarithm += np.log(values[t])
-            continue
-        product *= values[t]
-        if product < _SMALL:
-            logarithm += np.log(product)
-            product = 1.0
-    return logarithm + np.log(product)
+def _running(sizes, t, rows):
+    """How many of the first `rows` sequences are longer than t."""
+    while rows > 0 and sizes[rows - 1] <= t:
+        rows -= 1
+    return rows
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _sum(vector):
+    """The sum of the elements, in the order that vectorisation chooses."""
+    total = 0.0
+    for k in range(vector.size):
+        total += vector[k]
+    return total

@@ -77,38 +77,3 @@ def _with_end(transitions: Floats, end: Floats) -> Floats:
 def _normalised(counts: Floats, before: Floats) -> Floats:
     sums = counts.sum(axis=-1, keepdims=True)
     return np.where(sums > 0, counts / np.where(sums > 0, sums, 1), before)
-
-
-class ScaledEmissions(NamedTuple):
-    """Emissions of each digit and character, divided by their maximum over the states to keep products in range."""
-
-    values: Floats
-    """(N, C, K)"""
-    logarithms: Floats
-    """(C,): log of the product of the maxima of the N digits, nats."""
-
-
-def scaled_emissions(hmm: PeriodicHmm) -> ScaledEmissions:
-    """The emissions that both engines use."""
-    values = hmm.emissions.transpose(0, 2, 1).copy(order="C")
-    largest = values.max(axis=-1, keepdims=True)
-    largest[largest == 0] = 1
-    values /= largest
-    return ScaledEmissions(values, np.log(largest).sum(axis=(0, 2)))
-
-
-class Sums(NamedTuple):
-    """Sums of an engine over all sequences."""
-
-    log_likelihood: float
-    """Under the scaled emissions, nats."""
-    failed: int
-    """The first sequence of probability zero, after which the other sums have no meaning; -1 where there is none."""
-    start: Floats
-    """(K,)"""
-    transitions: Floats
-    """(N, K, K)"""
-    end: Floats
-    """(K,): expected sequences that end after each state of the last group."""
-    atoms: Floats
-    """(N, C, K): expected occurrences of each character with each atom."""

@@ -1,34 +1,92 @@
 """Latom: a codebook learned from a corpus (sections 3.2 and 3.3), and two steps beyond the paper.
 
-`learn_latom` trains a periodic HMM (`hmm`) and assigns codes by its posteriors (`assignment`). Optional are a swap
-refinement of the assignment (`refine`), and restarts from other draws. Both try several codebooks and let BPE select
-one: the first pairs that it merges decide its token count more than any smooth measure of a codebook predicts.
+`learn_latom` trains a periodic HMM (`hmm`) and assigns codes by its posteriors: `assignment` is the optimal one-to-one
+assignment of section 3.3. Optional are a swap refinement of the assignment (`refine`), and restarts from other draws.
+Both try several codebooks and let BPE select one: the first pairs that it merges decide its token count more than any
+smooth measure of a codebook predicts.
 """
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
-from tokenlab.codes.base.codebook import Codebook, atoms_per_digit
-from tokenlab.codes.base.corpus import CharacterCorpus
-from tokenlab.codes.base.interface import Unknown
-from tokenlab.codes.latom.assignment import Assignment, assignment, check_assignable
+from tokenlab.codes.codebook import Codebook, atoms_per_digit, check_capacity
+from tokenlab.codes.corpus import CharacterCorpus
+from tokenlab.codes.interface import Unknown
 from tokenlab.codes.latom.hmm import train
 from tokenlab.codes.latom.refine import Refinement, character_bigrams, refine_codes
-from tokenlab.codes.options import CodeShape, LatomOptions, SelectionOptions
+from tokenlab.codes.options import FLOOR, CodeShape, LatomOptions, SelectionOptions
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.tokenizers.merges import bpe_sweep, tokenize
 
+LARGEST_COSTS = 1 << 28
+"""Largest number of characters times codes in one assignment: 2 GiB of float64."""
 Progress = Callable[[int, int, float], object]
 """Called after every E-step with the number of the restart (from 0), the M-steps done and the log-likelihood (nats)."""
-
 ANNEALINGS = 4
 """Refinements from which BPE selects."""
 _VOCABULARY = 300
 _SHAPE, _TRAINING, _SELECTION = CodeShape(), LatomOptions(), SelectionOptions()
+
+
+class Assignment(NamedTuple):
+    """An injective mapping from characters to codes, and its objective."""
+
+    assigned: np.ndarray
+    """int64[|C|]: the code of each character, as the place of (a_1, ..., a_N) in lexicographic order."""
+    objective: float
+    """Nats: the sum over characters of s(c, f(c)), equation 1; the maximum over all injective mappings."""
+    random_objective: float
+    """Nats: the exact mean of that sum over all injective mappings; they give a character each code equally often."""
+
+    @property
+    def gap(self) -> float:
+        """Objective above the mean of random assignments, in nats."""
+        return self.objective - self.random_objective
+
+
+def assignment(q: np.ndarray, floor: float = FLOOR) -> Assignment:
+    """The injective mapping with the maximal sum of s(c, a) = sum_n log max(q[c, n, a_n], floor), in nats.
+
+    q: float64[|C|, N, K], the mean posterior of atom k at digit n of character c.
+
+    Raises ParameterError where there are fewer codes than characters, where the |C| x K^N costs take more than 2 GiB,
+    and where the floor is outside (0, 1].
+    """
+    characters, N, K = q.shape
+    check_assignable(characters, N, K)
+    if not 0 < floor <= 1:
+        raise ParameterError(f"floor is {floor}; it must be above 0 and at most 1")
+    scores = np.log(np.maximum(q, floor))
+    costs = reduce(_add_digit, np.moveaxis(-scores, 1, 0))
+    _, assigned = linear_sum_assignment(costs)  # Rows are in order. Costs, since maximize=True copies.
+    objective = -costs[np.arange(characters), assigned].sum()
+    random_objective = scores.mean(axis=2).sum()
+    return Assignment(assigned.astype(np.int64), float(objective), float(random_objective))
+
+
+def check_assignable(characters: int, N: int, K: int) -> None:
+    """Raises ParameterError where there are fewer codes than characters, or costs or transitions exceed 2 GiB."""
+    check_capacity(characters, N, K)
+    if N * K * K > LARGEST_COSTS:
+        raise ParameterError(
+            f"N = {N}, K = {K}: the HMM has N K^2 = {N * K * K:,} transitions, and at most {LARGEST_COSTS:,} (2 GiB)"
+            " can be learned; choose a smaller K"
+        )
+    if characters * K**N > LARGEST_COSTS:
+        raise ParameterError(
+            f"{characters:,} characters x K^N = {K}^{N} = {K**N:,} codes: an assignment has at most"
+            f" {LARGEST_COSTS:,} such pairs (2 GiB); choose a smaller K or N"
+        )
+
+
+def _add_digit(costs: np.ndarray, digit: np.ndarray) -> np.ndarray:
+    """float64[|C|, codes] and float64[|C|, K] -> float64[|C|, codes K], in lexicographic order."""
+    return (costs[:, :, None] + digit[:, None, :]).reshape(len(costs), -1)
 
 
 def learn_latom(
@@ -61,10 +119,31 @@ def learn_latom(
     N, K = shape.N, atoms_per_digit(corpus.characters, shape.N, shape.K)
     check_assignable(len(corpus.characters), N, K)
     size = _vocabulary(selection.vocabulary, N, K)
-    runs = [
-        _run(corpus, N, K, shape.seed, restart, training, selection, size, progress)
-        for restart in range(selection.restarts)
-    ]
+
+    def run(restart: int) -> _Run:
+        """Train, assign, and refine where asked."""
+        trained = train(
+            corpus.symbols,
+            corpus.offsets,
+            len(corpus.characters),
+            N,
+            K,
+            iterations=training.iterations,
+            seed=_generator(shape.seed, restart),
+            end_state=training.end_state,
+            backend=training.backend,
+            progress=partial(progress, restart) if progress else None,
+        )
+        found = assignment(trained.posteriors, training.floor)
+        refined, tokens = None, None
+        if selection.refine:
+            refined = _refined(corpus, found.assigned, N, K, _generator(shape.seed, restart), size)
+            tokens = refined.tokens
+        elif selection.restarts > 1:
+            tokens = _count_tokens(corpus, found.assigned, N, K, size)
+        return _Run(trained.log_likelihoods, found, refined, tokens)
+
+    runs = [run(restart) for restart in range(selection.restarts)]
     kept = min(range(len(runs)), key=lambda restart: runs[restart].tokens or 0)
     best = runs[kept]
     facts = {
@@ -139,38 +218,6 @@ class _Run(NamedTuple):
     refined: _Refined | None
     tokens: int | None
     """None where there is nothing to select from."""
-
-
-def _run(
-    corpus: CharacterCorpus,
-    N: int,
-    K: int,
-    seed: int,
-    restart: int,
-    training: LatomOptions,
-    selection: SelectionOptions,
-    size: int,
-    progress: Progress | None,
-) -> _Run:
-    """Train, assign, and refine where asked. size: entries of the vocabulary at which tokens are counted."""
-    trained = train(
-        corpus.symbols,
-        corpus.offsets,
-        len(corpus.characters),
-        N,
-        K,
-        iterations=training.iterations,
-        seed=_generator(seed, restart),
-        end_state=training.end_state,
-        backend=training.backend,
-        progress=partial(progress, restart) if progress else None,
-    )
-    found = assignment(trained.posteriors, training.floor)
-    if selection.refine:
-        refined = _refined(corpus, found.assigned, N, K, _generator(seed, restart), size)
-        return _Run(trained.log_likelihoods, found, refined, refined.tokens)
-    tokens = _count_tokens(corpus, found.assigned, N, K, size) if selection.restarts > 1 else None
-    return _Run(trained.log_likelihoods, found, None, tokens)
 
 
 def _refined(

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from tokenlab.codes.base.codebook import check_capacity
-from tokenlab.codes.base.corpus import CharacterCorpus
+from tokenlab.codes.codebook import check_capacity
+from tokenlab.codes.corpus import CharacterCorpus
 from tokenlab.codes.latom.refine_kernels import Bigrams, State, sweep
 from tokenlab.core.errors import ParameterError
 

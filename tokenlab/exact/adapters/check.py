@@ -23,9 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenlab.core.errors import InputError
-from tokenlab.exact.adapters.paths import completion, live_paths, tokens_to
+from tokenlab.exact.adapters.paths import Reach, completion, live_paths, tokens_to
 from tokenlab.exact.adapters.probes import probe_texts
-from tokenlab.exact.adapters.reach import Reach
 from tokenlab.exact.adapters.real import RealTokenizer, decoded
 from tokenlab.exact.encoders.anchors import anchors
 

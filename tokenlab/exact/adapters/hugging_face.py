@@ -1,31 +1,36 @@
 """Tokenizers of the library `tokenizers` (tokenizer.json), whatever they were made from.
 
-1. The normaliser is exact, ignored, or the reason for a refusal (`normalization`).
-2. The tokens as bytes: in the byte-level alphabet, or characters with U+2581 for a space and `<0x41>` for a byte.
-3. The word automaton by the model (`words`), the splits and added tokens around it (`tokenlab.exact.splits`).
+1. The normaliser is exact, ignored, or the reason for a refusal (`preparation`). What SentencePiece does with spaces is
+   exact: one before the text, and U+2581 for each. After a normaliser that makes two texts equal there are no exact
+   character probabilities: the tokens do not say which text they stand for.
+2. The tokens as bytes (`tokenlab.formats.LibraryTokenizer`).
+3. The word automaton by the model: BPE, Unigram, WordPiece without a mark of continuation, or WordLevel of single
+   characters; the splits and added tokens around it (`tokenlab.exact.splits`).
 
 Special tokens spell no text: text that looks like one is ordinary text, and `encode_special_tokens` makes the engine
 agree.
 """
 
 import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokenlab.core.errors import InputError
-from tokenlab.exact.adapters.normalization import Preparation, collision, preparation
-from tokenlab.exact.adapters.prefixed import joined
-from tokenlab.exact.adapters.real import RealTokenizer, UnsupportedTokenizer, exact_encoder
-from tokenlab.exact.adapters.words import word_automaton
+from tokenlab.exact.adapters.real import HOW_TO_IGNORE, RealTokenizer, UnsupportedTokenizer, exact_encoder, joined
+from tokenlab.exact.encoders.byte_pair import BytePair
+from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
+from tokenlab.exact.interface import TokenAutomaton
 from tokenlab.exact.splits.added_tokens import read_added_tokens
 from tokenlab.exact.splits.reading import Splits, read_splits
 from tokenlab.exact.vocabulary import Vocabulary
-from tokenlab.formats.byte_level import spelled_bytes
-from tokenlab.formats.pieces import SPACE
+from tokenlab.formats.hugging_face import PLACES, LibraryTokenizer, loaded, steps
+from tokenlab.formats.pieces import BYTE_PIECES, SPACE
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+    from tokenizers.normalizers import Normalizer
 
-LARGEST_ID = 1 << 22
 _USUAL_BOS = (
     "<s>",
     "<|begin_of_text|>",
@@ -35,8 +40,44 @@ _USUAL_BOS = (
     "<|endoftext|>",
 )
 _USUAL_EOS = ("</s>", "<|end_of_text|>", "<eos>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "[EOS]", "<|endoftext|>")
+PAIRS = (
+    ("e\u0301", "\u00e9"),
+    ("A", "a"),
+    ("\u00e9", "e"),
+    ("\uff21", "A"),
+    ("\u2460", "1"),
+    (" a", "a"),
+    ("a ", "a"),
+    ("a  b", "a b"),
+    ("a\n", "a"),
+    ("a\nb", "a b"),
+    ("a\tb", "a b"),
+    ("a\u00a0b", "a b"),
+    ("a\u200db", "ab"),
+    ("a\u0000b", "ab"),
+    ("``", '"'),
+    ("''", '"'),
+)
+"""Two texts each that usual normalisers make equal."""
+_LONG_WORD = 100_000
 _INTO_CHARACTERS = (({"Regex": r"[\s\S]"}, "Isolated"),)
-_BYTE_TOKENS = tuple(f"<0x{byte:02X}>" for byte in range(256))
+
+
+@dataclass
+class Preparation:
+    """What is done to a text, and what of it is kept.
+
+    Attributes:
+        prefix: bytes put before a text.
+        spaces: whether a space becomes U+2581, so that no text holds that character.
+        kept: the entries of the normaliser that are kept.
+        ignored: names of the entries that are left out.
+    """
+
+    prefix: bytes = b""
+    spaces: bool = False
+    kept: list[dict[str, Any]] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
 
 
 def from_tokenizer(
@@ -58,37 +99,20 @@ def from_tokenizer(
     Raises UnsupportedTokenizer, with the reason and an example, where several texts have one encoding or the kind of
     tokenizer is not modelled.
     """
+    try:
+        return _read(tokenizer, name, (bos, eos), ignore_normalizer)
+    except InputError as error:  # of splits and word automata, too; their messages have the reason
+        raise UnsupportedTokenizer(f"{name}: {error}") from error
+
+
+def _read(tokenizer: "Tokenizer", name: str, ends: tuple[int | None, int | None], ignore: bool) -> RealTokenizer:
     settings = json.loads(tokenizer.to_str())
-    try:
-        return _read(settings, tokenizer, name, (bos, eos), ignore_normalizer)
-    except UnsupportedTokenizer as error:
-        raise UnsupportedTokenizer(f"{name}: {error}") from error
-    except InputError as error:
-        # What splits and word automata cannot handle; their messages have the reason.
-        raise UnsupportedTokenizer(f"{name}: {error}") from error
-
-
-def loaded(text: str, where: str) -> "Tokenizer":
-    """A tokenizer from the text of a tokenizer.json. Raises InputError where the library cannot read it."""
-    from tokenizers import Tokenizer
-
-    try:
-        return Tokenizer.from_str(text)
-    except BaseException as error:  # a panic of the Rust code is no Exception
-        if isinstance(error, KeyboardInterrupt | SystemExit):
-            raise
-        raise InputError(f"{where}: not a tokenizer.json: {' '.join(str(error).split())}") from error
-
-
-def _read(
-    settings: dict[str, Any], tokenizer: "Tokenizer", name: str, ends: tuple[int | None, int | None], ignore: bool
-) -> RealTokenizer:
     example = collision(tokenizer.normalizer)
     prepared = preparation(settings.get("normalizer"), ignore=ignore, example=example)
     _prepare_metaspace(settings, prepared, ignore)
-    byte_level = _is_byte_level(settings.get("pre_tokenizer"))
-    added = settings.get("added_tokens") or []
-    tokens = _spelled(settings["model"], added, byte_level, prepared.spaces)
+    library = LibraryTokenizer(_engine(settings, prepared))
+    engine, tokens, added = library.tokenizer, library.tokens, library.settings["added_tokens"]
+    model = library.settings["model"]  # as the engine reads it: Unigram's ties are decided by the last place of a score
     vocabulary = Vocabulary(tokens)
     plain = [entry for entry in added if not entry["special"]]
     if plain and prepared.prefix:
@@ -96,26 +120,21 @@ def _read(
         raise UnsupportedTokenizer(
             f"the text after the added token {text!r} gets a space of its own, as in {text + 'a'!r}"
         )
-    if prepared.spaces and settings["model"].get("byte_fallback") and SPACE not in settings["model"]["vocab"]:
+    if prepared.spaces and model.get("byte_fallback") and SPACE not in model["vocab"]:
         raise UnsupportedTokenizer(f"a space becomes {SPACE}, which is no token: ' ' is spelled by bytes of {SPACE}")
-    engine = _engine(settings, prepared)
-    model = settings["model"]
-    if model["type"] == "Unigram":  # the engine reads numbers with an error in the last place, which decides ties
-        model = json.loads(engine.to_str())["model"]
-    word = word_automaton(model, vocabulary, absent=[SPACE.encode()] if prepared.spaces else [])
     automaton = joined(
-        word,
+        _word_automaton(model, vocabulary, absent=[SPACE.encode()] if prepared.spaces else []),
         _splits(settings),
         read_added_tokens(added),
         exact_encoder(lambda text: engine.encode(text, add_special_tokens=False).ids, tokens, prepared.prefix),
         prefix=prepared.prefix,
-        of_bytes=byte_level,
+        of_bytes=library.byte_level,
     )
     bos, eos = (
         given if given is not None else _usual(added, names)
         for given, names in zip(ends, (_USUAL_BOS, _USUAL_EOS), strict=True)
     )
-    return RealTokenizer(name, automaton, engine, bos, eos, _notes(prepared, settings["model"]))
+    return RealTokenizer(name, automaton, engine, bos, eos, _notes(prepared, model))
 
 
 def _splits(settings: dict[str, Any]) -> Splits:
@@ -132,10 +151,10 @@ def _splits(settings: dict[str, Any]) -> Splits:
 
 def _prepare_metaspace(settings: dict[str, Any], prepared: Preparation, ignore: bool) -> None:
     """Metaspace replaces spaces as a normaliser does; the space that it puts before a text is lossy."""
-    pre_tokenizer = settings.get("pre_tokenizer")
-    metaspaces = [part for part in _parts(pre_tokenizer) if part.get("type") == "Metaspace"]
+    parts = list(steps(settings.get("pre_tokenizer")))
+    metaspaces = [part for part in parts if part.get("type") == "Metaspace"]
     if metaspaces:
-        if metaspaces[0].get("replacement") != SPACE or len(_parts(pre_tokenizer)) > 1:
+        if metaspaces[0].get("replacement") != SPACE or len(parts) > 1:
             raise UnsupportedTokenizer(
                 "Metaspace with another replacement, or beside other pre-tokenizers, is not modelled"
             )
@@ -143,55 +162,12 @@ def _prepare_metaspace(settings: dict[str, Any], prepared: Preparation, ignore: 
         if ignore and metaspaces[0].get("prepend_scheme", "always") != "never":
             metaspaces[0]["prepend_scheme"] = "never"
             prepared.ignored.append("Metaspace (its space before the text)")
-    elif prepared.spaces and _parts(pre_tokenizer):
+    elif prepared.spaces and parts:
         raise UnsupportedTokenizer(f"a pre-tokenizer that sees {SPACE} in place of spaces is not modelled")
-    for part in _parts(pre_tokenizer):
+    for part in parts:
         if ignore and part.get("type") == "ByteLevel" and part.get("add_prefix_space"):
             part["add_prefix_space"] = False
             prepared.ignored.append("ByteLevel (its space before the text)")
-
-
-def _parts(pre_tokenizer: dict[str, Any] | None) -> list[dict[str, Any]]:
-    if pre_tokenizer is None:
-        return []
-    if pre_tokenizer.get("type") == "Sequence":
-        return [part for inner in pre_tokenizer.get("pretokenizers", []) for part in _parts(inner)]
-    return [pre_tokenizer]
-
-
-def _is_byte_level(pre_tokenizer: dict[str, Any] | None) -> bool:
-    return any(part.get("type") == "ByteLevel" for part in _parts(pre_tokenizer))
-
-
-def _spelled(
-    model: dict[str, Any], added: list[dict[str, Any]], byte_level: bool, spaces: bool
-) -> tuple[bytes | None, ...]:
-    """The bytes of each id: None for special tokens, the unknown token, and ids without a token."""
-    vocabulary = model["vocab"]
-    named = (
-        vocabulary.items() if isinstance(vocabulary, dict) else ((entry[0], id) for id, entry in enumerate(vocabulary))
-    )
-    unknown = model.get("unk_token") if isinstance(vocabulary, dict) else None
-    by_id: dict[int, bytes | None] = {}
-    fallback = bool(model.get("byte_fallback"))
-    for token, id in named:
-        by_id[id] = None if token == unknown else _bytes_of(token, byte_level, spaces, fallback)
-    if isinstance(vocabulary, list) and model.get("unk_id") is not None:
-        by_id[model["unk_id"]] = None
-    for entry in added:
-        by_id[entry["id"]] = None if entry["special"] else entry["content"].encode()
-    size = max(by_id, default=-1) + 1
-    if size > LARGEST_ID:
-        raise UnsupportedTokenizer(f"id {size - 1}; at most {LARGEST_ID - 1} is read")
-    return tuple(by_id.get(id) or None for id in range(size))
-
-
-def _bytes_of(token: str, byte_level: bool, spaces: bool, fallback: bool) -> bytes | None:
-    if byte_level:
-        return spelled_bytes(token)
-    if fallback and token in _BYTE_TOKENS:
-        return bytes([int(token[3:5], 16)])
-    return (token.replace(SPACE, " ") if spaces else token).encode("utf-8", "surrogatepass")
 
 
 def _engine(settings: dict[str, Any], prepared: Preparation) -> "Tokenizer":
@@ -218,3 +194,116 @@ def _notes(prepared: Preparation, model: dict[str, Any]) -> tuple[str, ...]:
     if model.get("unk_token") or model.get("unk_id") is not None:
         notes.append("texts have only characters with tokens; others would become the unknown token")
     return tuple(notes)
+
+
+def preparation(normalizer: dict[str, Any] | None, *, ignore: bool, example: str) -> Preparation:
+    """Sort the entries of a normaliser (as in tokenizer.json) into exact ones and others.
+
+    Raises UnsupportedTokenizer with `example` for others, unless they are to be ignored.
+    """
+    result = Preparation()
+    for entry in steps(normalizer):
+        kind = entry.get("type")
+        if kind == "Prepend" and entry.get("prepend") == SPACE and not result.prefix:
+            result.prefix = b" "
+        elif kind == "Replace" and entry.get("pattern") == {"String": " "} and entry.get("content") == SPACE:
+            result.spaces = True
+        elif not ignore:
+            raise UnsupportedTokenizer(f"the normaliser {kind} changes the text: {example}; {HOW_TO_IGNORE}")
+        else:
+            result.ignored.append(str(kind))
+            continue
+        result.kept.append(entry)
+    if result.prefix and not result.spaces:
+        raise UnsupportedTokenizer(
+            f"the normaliser puts {SPACE} before a text but keeps spaces: {SPACE}a stands for two"
+        )
+    return result
+
+
+def collision(normalizer: "Normalizer | None", pairs: Sequence[tuple[str, str]] = PAIRS) -> str:
+    """Two texts that a normaliser makes equal, in words; "" without a normaliser."""
+    if normalizer is None:
+        return ""
+    for one, other in pairs:
+        result = normalizer.normalize_str(one)
+        if result == normalizer.normalize_str(other):
+            return f"{one!a} and {other!a} both become {result!a}"
+    return "no two equal results were found, but this normaliser is not known to keep texts apart"
+
+
+def _word_automaton(model: dict[str, Any], vocabulary: Vocabulary, absent: Iterable[bytes]) -> TokenAutomaton:
+    """The automaton of the encodings of single words.
+
+    Args:
+        model: the `model` of tokenizer.json.
+        vocabulary: all tokens, added ones too.
+        absent: characters that no text has.
+
+    Raises UnsupportedTokenizer, with the reason.
+    """
+    kind = model.get("type")
+    if kind == "BPE":
+        return _byte_pair(model, vocabulary, absent)
+    if kind == "Unigram":
+        return _unigram(model, vocabulary)
+    if kind == "WordPiece":
+        return _word_piece(model, vocabulary)
+    if kind == "WordLevel":
+        return _characters(vocabulary)
+    raise UnsupportedTokenizer(f"the model {kind} is not modelled; BPE, Unigram and some of WordPiece are")
+
+
+def _byte_pair(model: dict[str, Any], vocabulary: Vocabulary, absent: Iterable[bytes]) -> TokenAutomaton:
+    if model.get("dropout"):
+        raise UnsupportedTokenizer("BPE with dropout: a text has several encodings; switch dropout off")
+    for mark in PLACES:
+        if model.get(mark):
+            raise UnsupportedTokenizer(f"BPE with {mark} {model[mark]!r}: tokens depend on their place in a word")
+    ids = model["vocab"]
+    merges = []
+    for merge in model["merges"]:
+        left, right = merge.split(" ") if isinstance(merge, str) else merge
+        if left not in ids or right not in ids or left + right not in ids:
+            raise UnsupportedTokenizer(f"a merge of {left!r} and {right!r}, which make no token")
+        merges.append((ids[left], ids[right], ids[left + right]))
+    fallback = [ids.get(piece) for piece in BYTE_PIECES] if model.get("byte_fallback") else None
+    if fallback and None in fallback:
+        raise UnsupportedTokenizer(f"byte fallback without a token for byte 0x{fallback.index(None):02X}")
+    return BytePair(
+        vocabulary,
+        merges,
+        whole_words=bool(model.get("ignore_merges")),
+        byte_fallback=[id for id in fallback if id is not None] if fallback else None,
+        absent=absent,
+    )
+
+
+def _unigram(model: dict[str, Any], vocabulary: Vocabulary) -> TokenAutomaton:
+    if model.get("byte_fallback"):
+        raise UnsupportedTokenizer("Unigram with byte fallback: the text '<0x41>' and the byte 0x41 have one token")
+    from tokenlab.exact.encoders.unigram import Unigram
+
+    scores = [score for _, score in model["vocab"]]
+    if len(scores) == len(vocabulary.tokens):
+        return Unigram(vocabulary, scores)
+    # Added tokens have no score: the splits find them before words are made.
+    added = len(vocabulary.tokens) - len(scores)
+    return Unigram(Vocabulary([*vocabulary.tokens[: len(scores)], *[None] * added]), [*scores, *[0.0] * added])
+
+
+def _word_piece(model: dict[str, Any], vocabulary: Vocabulary) -> TokenAutomaton:
+    mark, longest = model.get("continuing_subword_prefix"), model.get("max_input_chars_per_word", 100)
+    if mark:
+        raise UnsupportedTokenizer(f"WordPiece with {mark!r} before tokens inside a word: they depend on their place")
+    if longest < _LONG_WORD:
+        raise UnsupportedTokenizer(
+            f"WordPiece replaces words of more than {longest} characters by the unknown token; allow {_LONG_WORD}"
+        )
+    return MaximumPrefix(vocabulary)
+
+
+def _characters(vocabulary: Vocabulary) -> TokenAutomaton:
+    """WordLevel makes words that are no token unknown, so it is exact only where all words are single characters."""
+    single = [token if token is None or len(token.decode()) == 1 else None for token in vocabulary.tokens]
+    return MaximumPrefix(Vocabulary(single))

@@ -1,30 +1,44 @@
-"""Reading a tokenizer from a file or folder, by its content."""
+"""Real tokenizers from files and folders: the automaton of each format.
 
-import json
-from collections.abc import Iterable
+- tokenizer.json, GPT-2's pair: `hugging_face`.
+- Ranks (tiktoken, Tekken): the engine is the same tokenizer in the library `tokenizers`; every way to make a token from
+  two is a merge, and a word that is a token is not merged at all.
+- SentencePiece, BPE: the whole text, a space put before it, is one word of characters; characters without a piece are
+  spelled by byte pieces. Its engine is the library `tokenizers`, which finds user-defined pieces first.
+- SentencePiece, Unigram: the best path by the sum of scores.
+"""
+
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokenlab.core.errors import InputError
-from tokenlab.exact.adapters.real import RealTokenizer
-from tokenlab.formats.reading import as_utf8, read_bounded
+from tokenlab.exact.adapters.hugging_face import from_tokenizer
+from tokenlab.exact.adapters.real import HOW_TO_IGNORE, RealTokenizer, UnsupportedTokenizer, exact_encoder, joined
+from tokenlab.exact.encoders.byte_pair import BytePair
+from tokenlab.exact.interface import TokenAutomaton
+from tokenlab.exact.splits.added_tokens import AddedTokens
+from tokenlab.exact.splits.reading import read_splits
+from tokenlab.exact.vocabulary import Vocabulary
+from tokenlab.formats.hugging_face import LibraryTokenizer
+from tokenlab.formats.pieces import SPACE, Algorithm, PieceKind, PieceModel
+from tokenlab.formats.ranks import RankSettings, RankTokenizer
+from tokenlab.formats.tokenizer_file import of_pieces, of_ranks
+from tokenlab.formats.tokenizer_file import read_tokenizer as read_file
 
 if TYPE_CHECKING:
-    from tokenlab.formats.known_ranks import RankSettings
+    from tokenizers import Tokenizer
 
-_IN_FOLDERS = ("tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
-_PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
+_USER_DEFINED_PENALTY = 0.1
 
 
 def read_tokenizer(
-    path: str | Path, *, ignore_normalizer: bool = False, rank_settings: "RankSettings | None" = None
+    path: str | Path, *, ignore_normalizer: bool = False, rank_settings: RankSettings | None = None
 ) -> RealTokenizer:
     """A real tokenizer with the automaton of its encodings.
 
     Args:
-        path: a `tokenizer.json`; a SentencePiece `.model`; a rank file of tiktoken; a `tekken.json`; GPT-2's
-            `encoder.json` or `vocab.json` beside its merges; or a folder with one of them, as `transformers` saves it
-            (its `tokenizer_config.json` then names BOS and EOS).
+        path: a file or folder of any format of `tokenlab.formats.read_tokenizer`, such as a folder that `transformers`
+            saved (its `tokenizer_config.json` then names BOS and EOS).
         ignore_normalizer: leave out a normaliser that makes several texts equal: texts must be normalised already.
         rank_settings: expression and special tokens of a rank file, which has neither; known for published files.
 
@@ -33,92 +47,119 @@ def read_tokenizer(
         UnsupportedTokenizer: several texts have one encoding, or the tokenizer is not modelled; with an example.
     """
     path = Path(path)
-    file = _file_in(path) if path.is_dir() else path
-    name = path.name if path.is_dir() else file.name
-    content = read_bounded(file)
-    if content[:1] not in b"{[" and content[:3] != b"\xef\xbb\xbf":
-        return _other_than_json(file, content, name, ignore_normalizer, rank_settings)
-    settings = _json(file, content)
-    if {"model", "added_tokens"} <= settings.keys():
-        from tokenlab.exact.adapters.hugging_face import from_tokenizer, loaded
-
-        tokenizer = loaded(as_utf8(file, content), str(file))
-        bos, eos = _named_ends(file.parent / "tokenizer_config.json", tokenizer.token_to_id)
-        return from_tokenizer(tokenizer, name=name, bos=bos, eos=eos, ignore_normalizer=ignore_normalizer)
-    if {"vocab", "config"} <= settings.keys():
-        from tokenlab.exact.adapters.rank_tokenizers import from_ranks
-        from tokenlab.formats.ranks import read_tekken
-
-        return from_ranks(read_tekken(file), name=name)
-    return _gpt2(file, name)
+    file = read_file(path, rank_settings)
+    name = path.name if path.is_dir() else file.path.name
+    if file.format == "SentencePiece":
+        return _of_pieces(file.pieces, name, ignore_normalizer)
+    if file.format in ("ranks", "Tekken"):
+        return _of_ranks(file.ranks, name)
+    bos, eos = file.ends
+    return from_tokenizer(file.tokenizer, name=name, bos=bos, eos=eos, ignore_normalizer=ignore_normalizer)
 
 
-def _file_in(folder: Path) -> Path:
-    """The file of a folder that holds the tokenizer."""
-    pairs: Iterable[str] = (vocabulary for vocabulary, merges in _PAIRS if (folder / merges).is_file())
-    for name in (*_IN_FOLDERS, *pairs):
-        if (folder / name).is_file():
-            return folder / name
-    others = sorted(folder.glob("*.tiktoken"))
-    if len(others) == 1:
-        return others[0]
-    expected = ", ".join((*_IN_FOLDERS, "*.tiktoken", *(" and ".join(pair) for pair in _PAIRS)))
-    raise InputError(f"{folder}: no tokenizer in this folder; expected one of {expected}")
-
-
-def _other_than_json(
-    file: Path, content: bytes, name: str, ignore_normalizer: bool, rank_settings: "RankSettings | None"
-) -> RealTokenizer:
-    from tokenlab.formats.ranks import looks_like_ranks, read_rank_tokenizer
-
-    if looks_like_ranks(content):
-        from tokenlab.exact.adapters.rank_tokenizers import from_ranks
-
-        return from_ranks(read_rank_tokenizer(file, rank_settings), name=name)
-    from tokenlab.exact.adapters.piece_tokenizers import from_pieces
-    from tokenlab.formats.pieces import read_pieces
-
-    return from_pieces(read_pieces(file), name=name, ignore_normalizer=ignore_normalizer)
-
-
-def _gpt2(vocabulary: Path, name: str) -> RealTokenizer:
-    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
-
-    from tokenlab.exact.adapters.hugging_face import from_tokenizer
-    from tokenlab.formats.gpt2 import read_gpt2
-
-    beside = [vocabulary.parent / merges for name, merges in _PAIRS if name == vocabulary.name]
-    if not beside or not beside[0].is_file():
-        wanted = " or ".join(" and ".join(pair) for pair in _PAIRS)
-        raise InputError(f"{vocabulary}: JSON, but no tokenizer; known are tokenizer.json, tekken.json, {wanted}")
-    ids, merges = read_gpt2(vocabulary, beside[0])
-    tokenizer = Tokenizer(models.BPE(ids, merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    if "<|endoftext|>" in ids:
-        tokenizer.add_special_tokens([AddedToken("<|endoftext|>", normalized=False)])
-    bos, eos = _named_ends(vocabulary.parent / "tokenizer_config.json", tokenizer.token_to_id)
-    return from_tokenizer(tokenizer, name=name, bos=bos, eos=eos)
-
-
-def _named_ends(config: Path, id_of: Any) -> tuple[int | None, int | None]:
-    """BOS and EOS as tokenizer_config.json names them, None where it does not."""
-    if not config.is_file():
-        return None, None
-    settings = _json(config, read_bounded(config))
-    ids = []
-    for key in ("bos_token", "eos_token"):
-        entry = settings.get(key)
-        name = entry.get("content") if isinstance(entry, dict) else entry
-        ids.append(id_of(name) if isinstance(name, str) else None)
-    return ids[0], ids[1]
-
-
-def _json(path: Path, content: bytes) -> dict[str, Any]:
+def _of_ranks(ranks: RankTokenizer, name: str) -> RealTokenizer:
+    """Raises UnsupportedTokenizer where its expression cannot be handled exactly, or does not cover all text."""
     try:
-        settings = json.loads(as_utf8(path, content))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON: {' '.join(str(error).split())[:200]}") from error
-    if not isinstance(settings, dict):
-        raise InputError(f"{path}: JSON, but no tokenizer")
-    return settings
+        engine = of_ranks(ranks, name, special=False)
+    except InputError as error:
+        raise UnsupportedTokenizer(str(error)) from error
+    split = {"type": "Split", "pattern": {"Regex": ranks.pattern}, "behavior": "Isolated", "invert": False}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    word = BytePair.from_ranks(
+        Vocabulary(ranks.tokens),
+        [None if token is None else id for id, token in enumerate(ranks.tokens)],
+        whole_words=True,
+    )
+    automaton = joined(
+        word,
+        read_splits({"type": "Sequence", "pretokenizers": [split, byte_level]}),
+        None,
+        exact_encoder(lambda text: engine.encode(text, add_special_tokens=False).ids, ranks.tokens, b""),
+    )
+    return RealTokenizer(name, automaton, engine, ranks.bos, ranks.eos)
+
+
+def _of_pieces(model: PieceModel, name: str, ignore_normalizer: bool) -> RealTokenizer:
+    """Raises UnsupportedTokenizer, with an example, for a normalisation that makes several texts equal."""
+    ignored = _lossy(model)
+    if ignored and not ignore_normalizer:
+        raise UnsupportedTokenizer(f"{name}: {ignored[0]}; {HOW_TO_IGNORE}")
+    _check_modelled(model, name)
+    tokens = model.tokens
+    vocabulary = Vocabulary(tokens)
+    prefix = b" " if model.dummy_prefix else b""
+    notes = ["texts have no U+2581, which stands for a space"]
+    if prefix:
+        notes.append("texts are not empty: the space before a text comes with its first character")
+    if not model.byte_fallback:
+        notes.append("texts have only characters with pieces; others would become the unknown piece")
+    if ignored:
+        notes.append(f"texts are normalised already: {model.normalizer or 'the normalisation'} is left out")
+    word: TokenAutomaton
+    engine: Tokenizer | None = None
+    added: dict[int, str] = {}
+    if model.algorithm == Algorithm.BPE:
+        kinds = [piece.kind for piece in model.pieces]
+        added = {id: (tokens[id] or b"").decode() for id, kind in enumerate(kinds) if kind == PieceKind.USER_DEFINED}
+        word = BytePair.from_ranks(
+            vocabulary,
+            [-piece.score if piece.kind == PieceKind.NORMAL else None for piece in model.pieces],
+            byte_fallback=model.byte_ids or None,
+            absent=[SPACE.encode()],
+        )
+        engine = LibraryTokenizer(of_pieces(model, name, ignore_normalizer=True)).bare
+    else:
+        from tokenlab.exact.encoders.unigram import Unigram
+
+        word = Unigram(vocabulary, _scores(model))
+
+    def encode(text: str) -> list[int]:
+        if not text:
+            return []
+        marked = prefix.decode() + text
+        return engine.encode(marked, add_special_tokens=False).ids if engine else word.encode(marked.encode())
+
+    automaton = joined(
+        word,
+        read_splits(None),
+        AddedTokens.from_mapping(added) if added else None,
+        exact_encoder(encode, tokens, prefix),
+        prefix=prefix,
+    )
+    return RealTokenizer(name, automaton, engine, model.bos, model.eos, tuple(notes))
+
+
+def _lossy(model: PieceModel) -> list[str]:
+    """What makes several texts equal, each with an example."""
+    found = []
+    if model.character_map:
+        found.append(
+            f"the normalisation {model.normalizer} makes texts equal: '\uff21' and 'A'"
+            if "nfkc" in model.normalizer
+            else f"the normalisation {model.normalizer or 'of its table'} may make texts equal"
+        )
+    if model.squeezes_spaces:
+        found.append("spaces are removed: 'a  b' and 'a b' are the same")
+    return found
+
+
+def _check_modelled(model: PieceModel, name: str) -> None:
+    if model.algorithm not in (Algorithm.BPE, Algorithm.UNIGRAM):
+        raise UnsupportedTokenizer(
+            f"{name}: SentencePiece's {model.algorithm.name} is not modelled; BPE and Unigram are"
+        )
+    if model.suffix_spaces or not model.escapes_spaces:
+        raise UnsupportedTokenizer(f"{name}: a space that stays or goes to the end of the text is not modelled")
+    if model.algorithm == Algorithm.UNIGRAM and model.byte_fallback:
+        raise UnsupportedTokenizer(f"{name}: Unigram with byte fallback is not modelled")
+    if model.algorithm == Algorithm.BPE and any(piece.kind == PieceKind.UNUSED for piece in model.pieces):
+        raise UnsupportedTokenizer(f"{name}: BPE with unused pieces, which are divided again, is not modelled")
+
+
+def _scores(model: PieceModel) -> list[float]:
+    """The scores of Unigram; SentencePiece prefers user-defined pieces by their length in bytes."""
+    best = max((piece.score for piece in model.pieces if piece.kind == PieceKind.NORMAL), default=0.0)
+    return [
+        len(piece.text.encode()) * best - _USER_DEFINED_PENALTY if piece.kind == PieceKind.USER_DEFINED else piece.score
+        for piece in model.pieces
+    ]

@@ -1,14 +1,26 @@
-"""A real tokenizer, and the refusal of one that cannot be exact."""
+"""A real tokenizer, the refusal of one that cannot be exact, and the automaton of a tokenizer: that of its words with
+splits, added tokens, its own engine, and the space that SentencePiece puts before a text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.interface import TokenAutomaton
+from tokenlab.exact.splits.added_tokens import AddedTokens
+from tokenlab.exact.splits.composed import SplitEncoding
+from tokenlab.exact.splits.reading import Splits
+from tokenlab.formats.hugging_face import check_spelled
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+Encode = Callable[[bytes], list[int]]
+HOW_TO_IGNORE = "leave it out with --ignore-normalizer if all texts are normalised already"
+"""What to do about a normaliser that is refused; in Python, the option is `ignore_normalizer`."""
 
 
 class UnsupportedTokenizer(InputError):
@@ -51,9 +63,7 @@ def decoded(tokens: Sequence[bytes | None], ids: Sequence[int]) -> bytes:
     return b"".join(part or b"" for part in parts)
 
 
-def exact_encoder(
-    encode: Callable[[str], list[int]], tokens: Sequence[bytes | None], prefix: bytes
-) -> Callable[[bytes], list[int]]:
+def exact_encoder(encode: Callable[[str], list[int]], tokens: Sequence[bytes | None], prefix: bytes) -> Encode:
     """An engine for texts of bytes that raises InputError where the tokens do not spell the text.
 
     Engines drop what they do not know, or replace it by an unknown token.
@@ -65,24 +75,96 @@ def exact_encoder(
         except UnicodeDecodeError as error:
             raise InputError(f"the text is not UTF-8 at byte {error.start}; the tokenizer reads characters") from error
         ids = encode(characters)
-        wanted = prefix + text if text else b""
-        if b"".join(tokens[id] or b"\xff" for id in ids) != wanted:
-            raise InputError(
-                f"the text has {_lost(ids, tokens, wanted)}, which the tokenizer has no tokens for; remove it"
-            )
+        check_spelled(ids, tokens, prefix + text if text else b"")
         return ids
 
     return encoded
 
 
-def _lost(ids: Sequence[int], tokens: Sequence[bytes | None], wanted: bytes) -> str:
-    """The character at which tokens and text part."""
-    at = 0
-    for id in ids:
-        token = tokens[id]
-        if token is None or not wanted.startswith(token, at):
-            break
-        at += len(token)
-    while at and wanted[at : at + 1] and wanted[at] & 0xC0 == 0x80:
-        at -= 1
-    return f"{wanted[at:].decode('utf-8', 'replace')[:1]!r} at byte {at}"
+class Beginning(NamedTuple):
+    """A state before the first byte of the text itself."""
+
+    spelled: bool
+    """whether the prefix has been spelled"""
+    inner: Hashable
+
+
+class PrefixedEncoding:
+    """The automaton `inner` for texts that begin with a prefix of one byte, which is no part of the text.
+
+    The texts are not empty: engines put no space before an empty text, and a lone space is the encoding of no text.
+    """
+
+    def __init__(self, inner: TokenAutomaton, encode: Encode, prefix: bytes) -> None:
+        if len(prefix) != 1:
+            raise InputError(f"the prefix {prefix!r} of texts is not one byte, which is not supported")
+        self._inner, self._encode = inner, encode
+        self.vocabulary, self.prefix, self.has_end = inner.vocabulary, prefix, inner.has_end
+        low, high = self.vocabulary.beginning_with(prefix)
+        self._first = inner.allowed(inner.start()).copy()
+        self._first[:low] = False
+        self._first[high:] = False
+        for position in range(low, self.vocabulary.equal_to(prefix)[1]):
+            if self._first[position]:
+                self._first[position] = self.step(self.start(), int(self.vocabulary.ids[position])) is not None
+        self._first.flags.writeable = False
+
+    def start(self) -> Hashable:
+        """The state before the first token."""
+        return Beginning(False, self._inner.start())
+
+    def step(self, state: Hashable, token: int) -> Hashable | None:
+        """The state after one more token, None where no text's encoding goes on so."""
+        if not isinstance(state, Beginning):
+            return self._inner.step(state, token)
+        spelling = self.vocabulary.tokens[token]
+        if spelling is None or (not state.spelled and not spelling.startswith(self.prefix)):
+            return None
+        after = self._inner.step(state.inner, token)
+        if after is None or state.spelled or spelling != self.prefix:
+            return after
+        return Beginning(True, after) if self._inner.allowed(after).any() else None
+
+    def allowed(self, state: Hashable) -> NDArray[np.bool_]:
+        """[len(vocabulary)] by position: the tokens after which the sequence is still live. Read-only."""
+        if not isinstance(state, Beginning):
+            return self._inner.allowed(state)
+        return self._inner.allowed(state.inner) if state.spelled else self._first
+
+    def may_end(self, state: Hashable) -> bool:
+        """Whether a text's encoding can end here: not before the first byte of the text."""
+        return not isinstance(state, Beginning) and self._inner.may_end(state)
+
+    def encode(self, text: bytes) -> list[int]:
+        """The engine's encoding of a text. Raises InputError for a text that it has no tokens for."""
+        return self._encode(text)
+
+
+class EngineEncoding:
+    """The automaton `inner` with the tokenizer's own engine."""
+
+    def __init__(self, inner: TokenAutomaton, encode: Encode) -> None:
+        self.encode = encode
+        self.vocabulary, self.prefix, self.has_end = inner.vocabulary, inner.prefix, inner.has_end
+        self.start, self.step, self.allowed, self.may_end = inner.start, inner.step, inner.allowed, inner.may_end
+
+
+def joined(
+    word: TokenAutomaton,
+    splits: Splits,
+    added: AddedTokens | None,
+    encode: Encode,
+    prefix: bytes = b"",
+    *,
+    of_bytes: bool = False,
+) -> TokenAutomaton:
+    """The automaton of a tokenizer from that of its words, its splits, its added tokens and its prefix.
+
+    of_bytes: whether words are any bytes, so that something else has to keep texts in UTF-8.
+    """
+    inner: TokenAutomaton = word
+    if splits.levels or added or of_bytes:
+        inner = SplitEncoding(word, splits, added, encode)
+    if prefix:
+        return PrefixedEncoding(inner, encode, prefix)
+    return inner if inner is not word else EngineEncoding(word, encode)

@@ -17,7 +17,7 @@ from tokenlab.exact.encoders.fallback import ByteFallback, character_at, is_comp
 from tokenlab.exact.encoders.liveness import Endless
 from tokenlab.exact.encoders.masks import Masks
 from tokenlab.exact.vocabulary import Vocabulary
-from tokenlab.tokenizers.trie_kernels import build_trie
+from tokenlab.tokenizers.unigram_kernels import build_trie
 
 _PENALTY = 10.0
 """An unknown character has the smallest score minus this, in both libraries."""

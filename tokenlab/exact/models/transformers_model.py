@@ -20,8 +20,8 @@ import torch
 from numpy.typing import NDArray
 from transformers import AutoTokenizer, PreTrainedModel
 
+from tokenlab.core.devices import AutoDtype
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.entropy.options import Dtype
 from tokenlab.exact.interface import ContextTree
 from tokenlab.exact.models.attention import attention_of, position_limit
 from tokenlab.exact.models.tree_cache import TreeCache
@@ -243,8 +243,8 @@ def load(
         ParameterError: a device that is not there; an unknown dtype.
     """
     place = _device(device)
-    if dtype not in get_args(Dtype):
-        raise ParameterError(f"dtype is {dtype!r}; use one of {', '.join(get_args(Dtype))}")
+    if dtype not in get_args(AutoDtype):
+        raise ParameterError(f"dtype is {dtype!r}; use one of {', '.join(get_args(AutoDtype))}")
     loaded = load_model(name)
     real = _tokenizer(loaded.folder, ignore_normalizer)
     loaded.model.to(place, torch.bfloat16 if dtype == "bfloat16" else torch.float32)  # type: ignore[arg-type]

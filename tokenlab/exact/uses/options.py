@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from tokenlab.core.devices import AutoDtype
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice, check_least, option
 
 SamplingUnit = Literal["characters", "bytes"]
 Method = Literal["greedy", "sample", "beam"]
-Dtype = Literal["auto", "float32", "bfloat16"]
 
 
 @dataclass(frozen=True)
@@ -16,14 +16,14 @@ class PlaceOptions:
     """Where a language model computes, and in which numbers."""
 
     device: str = option("the first GPU (auto), else the CPU; or one device", "auto", metavar="auto|cpu|cuda|cuda:N")
-    dtype: Dtype = option(
+    dtype: AutoDtype = option(
         "number format of the model (auto: float32, also on GPUs; bfloat16 moves logits by 0.01); sums are in float64",
         "auto",
     )
     threads: int | None = option("threads on the CPU (default: one per core)", None, metavar="N")
 
     def __post_init__(self) -> None:
-        check_choice("dtype", self.dtype, Dtype)
+        check_choice("dtype", self.dtype, AutoDtype)
         check_least("threads", self.threads, 1)
 
 

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
-from tokenlab.ngrams.clusters import cluster_starts
-from tokenlab.ngrams.properties import PropertyTable
+from tokenlab.ngrams.clusters import PropertyTable, cluster_starts
 from tokenlab.segment import isolation
 from tokenlab.segment.isolation import ALONE, FREE, SPACE, WHOLE, CharacterClasses
 from tokenlab.segment.segmentation import Segmentation

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from tokenlab.core.errors import InputError
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.segment.by_statistics import Segmenter
-from tokenlab.segment.context_kernels import SLOTS, fill_odds, learn
 from tokenlab.segment.options import SegmentOptions
 from tokenlab.segment.words.classes import find_classes, no_classes
+from tokenlab.segment.words.context_kernels import SLOTS, fill_odds, learn
 from tokenlab.segment.words.encoding import (
     ALPHABETIC,
     LONGEST_RUN,

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.segment.context_kernels import fill_odds
 from tokenlab.segment.words.base_kernels import Base, estimate_base
 from tokenlab.segment.words.classes import Classes
+from tokenlab.segment.words.context_kernels import fill_odds
 from tokenlab.segment.words.encoding import SPECIAL_SYMBOLS, UNKNOWN, Alphabet, Runs, number_symbols
 from tokenlab.segment.words.lattice_kernels import D1, D2, UNIT_SCALE, Parts
 from tokenlab.segment.words.lexicon import Lexicon, remaining_units

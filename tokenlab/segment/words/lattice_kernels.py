@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tokenlab.segment.words.base_kernels import new_word
 from tokenlab.segment.words.lexicon import NEW, NONE
-from tokenlab.segment.words.pair_kernels import D, N, pair_count
+from tokenlab.segment.words.pair_kernels import D, N, mix, pair_count
 
 D1, T1 = 0.5, 1.0
 """Discount and concentration of p1."""
@@ -183,11 +183,7 @@ def _scale(alpha, begin, end, factor):
 def random_number(state):
     """Uniform in [0, 1), by splitmix64. state: uint64[1]."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return np.float64(z >> np.uint64(11)) * 2.0**-53
+    return np.float64(mix(state[0]) >> np.uint64(11)) * 2.0**-53
 
 
 @njit(cache=True, nogil=True)

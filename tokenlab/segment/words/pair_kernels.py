@@ -44,7 +44,7 @@ class Counts(NamedTuple):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _mix(key):
+def mix(key):
     """A hash of 64 bits (the finaliser of splitmix64)."""
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -61,7 +61,7 @@ def key_of(u, w):
 def find(keys, key):
     """The slot of a key, or the empty slot where it belongs."""
     mask = np.uint64(keys.size - 1)
-    slot = _mix(key) & mask
+    slot = mix(key) & mask
     while keys[slot] != key and keys[slot] != EMPTY:
         slot = (slot + np.uint64(1)) & mask
     return slot
@@ -70,7 +70,7 @@ def find(keys, key):
 @njit(cache=True, nogil=True, inline="always")
 def _bit(bits, key):
     """The place of a key's bit: the upper bits of the hash; `find` uses the lower ones."""
-    place = (_mix(key) >> _SHIFT) & np.uint64(64 * bits.size - 1)
+    place = (mix(key) >> _SHIFT) & np.uint64(64 * bits.size - 1)
     return place >> np.uint64(6), np.uint64(1) << (place & np.uint64(63))
 
 

@@ -11,10 +11,9 @@ import unicode_text
 from hypothesis import given
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from tokenlab.codes.bits.over.bases import Base, base_of
-from tokenlab.codes.bits.over.reading import read_base
+from tokenlab.codes.bits.over.bases import Base, base_of, read_base
 from tokenlab.core.errors import InputError
-from tokenlab.formats.known_ranks import GPT2, RankSettings
+from tokenlab.formats.ranks import GPT2, RankSettings
 
 BASES = {kind: base_of(make()) for kind, make in small_bases.KINDS.items()}
 _SLOW = ("gpt2", "mistral-v1", "tekken", "qwen", "whisper-multilingual")

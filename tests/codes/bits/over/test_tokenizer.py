@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from tokenlab.codes.bits.characters import CharacterBits
+from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.bits.over.bases import base_of
 from tokenlab.codes.bits.over.recycling import dead_tokens
@@ -104,8 +103,9 @@ def test_no_run_goes_on_in_the_next_text_of_a_batch():
 
 def test_without_a_vocabulary_it_is_the_code_over_bytes():
     text = "".join(unicode_text.SENTENCES.values())
-    base = BASES["byte level"]
-    tokenizer = BitTokenizer(replace(base, engine=lambda texts: [base.byte_ids[list(text.encode())] for text in texts]))
+    content = json.loads(small_bases.byte_level().to_str())
+    content["model"]["merges"] = []
+    tokenizer = BitTokenizer(base_of(Tokenizer.from_str(json.dumps(content))))
     assert tokenizer.symbols(tokenizer.encode(text)).tolist() == CharacterBits().encode(text).tolist()
 
 
@@ -176,9 +176,11 @@ def test_half_of_the_added_payloads_are_dead():
 
 def test_bytes_without_a_token_get_ids_where_they_are_payloads():
     """U+1000 is E1 80 80, and its first payload C0."""
-    base = BASES["byte level"]
-    ids = np.where(np.isin(np.arange(256), (0xC0, 0xC1, 0xFF)), -1, base.byte_ids).astype(np.int32)
-    tokenizer = BitTokenizer(replace(base, byte_ids=ids))
+    content = json.loads(small_bases.byte_level().to_str())
+    for byte in (0xC0, 0xC1, 0xFF):
+        del content["model"]["vocab"][chr(byte)]
+    base = base_of(Tokenizer.from_str(json.dumps(content)))
+    tokenizer = BitTokenizer(base)
     assert tokenizer.size == base.size + 261 + 2
     assert tokenizer.encode("\u1000").tolist()[1] == base.size + 261
     assert tokenizer.decode(tokenizer.encode("\u1000\u1042")).text == "\u1000\u1042"

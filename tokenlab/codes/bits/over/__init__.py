@@ -5,9 +5,8 @@ from tokenlab.core.lazy import offer
 __getattr__, __all__ = offer(
     __name__,
     {
-        "bases": ["Base", "base_of"],
+        "bases": ["Base", "base_of", "read_base"],
         "hugging_face": ["BitLevelTokenizer"],
-        "reading": ["read_base"],
         "recycling": ["DeadToken", "dead_tokens"],
         "tokenizer": ["BitTokenizer"],
         "training": ["train_byte_fallback"],

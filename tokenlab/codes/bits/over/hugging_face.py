@@ -27,11 +27,10 @@ from transformers.utils import to_py_obj
 from tokenlab.codes.bits.decoding import Decoded, OnError, Spellings, spellings
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.bits.over.bases import Base, base_of
-from tokenlab.codes.bits.over.engines import read_engine, tokenizer_file
-from tokenlab.codes.bits.over.joined import decode_joined, joined
 from tokenlab.codes.bits.over.tokenizer import BitTokenizer
 from tokenlab.codes.bits.symbols import OTHER
 from tokenlab.core.errors import InputError
+from tokenlab.formats.tokenizer_file import read_tokenizer
 
 _BASE_FILE = "base_tokenizer.json"
 _USUAL = {
@@ -128,8 +127,11 @@ class BitLevelTokenizer(PreTrainedTokenizer):
         Raises InputError for a file that cannot be read or has no byte fallback.
         """
         options = options or BitOptions()
-        tokenizer = base if isinstance(base, Tokenizer) else read_engine(base)
-        known = {} if isinstance(base, Tokenizer) else _configured(tokenizer_file(base).parent)
+        if isinstance(base, Tokenizer):
+            tokenizer, known = base, {}
+        else:
+            file = read_tokenizer(base)
+            tokenizer, known = file.tokenizer, _configured(file.path.parent)
         for key, names in _USUAL.items():
             found = [name for name in names if tokenizer.token_to_id(name) is not None]
             if found and not any(name.endswith("_token") for name in known):
@@ -221,7 +223,8 @@ class BitLevelTokenizer(PreTrainedTokenizer):
         rows: Any = to_py_obj(token_ids)
         if not isinstance(rows, list | tuple) or not rows or not isinstance(rows[0], list | tuple):
             return self._decode(rows, skip_special_tokens, **kwargs)
-        decoded = self._decode_joined(joined(rows), list(map(len, rows)), skip_special_tokens, kwargs.get("on_error"))
+        ids = np.concatenate([np.asarray(row, np.int64) for row in rows])
+        decoded = self._decode_joined(ids, list(map(len, rows)), skip_special_tokens, kwargs.get("on_error"))
         return [self._cleaned(one.text, kwargs.get("clean_up_tokenization_spaces")) for one in decoded]
 
     def _decode(
@@ -249,7 +252,7 @@ class BitLevelTokenizer(PreTrainedTokenizer):
         inside = (ids >= 0) & (ids < self.bits.size)
         others = OTHER + np.where((added < self.bits.base.size) | (added > last), last, added)
         symbols = np.where(inside, self.bits.ids.symbols.take(np.where(inside, ids, 0)), others)
-        decoded = decode_joined(self.bits, symbols, lengths, table, on_error or self.on_error)
+        decoded = self.bits.decode_joined(symbols, lengths, table, on_error or self.on_error)
         self.decode_errors += sum(len(one.errors) for one in decoded)
         return decoded
 
@@ -302,7 +305,7 @@ def _base(tokenizer: Tokenizer | None, file: str | None) -> Base:
         return base_of(tokenizer, file) if file else base_of(tokenizer)
     if file is None:
         raise InputError(f"no {_BASE_FILE} and no tokenizer.json here; BitLevelTokenizer.from_base reads other files")
-    return base_of(read_engine(file), file)
+    return base_of(read_tokenizer(file).tokenizer, file)
 
 
 def _configured(folder: Path) -> dict[str, Any]:

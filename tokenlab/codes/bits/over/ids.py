@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tokenlab.codes.bits.dead import live_payloads
-from tokenlab.codes.bits.symbols import ADDED, LONG, OTHER, PREFIX, RESET, is_first, is_second
+from tokenlab.codes.bits.symbols import ADDED, LONG, OTHER, PREFIX, RESET, is_first, is_second, live_payloads
 from tokenlab.core.errors import ParameterError
 
 

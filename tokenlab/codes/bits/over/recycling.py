@@ -11,14 +11,12 @@ Only what is proved is listed:
 Special and added tokens are never listed: programs put them between texts.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tokenlab.codes.bits.dead import dead_symbols
 from tokenlab.codes.bits.options import DEFAULT, BitOptions
 from tokenlab.codes.bits.over.bases import Base
-from tokenlab.codes.bits.symbols import LONG, is_first, is_second
+from tokenlab.codes.bits.symbols import LONG, dead_symbols, is_first, is_second
 
 _ASCII = 0x80
 
@@ -32,7 +30,7 @@ class DeadToken(NamedTuple):
 
 def dead_tokens(base: Base, options: BitOptions = DEFAULT) -> list[DeadToken]:
     """The tokens of a base vocabulary that can never occur, in order of their ids."""
-    model = json.loads(base.tokenizer.to_str())["model"]
+    model = base.library.settings["model"]
     found = dict(_unreachable(base, model))
     found |= {int(base.byte_ids[byte]): reason for byte, reason in _dead_bytes(base, model, options)}
     found.pop(-1, None)

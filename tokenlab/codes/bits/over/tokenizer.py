@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tokenlab.codes.bits.dead import dead_symbols
 from tokenlab.codes.bits.decoding import Decoded, OnError, Spellings, decode, decode_bytes, spellings
 from tokenlab.codes.bits.options import DEFAULT, BitOptions
 from tokenlab.codes.bits.over.bases import Base
 from tokenlab.codes.bits.over.ids import bit_ids
 from tokenlab.codes.bits.over.recycling import DeadToken, dead_tokens
 from tokenlab.codes.bits.stream import rewrite, rewrite_batch
-from tokenlab.codes.bits.symbols import LONG, OTHER, RESET, symbol_name
+from tokenlab.codes.bits.symbols import LONG, OTHER, RESET, dead_symbols, symbol_name
 from tokenlab.core.errors import InputError
 
 _END = 0xFF
@@ -92,23 +91,37 @@ class BitTokenizer:
 
     def decode_batch(self, sequences: Sequence[Any], on_error: OnError = "error") -> list[Decoded]:
         """The text of each sequence of ids, as `decode`; all at once where nothing is undecodable."""
-        texts = self._valid(sequences)
-        if texts is None:
+        if not sequences:
+            return []
+        try:
+            symbols = self.symbols(np.concatenate([np.asarray(ids, np.int64) for ids in sequences]))
+        except InputError:
             return [self.decode(ids, on_error) for ids in sequences]
+        return self.decode_joined(symbols, [len(ids) for ids in sequences], self.spellings, on_error)
+
+    def decode_joined(
+        self, symbols: np.ndarray, lengths: Sequence[int], table: Spellings, on_error: OnError
+    ) -> list[Decoded]:
+        """The text of each of some sequences of symbols, one after the other; see `decode` for errors.
+
+        Args:
+            lengths: of the sequences.
+            table: what the tokens of the base, and others, spell.
+        """
+        ends = np.cumsum(lengths)
+        texts = self._valid(symbols, ends, table)
+        if texts is None:
+            return [self.decode_symbols(part, table, on_error) for part in np.split(symbols, ends[:-1])]
         return [Decoded(self._without_prefix(text), []) for text in texts]
 
-    def _valid(self, sequences: Sequence[Any]) -> list[str] | None:
-        """The texts of sequences without errors, None where there are errors.
+    def _valid(self, symbols: np.ndarray, ends: np.ndarray, table: Spellings) -> list[str] | None:
+        """The texts of sequences that end at `ends`, None where there are errors.
 
         After each sequence come a reset, so that no run goes on, and a byte that no text has.
         """
-        if not sequences:
-            return []
-        ends = np.cumsum([len(ids) for ids in sequences])
+        ended = np.insert(symbols, np.repeat(ends, 2), np.tile([RESET, _END], len(ends)))
         try:
-            symbols = self.symbols(np.concatenate([np.asarray(ids, np.int64) for ids in sequences]))
-            ended = np.insert(symbols, np.repeat(ends, 2), np.tile([RESET, _END], len(ends)))
-            parts = decode_bytes(ended, self.spellings, self.options.emission).split(bytes([_END]))
+            parts = decode_bytes(ended, table, self.options.emission).split(bytes([_END]))
             return [part.decode() for part in parts[:-1]] if len(parts) == len(ends) + 1 else None
         except (InputError, UnicodeDecodeError):
             return None

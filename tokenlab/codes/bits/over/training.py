@@ -17,12 +17,10 @@ import regex
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.formats.pieces import SPACE
+from tokenlab.formats.pieces import BYTE_PIECES, SPACE
 
 UNKNOWN, BEGIN, END, PADDING = SPECIAL = ("<unk>", "<s>", "</s>", "<pad>")
 """Special tokens; their ids are 0, 1, 2 and 3. The pieces of the bytes follow with ids 4 to 259, then the alphabet."""
-
-BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 
 _LONGEST_PIECE = 16  # characters; SentencePiece's default
 _WORD = regex.compile(rf"{SPACE}?(?:[\p{{L}}\p{{M}}]+|\p{{N}}|[^\p{{L}}\p{{M}}\p{{N}}\s{SPACE}]+)")

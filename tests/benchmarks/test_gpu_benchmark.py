@@ -1,0 +1,73 @@
+"""The measurements for a GPU at toy size on a CPU: every part is in the file, a part that fails is a line, and nothing
+is imported that a bare machine lacks."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import gpu
+
+PROJECT = Path(__file__).resolve().parents[2]
+_BARE = """
+import sys
+for name in ("polars", "pydantic", "pyarrow", "sentencepiece", "psutil", "mlflow", "prefect", "dvc"):
+    sys.modules[name] = None
+from benchmarks.__main__ import _main
+sys.exit(_main())
+"""
+
+
+def test_parts_that_fail_are_lines_and_the_others_are_kept(tmp_path, monkeypatch, capsys):
+    def fails(card, facts):
+        facts["found"] = 1
+        raise RuntimeError("no kernel\nfor this")
+
+    parts = {"first": fails, "second": lambda card, facts: facts.update(found=card.quick)}
+    monkeypatch.setattr(gpu, "PARTS", parts)
+    monkeypatch.setattr(gpu.torch.cuda, "is_available", lambda: False)
+    seen = []
+    monkeypatch.setattr(
+        gpu,
+        "_write",
+        lambda path, report, write=gpu._write: (write(path, report), seen.append(json.loads(path.read_text()))),
+    )
+    assert gpu.main(["--quick", "--json", str(tmp_path / "gpu.json")]) == 1
+    assert [[*report["parts"]] for report in seen] == [["first"], ["first", "second"]]
+    first, second = seen[-1]["parts"].values()
+    assert first["error"] == "RuntimeError: no kernel for this" and first["found"] == 1
+    assert second["found"] is True and second["seconds"] >= 0 and "error" not in second
+    assert seen[-1]["device"] == "CPU" and seen[-1]["torch"]
+
+
+def test_without_a_gpu_only_toy_sizes_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(gpu.torch.cuda, "is_available", lambda: False)
+    for arguments, message in (([], "--quick runs on a CPU"), (["--quick", "nothing"], "no part nothing")):
+        with pytest.raises(SystemExit):
+            gpu.main([*arguments, "--json", str(tmp_path / "gpu.json")])
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("part", ["masks", "memory"])
+def test_a_part_alone(part, tmp_path):
+    assert gpu.main(["--quick", part, "--json", str(tmp_path / "gpu.json")]) == 0
+    found = json.loads((tmp_path / "gpu.json").read_text())["parts"]
+    assert [*found] == [part]
+    if part == "masks":
+        assert found["masks"]["greatest_difference"] < 1e-5
+
+
+@pytest.mark.slow
+def test_all_parts_on_a_bare_machine(tmp_path):
+    command = [sys.executable, "-c", _BARE, "gpu", "--quick", "--json", str(tmp_path / "gpu.json")]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    parts = json.loads((tmp_path / "gpu.json").read_text())["parts"]
+    assert [*parts] == [*gpu.PARTS]
+    assert parts["entropy"]["float32"]["greatest_difference_nats"] < 1e-4
+    for part, peer in (("gpt_step", "GPT2LMHeadModel"), ("translation", "MarianMTModel"), ("masks", "causal_sdpa")):
+        assert parts[part][peer]
+    assert parts["exact"]["stepping"]["calls_per_byte"] <= 1.5
+    assert {"bpe", "space", "learned"} <= parts["patch_step"].keys()

@@ -1,0 +1,218 @@
+"""The codebook as a table: every character in its cell, similar atoms side by side, and HTML that parses."""
+
+import itertools
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import jensenshannon
+
+from tokenlab.codes.codebook import Codebook, smallest_K
+from tokenlab.codes.corpus import character_corpus
+from tokenlab.codes.table import (
+    LARGEST_CLUSTERED,
+    codebook_html,
+    codebook_page,
+    codebook_text,
+    table_order,
+    with_table_order,
+)
+from tokenlab.core.errors import InputError
+
+
+def codebook(characters, N, K=None, seed=0, facts=None):
+    characters = "".join(sorted(characters))
+    K = K or smallest_K(len(characters), N)
+    assigned = np.random.default_rng(seed).permutation(K**N)[: len(characters)]
+    return Codebook("latom", N, K, characters, assigned, facts=facts or {})
+
+
+def test_text_of_a_hand_made_codebook():
+    code = Codebook(
+        "latom", 2, 2, " a月", np.array([1, 2, 0]), facts={"table": {"rows": ["a1", "a0"], "columns": ["b0", "b1"]}}
+    )
+    assert codebook_text(code) == "    b0  b1\na1  a\na0  月  ␣\n"
+    plain = Codebook("latom", 2, 2, " a月", np.array([1, 2, 0]))
+    assert codebook_text(plain) == "    b0  b1\na0  月  ␣\na1  a\n"
+
+
+def test_columns_align_where_a_wide_character_takes_two():
+    code = Codebook("latom", 2, 3, "!A月\uff21", np.array([1, 4, 0, 3]))  # A full-width A, too.
+    assert codebook_text(code) == "    b0  b1  b2\na0  月  !\na1  \uff21  A\na2\n"
+
+
+def test_one_digit_is_a_list_and_three_have_a_row_for_each_prefix_that_occurs():
+    assert codebook_text(Codebook("latom", 1, 3, " e", np.array([2, 0]))) == "a0  e\na2  ␣\n"
+    code = Codebook("latom", 3, 2, "xyz", np.array([7, 2, 3]))
+    assert codebook_text(code) == "       c0  c1\na0 b1  y   z\na1 b1      x\n"
+
+
+def test_what_cannot_be_seen_is_shown():
+    code = Codebook("latom", 2, 2, "\t \u0301␣", np.array([0, 1, 2, 3]))
+    assert codebook_text(code).split() == ["b0", "b1", "a0", "\\u0009", "␣", "a1", "◌\u0301", "\\u2423"]
+
+
+class Cells(HTMLParser):
+    """The cells of a table by row and column, and the open elements at the end."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.open, self.styled = [], [], ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        if tag != "meta":
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+
+
+@pytest.mark.parametrize("N", [2, 3])
+def test_html_has_the_cells_of_the_text(N):
+    code = codebook("""<>&"' abcé月はカ한٣☃""", N)
+    for html in (codebook_html(code), codebook_page(code)):
+        page = Cells(html)
+        assert page.open == []
+        (corner, *columns), *rows = page.rows
+        found = {}
+        for prefix, *cells in rows:
+            found |= {cell: f"{prefix} {column}" for column, cell in zip(columns, cells, strict=True) if cell}
+        expected = {
+            "␣" if character == " " else character: " ".join(f"{'abc'[n]}{k}" for n, k in enumerate(digits))
+            for character, digits in zip(code.characters, code.digits.tolist(), strict=True)
+        }
+        assert corner == "" and found == expected
+    assert codebook_html(code) in codebook_page(code)
+    assert all(f'class="{name}"' in html for name in ("han", "hiragana", "katakana", "hangul", "number", "lowercase"))
+
+
+def test_html_of_one_digit_lists_every_character():
+    html = codebook_html(codebook("<a ", 1))
+    assert html.count("<li ") == 3 and "&lt;<small>" in html and "␣<small>" in html
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.sets(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40), st.integers(1, 4))
+def test_any_codebook_can_be_shown(characters, N):
+    code = codebook(characters, N)
+    lines = codebook_text(code).split("\n")
+    assert lines.pop() == "" and len(lines) > (N > 1)
+    assert Cells(codebook_page(code)).open == []
+
+
+def test_rows_go_by_what_precedes_and_columns_by_what_follows():
+    random = np.random.default_rng(1)
+    after = {"b": "ae", "d": "ae", "f": "io", "g": "io", "a": "bf", "e": "bf", "i": "dg", "o": "dg"}
+    texts = []
+    for _ in range(300):
+        text = random.choice(list(after))
+        for _ in range(30):
+            text += random.choice(list(after[text[-1]]))
+        texts.append(text)
+    code = Codebook("latom", 2, 8, "abdefgio", np.arange(8) * 9)  # A row and a column for each.
+    order = table_order(code, character_corpus(texts))
+    rows, columns = ("".join(code.characters[int(name[1:])] for name in order[axis]) for axis in ("rows", "columns"))
+    assert pairs(columns) == {frozenset(two) for two in ("bd", "fg", "ae", "io")}
+    assert pairs(rows) == {frozenset(two) for two in ("bf", "dg", "ae", "io")}
+
+
+def pairs(text):
+    return {frozenset(text[place : place + 2]) for place in range(0, len(text), 2)}
+
+
+def test_no_leaf_order_of_the_same_tree_has_nearer_neighbours():
+    """Four rows in a line: each follows other characters than the next, and overlaps with its neighbour alone."""
+    texts = ["1a", "2a", "2b", "3b", "3c", "4c", "4d", "5d"]
+    corpus = character_corpus(text for text in texts for _ in range(9))
+    characters = corpus.characters
+    # Rows 0..3 for c, a, d, b (so that their numbers are out of order), the digits in row 4.
+    rows = {"c": 0, "a": 1, "d": 2, "b": 3} | dict.fromkeys("12345", 4)
+    columns = {"c": 0, "a": 0, "d": 0, "b": 0} | {digit: place for place, digit in enumerate("12345")}
+    code = Codebook("latom", 2, 5, characters, np.array([5 * rows[c] + columns[c] for c in characters]))
+    order = [row for row in table_order(code, corpus)["rows"] if row != "a4"]
+    assert order in (["a1", "a3", "a0", "a2"], ["a2", "a0", "a3", "a1"])
+    preceding = {0: [0, 0, 9, 9, 0], 1: [9, 9, 0, 0, 0], 2: [0, 0, 0, 9, 9], 3: [0, 9, 9, 0, 0]}
+
+    def length(rows):
+        return sum(jensenshannon(preceding[a], preceding[b]) for a, b in itertools.pairwise(rows))
+
+    best = min(map(length, itertools.permutations(range(4))))
+    assert length([int(row[1:]) for row in order]) == pytest.approx(best)
+
+
+def test_which_number_an_atom_has_does_not_matter():
+    corpus = character_corpus(["the cat sat on the mat, and it sat", "A dog! Does the dog sit? It does."] * 3)
+    code = codebook(corpus.characters, 2)
+    shuffled = np.random.default_rng(7).permutation(code.K)
+    digits = code.digits.copy()
+    digits[:, 0] = shuffled[digits[:, 0]]
+    other = Codebook("latom", 2, code.K, code.characters, np.ravel_multi_index(digits.T, (code.K, code.K)))
+    order, renamed = table_order(code, corpus), table_order(other, corpus)
+    used = len(set(code.digits[:, 0].tolist()))
+    assert [f"a{shuffled[int(row[1:])]}" for row in order["rows"][:used]] == renamed["rows"][:used]
+    assert order["columns"] == renamed["columns"] and order == table_order(code, corpus)
+
+
+@pytest.mark.parametrize(("N", "K"), [(1, 20), (2, 5), (2, 9), (3, 3), (4, 3), (2, 300)])
+def test_an_order_is_one_of_the_codebook_and_shown(N, K):
+    corpus = character_corpus(["the cat sat on", "A dog! Does it?"])
+    code = codebook(corpus.characters, N, K)
+    order = table_order(code, corpus)
+    assert sorted(order["columns"]) == sorted(code.alphabet[-K:])
+    ordered = Codebook("latom", N, K, code.characters, code.assigned, facts={"table": order})
+    lines = codebook_text(ordered).splitlines()
+    if N > 1:
+        assert lines[0].split() == order["columns"]
+        assert [line[: len(row)] for line, row in zip(lines[1:], order["rows"], strict=True)] == order["rows"]
+        unused = set(code.alphabet[-K:]) - {code.alphabet[(N - 1) * K + k] for k in code.digits[:, -1]}
+        assert set(order["columns"][K - len(unused) :]) == unused
+    if N == 2:
+        assert sorted(order["rows"]) == sorted(code.alphabet[:K])
+    if N > 2:
+        first = [row.split()[0] for row in order["rows"]]
+        assert len(list(itertools.groupby(first))) == len(set(first))
+
+
+def test_more_atoms_than_are_clustered_stay_in_their_order():
+    corpus = character_corpus(["".join(chr(0x4E00 + i) for i in range(LARGEST_CLUSTERED + 2))])
+    K = LARGEST_CLUSTERED + 2
+    characters = corpus.characters
+    code = Codebook("latom", 2, K, characters, np.arange(K)[::-1] * (K + 1))
+    assert table_order(code, corpus)["rows"] == [f"a{k}" for k in range(K)]
+
+
+def test_the_order_among_the_facts_decides_the_table():
+    corpus = character_corpus(["bad cab", "dab a bad cad"])
+    code = codebook(corpus.characters, 2)
+    ordered = with_table_order(code, corpus)
+    assert ordered.facts == {"table": table_order(code, corpus)}
+    assert codebook_text(ordered).split()[: code.K] == table_order(code, corpus)["columns"]
+
+
+def test_another_corpus_and_a_damaged_order_are_refused():
+    code = codebook("abc", 2)
+    with pytest.raises(InputError, match="this corpus differs"):
+        table_order(code, character_corpus(["abcd"]))
+    columns = ["b0", "b1"]
+    for order in (
+        {"rows": ["a0"], "columns": columns},
+        {"rows": ["a0", "a0"], "columns": columns},
+        {"rows": ["a0", "a1"]},
+        {"rows": ["a0", 1], "columns": columns},
+        ["a0"],
+        None,
+    ):
+        with pytest.raises(InputError, match="order"):
+            codebook_text(codebook("abc", 2, facts={"table": order}))

@@ -1,0 +1,94 @@
+"""Counts by hand, and whole words against their definition."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from tokenlab.metrics import of_tokenizer
+from tokenlab.metrics.counting import count_tokens, words_kept_whole
+from tokenlab.metrics.words import texts_with_words
+from tokenlab.text.documents import Document
+from tokenlab.tokenizers.measured import HuggingFaceTokenizer
+
+
+def word_pieces(*tokens):
+    vocabulary = {token: id for id, token in enumerate(["[UNK]", *tokens])}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return HuggingFaceTokenizer(tokenizer)
+
+
+def test_every_measure_by_hand():
+    """walk|ing walk UNK walk: five tokens of four words, three of them whole (UNK holds all of its word)."""
+    tokenizer = word_pieces("walk", "##ing", "##s", "talk")
+    counts = count_tokens(tokenizer, texts_with_words([Document("1", "walking walk"), Document("2", "né walk")]))
+    values = of_tokenizer(counts)
+    assert (counts.texts, counts.characters, counts.bytes, sorted(counts.types)) == (2, 19, 20, [1, 1, 3])
+    assert values == {
+        "tokens": 5,
+        "fertility": 5 / 4,
+        "words_kept_whole": 3 / 4,
+        "characters_per_token": 19 / 5,
+        "bytes_per_token": 20 / 5,
+        "tokens_per_text": 5 / 2,
+        "normalised_length": None,
+        "parity": None,
+        "vocabulary_used": 3 / 5,
+        "byte_token_rate": 0.0,
+        "unknown_rate": 1 / 5,
+        "token_entropy": pytest.approx(-0.6 * np.log2(0.6) - 0.4 * np.log2(0.2)),
+        "renyi_entropy": pytest.approx(np.log2(0.6**2.5 + 2 * 0.2**2.5) / -1.5),
+        "renyi_efficiency": pytest.approx(np.log(0.6**2.5 + 2 * 0.2**2.5) / -1.5 / np.log(5)),
+        "renyi_efficiency_observed": pytest.approx(np.log(0.6**2.5 + 2 * 0.2**2.5) / -1.5 / np.log(3)),
+    }
+
+
+def test_nothing_is_undefined():
+    values = of_tokenizer(count_tokens(word_pieces("a"), iter([])))
+    assert values.pop("tokens") == 0 and values.pop("vocabulary_used") == 0
+    assert set(values.values()) == {None}
+
+
+@st.composite
+def words_and_spans(draw):
+    """Disjoint words, and tokens in order that may overlap as those of one character's bytes do."""
+    length = draw(st.integers(1, 12))
+    cuts = sorted(draw(st.sets(st.integers(0, length), min_size=2)))
+    words = [(a, b) for a, b in itertools.pairwise(cuts) if draw(st.booleans())]
+    edges = sorted(draw(st.lists(st.integers(0, length), min_size=2, max_size=14)))
+    spans = [(a, b) for a, b in itertools.pairwise(edges)]
+    repeated = [span for span in spans for _ in range(draw(st.integers(1, 2)) if span[1] - span[0] == 1 else 1)]
+    return words, repeated
+
+
+@settings(max_examples=300, deadline=None)
+@given(words_and_spans())
+def test_whole_words_equal_the_definition(case):
+    words, spans = case
+    expected = []
+    for start, end in words:
+        touching = [(a, b) for a, b in spans if a < end and start < b and a < b]
+        one = len(touching) == 1 and touching[0][0] <= start and touching[0][1] >= end
+        others = [word for word in words if word != (start, end)]
+        alone = one and not any(a < touching[0][1] and touching[0][0] < b for a, b in others)
+        expected.append(alone)
+    found = words_kept_whole(np.array(words, np.int32).reshape(-1, 2), np.array(spans, np.int32).reshape(-1, 2))
+    assert found.tolist() == expected
+
+
+def test_a_token_with_a_space_keeps_its_word_and_one_of_two_words_keeps_none():
+    words = np.array([[0, 2], [3, 5], [6, 7], [8, 9]], np.int32)
+    spans = np.array([[0, 2], [2, 5], [5, 9]], np.int32)
+    assert words_kept_whole(words, spans).tolist() == [True, True, False, False]
+
+
+def test_counts_do_not_depend_on_batches(monkeypatch):
+    documents = [Document(str(i), f"walking walk {'talk ' * (i % 3)}") for i in range(50)]
+    tokenizer = word_pieces("walk", "##ing", "talk")
+    whole = count_tokens(tokenizer, texts_with_words(documents))
+    monkeypatch.setattr("tokenlab.metrics.counting._TEXTS_AT_ONCE", 7)
+    assert count_tokens(tokenizer, texts_with_words(documents)) == whole

@@ -1,0 +1,128 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tokenlab.core.errors import ParameterError
+from tokenlab.text.documents import Document, join_words, split_sentences, words
+
+
+def split_words(segmented: str, ends: str = "。！？") -> list[list[str]]:
+    """The sentences of a text given as words with spaces between, each as its words."""
+    text, boundaries = join_words(segmented.split())
+    sentences = split_sentences(Document("d", text, boundaries), ends)
+    return [words(sentence.text, sentence.boundaries) for sentence in sentences]
+
+
+def split_text(text: str, ends: str = "。！？") -> list[str]:
+    return [sentence.text for sentence in split_sentences(Document("d", text), ends)]
+
+
+def test_sentences_of_gold_words():
+    document = Document("news:7", "今天好。你来吗？来", (2, 3, 4, 5, 6, 7, 8), "PKU")
+    assert list(split_sentences(document)) == [
+        Document("news:7.0", "今天好。", (2, 3), "PKU"),
+        Document("news:7.1", "你来吗？", (1, 2, 3), "PKU"),
+        Document("news:7.2", "来", (), "PKU"),
+    ]
+
+
+def test_a_closing_quotation_mark_opens_the_next_sentence():
+    assert split_words("“ 好 。 ” 他 说 。 ” ’") == [["“", "好", "。"], ["”", "他", "说", "。"], ["”", "’"]]
+
+
+def test_each_gold_word_that_ends_in_an_end_ends_a_sentence():
+    assert split_words("走 ！ ！ 来 ？！ 好！？ 。") == [["走", "！"], ["！"], ["来", "？！"], ["好！？"], ["。"]]
+
+
+def test_an_end_inside_a_gold_word_ends_nothing():
+    assert split_words("雅虎！网 好 。 再见") == [["雅虎！网", "好", "。"], ["再见"]]
+
+
+def test_gold_words_with_whitespace_between():
+    text = "  甲 。  乙  丙 "
+    document = Document("d", text, (2, 3, 4, 5, 7, 8, 10))  # Some of the slices between are whitespace, or hold it.
+    sentences = list(split_sentences(document))
+    assert [(sentence.text, sentence.boundaries) for sentence in sentences] == [("甲 。", (1, 2)), ("乙  丙", (1, 3))]
+
+
+def test_ends_of_a_language_with_spaces_follow_the_gold_words_too():
+    assert split_words("3.14 is pi. really ?! no", ".!?") == [["3.14", "is", "pi."], ["really", "?!"], ["no"]]
+
+
+def test_sentences_of_characters():
+    assert split_text("今天好。你来吗？来") == ["今天好。", "你来吗？", "来"]
+    assert split_text("“好。”他说。”") == ["“好。", "”他说。", "”"]
+
+
+def test_a_run_of_ends_ends_one_sentence():
+    assert split_text("走！！来？！。好") == ["走！！", "来？！。", "好"]
+
+
+def test_an_end_with_spaces_needs_whitespace_behind_it():
+    text = "Pi is 3.14... Really?! Yes!no. (Sure.) End."
+    assert split_text(text, ".!?") == ["Pi is 3.14...", "Really?!", "Yes!no.", "(Sure.) End."]
+    assert split_text("One.\nTwo.\u3000Three.\u00a0\tFour", ".") == ["One.", "Two.", "Three.", "Four"]
+
+
+def test_ends_of_both_kinds():
+    assert split_text("甲。乙.丙. 丁｡戊.。己。.庚", "。.｡") == ["甲。", "乙.丙.", "丁｡", "戊.。", "己。.庚"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\u3000\t"])
+@pytest.mark.parametrize("boundaries", [None, ()])
+def test_whitespace_is_no_sentence(text, boundaries):
+    assert list(split_sentences(Document("d", text, boundaries))) == []
+
+
+def test_surrounding_whitespace_goes_and_takes_no_number():
+    document = Document("d", "\u3000甲。 \n 乙。  ")
+    assert list(split_sentences(document)) == [Document("d.0", "甲。"), Document("d.1", "乙。")]
+
+
+def test_ends_that_mean_something_in_a_pattern():
+    assert split_text("a] b^ c- d\\ e", "]^-\\") == ["a]", "b^", "c-", "d\\", "e"]
+
+
+@pytest.mark.parametrize("ends", ["", "。\n", " "])
+def test_ends_without_meaning(ends):
+    with pytest.raises(ParameterError, match=r"^ends: .* must be one or more characters without whitespace"):
+        list(split_sentences(Document("d", "text"), ends))
+
+
+texts = st.text(st.sampled_from("ab上。！？. \u3000\n”"), max_size=40)
+
+
+@st.composite
+def documents(draw):
+    text = draw(texts)
+    inside = st.integers(1, max(len(text) - 1, 1))
+    boundaries = tuple(sorted(draw(st.sets(inside)))) if len(text) > 1 else ()
+    return Document("d", text, draw(st.sampled_from([None, boundaries])), "s")
+
+
+@given(documents())
+def test_nothing_but_whitespace_is_lost_and_words_stay(document):
+    sentences = list(split_sentences(document))
+    assert "".join("".join(sentence.text for sentence in sentences).split()) == "".join(document.text.split())
+    assert [sentence.id for sentence in sentences] == [f"d.{k}" for k in range(len(sentences))]
+    assert all(sentence.text == sentence.text.strip() != "" and sentence.source == "s" for sentence in sentences)
+    if document.boundaries is None:
+        assert all(sentence.boundaries is None for sentence in sentences)
+        return
+    pieces = [words(sentence.text, sentence.boundaries) for sentence in sentences]
+    assert [word for piece in pieces for word in piece] == words(document.text, document.boundaries)
+    # The rule itself, read back from the result: ends stand last in a sentence and nowhere else.
+    assert all(word[-1] not in "。！？" for piece in pieces for word in piece[:-1])
+    assert all(piece[-1][-1] in "。！？" for piece in pieces[:-1])
+
+
+@given(texts)
+def test_character_sentences_are_those_of_a_plain_loop(text):
+    sentences, sentence = [], ""
+    for character, following in zip(text, f"{text[1:]} ", strict=False):
+        sentence += character
+        if (character == "。" and following not in "。.") or (character == "." and following.isspace()):
+            sentences.append(sentence.strip())
+            sentence = ""
+    expected = [sentence for sentence in [*sentences, sentence.strip()] if sentence]
+    assert split_text(text, "。.") == expected

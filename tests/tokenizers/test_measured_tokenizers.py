@@ -1,0 +1,176 @@
+"""Spans, byte tokens and unknown tokens of every kind of tokenizer, against the text that the tokens spell."""
+
+import numpy as np
+import pytest
+import small_bases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from real_tokenizers import tokenizer_folder
+from tiny_tokenizers import EXPRESSIONS, byte_level, train
+from tokenizers import Tokenizer, models
+
+from tokenlab.codes.baselines import ByteCode
+from tokenlab.codes.codebook import Codebook
+from tokenlab.codes.corpus import character_corpus
+from tokenlab.codes.interface import atom
+from tokenlab.codes.measured import CodeAsTokenizer, TokenizerOfAtoms
+from tokenlab.codes.registry import learn_code
+from tokenlab.core.errors import InputError
+from tokenlab.formats.hugging_face import LibraryTokenizer
+from tokenlab.metrics import of_tokenizer
+from tokenlab.metrics.counting import count_tokens
+from tokenlab.metrics.words import texts_with_words
+from tokenlab.text.documents import Document
+from tokenlab.tokenizers.measured import HuggingFaceTokenizer, SpellingTokenizer, read_text_tokenizer
+
+TEXTS = [
+    "In the beginning God created the heaven.",
+    "起初，　神创造天地。",
+    "né naïve 𝒳 \U0001f600!",
+    "",
+    " ",
+    "천지를",
+]
+BYTES = CodeAsTokenizer(ByteCode())
+
+
+def pieces(text, tokens):
+    return [text[start:end] for start, end in tokens.spans]
+
+
+def test_byte_level_tokens_hold_parts_of_characters():
+    tokenizer = HuggingFaceTokenizer(train(byte_level(EXPRESSIONS["gpt2"]), TEXTS, 0))
+    for text, tokens in zip(TEXTS, tokenizer.encode_batch(TEXTS), strict=True):
+        assert pieces(text, tokens) == [character for character in text for _ in character.encode()]
+        assert tokens.byte_tokens == sum(len(c.encode()) for c in text if len(c.encode()) > 1)
+        assert tokens.unknown_tokens == 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text())
+def test_bytes_without_merges(text):
+    (tokens,) = BYTES.encode_batch([text])
+    assert pieces(text, tokens) == [character for character in text for _ in character.encode()]
+    assert tokens.byte_tokens == sum(len(c.encode()) for c in text if len(c.encode()) > 1)
+
+
+def test_byte_fallback_of_a_tokenizer_json(tmp_path):
+    vocabulary = {"<unk>": 0} | {f"<0x{byte:02X}>": byte + 1 for byte in range(256)} | {"a": 257, "中": 258, "a中": 259}
+    made = Tokenizer(models.BPE(vocabulary, [("a", "中")], unk_token="<unk>", byte_fallback=True))
+    made.save(str(tmp_path / "t.json"))
+    tokenizer = read_text_tokenizer(tmp_path / "t.json")
+    (tokens,) = tokenizer.encode_batch(["a中é\n"])
+    assert pieces("a中é\n", tokens) == ["a中", "é", "é", "\n"]
+    assert (tokens.byte_tokens, tokens.unknown_tokens, tokenizer.vocabulary) == (3, 0, 260)
+
+
+def test_special_tokens_in_a_text_are_text(tmp_path):
+    trained = train(byte_level(EXPRESSIONS["gpt2"]), ["<s> a"], 0)
+    trained.add_special_tokens(["<s>"])
+    trained.enable_truncation(2)
+    (tokens,) = HuggingFaceTokenizer(trained).encode_batch(["<s> a"])
+    assert len(tokens.ids) == 5
+
+
+def test_codes_without_merges():
+    code = Codebook("random", 2, 3, "abc", np.array([0, 5, 7]))
+    tokenizer = CodeAsTokenizer(code)
+    (tokens,) = tokenizer.encode_batch(["cab"])
+    assert tokens.spans.tolist() == [[0, 1], [0, 1], [1, 2], [1, 2], [2, 3], [2, 3]]
+    assert (tokens.byte_tokens, tokenizer.vocabulary) == (6, 6)
+    single = CodeAsTokenizer(learn_code("character", character_corpus(["abc"])))
+    assert single.encode_batch(["cab"])[0].byte_tokens == 0
+    with pytest.raises(InputError):
+        tokenizer.encode_batch(["abx"])
+
+
+def test_a_tokenizer_over_atoms():
+    """Atoms a0 a1 a2 b0 b1 b2; a = a0 b0, b = a1 b2, c = a2 b1. Merges: b0 a1 (across characters), a2 b1 (= c)."""
+    code = Codebook("random", 2, 3, "abc", np.array([0, 5, 7]))
+    alphabet = [atom(number) for number in range(6)]
+    merges = [(alphabet[3], alphabet[1]), (alphabet[2], alphabet[4])]
+    vocabulary = {token: id for id, token in enumerate([*alphabet, *(a + b for a, b in merges), "[UNK]"])}
+    tokenizer = TokenizerOfAtoms(code, Tokenizer(models.BPE(vocabulary, merges, unk_token="[UNK]")))
+    (tokens,) = tokenizer.encode_batch(["abc"])
+    assert tokens.ids.tolist() == [0, 6, 5, 7]
+    assert tokens.spans.tolist() == [[0, 1], [0, 2], [1, 2], [2, 3]]
+    assert (tokens.byte_tokens, tokens.unknown_tokens) == (3, 0)
+
+
+def test_contextual_codes_have_no_spans():
+    (tokens,) = CodeAsTokenizer(_Contextual()).encode_batch(["ab"])
+    assert len(tokens.ids) == 2 and tokens.spans is None and tokens.byte_tokens is None
+    counts = count_tokens(CodeAsTokenizer(_Contextual()), texts_with_words([Document("1", "ab")]))
+    assert of_tokenizer(counts)["words_kept_whole"] is None and of_tokenizer(counts)["fertility"] == 2
+
+
+class _Contextual(ByteCode):
+    contextual = True
+
+
+def test_spans_from_the_lengths_of_tokens():
+    """Lengths give the spans that the library's own offsets give."""
+    trained = train(byte_level(EXPRESSIONS["gpt2"]), TEXTS, 30)
+    expected = HuggingFaceTokenizer(trained).encode_batch(TEXTS)
+    for tokens, other in zip(SpellingTokenizer(LibraryTokenizer(trained)).encode_batch(TEXTS), expected, strict=True):
+        assert np.array_equal(tokens.ids, other.ids)
+        assert tokens.byte_tokens == other.byte_tokens
+        # The library leaves spaces at the ends out of the offsets.
+        assert (tokens.spans[:, 0] <= other.spans[:, 0]).all() and (tokens.spans[:, 1] >= other.spans[:, 1]).all()
+
+
+PUBLISHED = [
+    "gpt2",
+    "mistral-v1",
+    "mistral-v7",
+    "llama3",
+    "tekken",
+    "qwen",
+    "deepseek",
+    "whisper-multilingual",
+    "gpt-neox",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_tokenizers_cover_the_text(name):
+    """Every character is in a token, tokens come in order, and byte tokens are those that alone are not UTF-8."""
+    tokenizer = read_text_tokenizer(tokenizer_folder(name))
+    for text, tokens in zip(TEXTS, tokenizer.encode_batch(TEXTS), strict=True):
+        covered = np.zeros(len(text) + 1, bool)
+        for start, end in tokens.spans:
+            covered[start:end] = True
+        assert covered[:-1][[not c.isspace() for c in text]].all()
+        assert (np.diff(tokens.spans, axis=0) >= 0).all()
+        assert tokens.ids.max(initial=0) < tokenizer.ids
+    assert tokenizer.encode_batch(["\U00012345"])[0].byte_tokens > 1
+
+
+def test_a_file_that_is_no_tokenizer(tmp_path):
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(InputError):
+        read_text_tokenizer(tmp_path / "a.json")
+    with pytest.raises(InputError, match="no such file"):
+        read_text_tokenizer(tmp_path / "b.json")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"add_dummy_prefix": False}, {"byte_fallback": False, "character_coverage": 1}]
+)
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_a_sentencepiece_model_as_its_package_encodes(algorithm, options, tmp_path):
+    sentencepiece = pytest.importorskip("sentencepiece")
+    path = tmp_path / "a.model"
+    path.write_bytes(small_bases.sentencepiece_model(algorithm, vocab_size=1500, **options))
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    tokenizer = read_text_tokenizer(path)
+    assert tokenizer.vocabulary == tokenizer.ids == processor.get_piece_size()
+    texts = [*small_bases.TEXTS[:60], "", "a  b"]
+    for text, tokens in zip(texts, tokenizer.encode_batch(texts), strict=True):
+        assert tokens.ids.tolist() == processor.encode(text)
+        assert tokens.byte_tokens == sum(map(processor.is_byte, processor.encode(text)))
+        assert len(set().union(*(range(start, end) for start, end in tokens.spans))) == len(text)
+    if "byte_fallback" in options:
+        with pytest.raises(InputError, match=r"the text has '\U0001f600' at byte ., which the tokenizer has no tokens"):
+            tokenizer.encode_batch(["a\U0001f600"])

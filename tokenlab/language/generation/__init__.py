@@ -1,1 +1,0 @@
-"""Generation of text with caches at both levels."""

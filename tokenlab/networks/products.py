@@ -1,0 +1,239 @@
+"""Matrix products of layers: PyTorch's, or NumPy's OpenBLAS where the environment pins MKL to one arithmetic for all.
+
+Pinned with MKL_CBWR=COMPATIBLE, PyTorch multiplies with SSE2. NumPy's OpenBLAS, pinned with OPENBLAS_CORETYPE=Haswell,
+multiplies with AVX2 on Intel and on AMD alike. GFLOP/s on AMD Zen 5, one thread, for x W', g W and g'x of 2048 x 256 x
+1024: MKL pinned 43, 41, 43; OpenBLAS 109, 103, 106; MKL unpinned 95, 96, 93. So OpenBLAS is used where MKL is pinned,
+for float32 on the CPU; GPUs, bfloat16, autocast, torch.compile and unpinned processes compute by PyTorch.
+
+Are its sums the same everywhere? A sum over k is cut into parts by GEMM_Q alone (driver/level3/level3.c). For Haswell
+that is a constant, 320 (param.h), as are the sizes of the kernel; the size of the L2 cache, by which OpenBLAS chooses
+blocks for older cores (kernel/setparam-ref.c), does not enter. Checked: products of eight shapes with k up to 5,000 had
+the same bits with OPENBLAS_L2_SIZE from 256 to 131,072. Threads would split the products, so pinning allows one.
+
+`linear` and `attention` are differentiable; `multiply` is for code that makes its own gradients. `use_openblas` lets a
+model of `transformers` compute by them.
+"""
+
+import math
+import os
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+PINNED = os.environ.get("MKL_CBWR", "").startswith("COMPATIBLE")
+"""Whether MKL computes with SSE2 only. It reads the variable once, when it is loaded."""
+_LONGEST = 1024
+"""Longest sequences for `attention` by OpenBLAS, which keeps the weights of all pairs for the backward pass; with
+longer ones these take more memory than all else."""
+_QUERIES = 128
+"""Queries at once in causal attention; keys behind the last of them are left out."""
+
+
+def on_openblas(*tensors: Tensor) -> bool:
+    """Whether products of these tensors go through OpenBLAS."""
+    if not PINNED or torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu"):
+        return False
+    return all(tensor.dtype == torch.float32 and tensor.is_cpu for tensor in tensors)
+
+
+def multiply(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
+    """out = left @ right, without gradients; batches of matrices are multiplied one by one."""
+    if on_openblas(left, right, out):
+        return _product(left.detach(), right.detach(), out)
+    if out.dtype != left.dtype:
+        return out.copy_(left @ right)
+    return torch.matmul(left, right, out=out)
+
+
+def _product(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
+    with np.errstate(all="ignore"):  # As PyTorch, silent about numbers that are none: the loss tells.
+        np.matmul(left.numpy(), right.numpy(), out=out.numpy())
+    return out
+
+
+def linear(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """states W' + bias: [..., inputs] -> [..., outputs], with weight [outputs, inputs] in any strides."""
+    if not on_openblas(states, weight):
+        return functional.linear(states, weight, bias)
+    if torch.is_grad_enabled():
+        return _Linear.apply(states, weight, bias)
+    return _linear(states.detach(), weight.detach(), bias)
+
+
+def _linear(states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    rows = states.reshape(-1, states.shape[-1])
+    made = _product(rows, weight.t(), rows.new_empty(len(rows), len(weight)))
+    if bias is not None:
+        made += bias
+    return made.view(*states.shape[:-1], len(weight))
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(states, weight)
+        return _linear(states, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        states, weight = ctx.saved_tensors
+        to_rows = gradients[0].reshape(-1, len(weight)).contiguous()
+        to_states, to_weight, to_bias = None, None, None
+        if ctx.needs_input_grad[0]:
+            to_states = _product(to_rows, weight, to_rows.new_empty(len(to_rows), weight.shape[1])).view(states.shape)
+        if ctx.needs_input_grad[1]:
+            rows = states.reshape(-1, states.shape[-1])
+            to_weight = _product(to_rows.t(), rows, torch.empty_like(weight))
+        if ctx.needs_input_grad[2]:
+            to_bias = to_rows.sum(0)
+        return to_states, to_weight, to_bias
+
+
+def attention(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> Tensor:
+    """Scaled dot-product attention, as PyTorch's function of that name.
+
+    Args:
+        queries: [rows, heads, length, size].
+        keys: [rows, heads, keys, size].
+        values: [rows, heads, keys, size].
+        mask: bool, which keys each query sees, or to be added to the scores; can be expanded to [rows, heads, length,
+            keys]. Without it, all.
+        causal: whether query i sees only the keys up to key i; without a mask, and with as many keys as queries.
+        scale: of the scores; None: 1 / sqrt(size).
+
+    Returns:
+        [rows, heads, length, size].
+    """
+    if keys.shape[2] <= _LONGEST and queries.shape[1] == keys.shape[1] and on_openblas(queries, keys, values):
+        factor = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
+        return _Attention.apply(queries, keys, values, mask, causal, factor)
+    return functional.scaled_dot_product_attention(queries, keys, values, mask, is_causal=causal, scale=scale)
+
+
+class _Attention(torch.autograd.Function):
+    """Attention by parts of the queries (`_parts`): their weights, and then their outputs."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool, scale: float
+    ) -> Tensor:
+        rows, heads, length, size = queries.shape
+        made = queries.new_empty(rows, length, heads, size).transpose(1, 2)
+        kept = []
+        for part, seen in _parts(length, keys.shape[2], causal):
+            asking, known = queries[:, :, part] * scale, keys[:, :, seen]
+            weights = _product(asking, known.mT, asking.new_empty(*asking.shape[:3], known.shape[2]))
+            if causal:
+                weights[..., part].masked_fill_(_later(part.stop - part.start), -math.inf)
+            elif mask is not None and mask.dtype == torch.bool:
+                weights.masked_fill_(~mask, -math.inf)
+            elif mask is not None:
+                weights += mask
+            torch.softmax(weights, -1, out=weights)
+            _product(weights, values[:, :, seen], made[:, :, part])
+            kept.append(weights)
+        ctx.save_for_backward(queries, keys, values, *kept)
+        ctx.causal, ctx.scale = causal, scale
+        return made
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        queries, keys, values, *kept = ctx.saved_tensors
+        (to_made,) = gradients
+        to_queries, to_keys, to_values = (torch.empty_like(part) for part in (queries, keys, values))
+        parts = _parts(queries.shape[2], keys.shape[2], ctx.causal)
+        for number in range(len(parts) - 1, -1, -1):  # The last queries see all keys: sums over queries begin there.
+            (part, seen), weights = parts[number], kept[number]
+            to_part, asking, known = to_made[:, :, part], queries[:, :, part] * ctx.scale, keys[:, :, seen]
+            to_weights = _product(to_part, values[:, :, seen].mT, torch.empty_like(weights))
+            to_scores = torch._softmax_backward_data(to_weights, weights, -1, torch.float32)
+            _product(to_scores, known, to_queries[:, :, part]).mul_(ctx.scale)
+            if number == len(parts) - 1:
+                _product(to_scores.mT, asking, to_keys)
+                _product(weights.mT, to_part, to_values)
+            else:
+                to_keys[:, :, seen] += _product(to_scores.mT, asking, torch.empty_like(known))
+                to_values[:, :, seen] += _product(weights.mT, to_part, torch.empty_like(known))
+        return to_queries, to_keys, to_values, None, None, None
+
+
+def _parts(length: int, keys: int, causal: bool) -> list[tuple[slice, slice]]:
+    """Parts of the queries, and the keys that each sees at most."""
+    if not causal:
+        return [(slice(0, length), slice(0, keys))]
+    ends = [*range(_QUERIES, length, _QUERIES), length]
+    return [(slice(begin, end), slice(0, end)) for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+@cache
+def _later(length: int) -> Tensor:
+    """bool[length, length]: the keys behind each query."""
+    return torch.ones(length, length, dtype=torch.bool).triu(1)
+
+
+def use_openblas(model: nn.Module) -> None:
+    """Let a model of `transformers` compute by `linear` and `attention`: its nn.Linear and Conv1D layers, and attention
+    where it is PyTorch's. Parameters, their names and the files of the model stay as they are. Nothing is changed where
+    MKL is not pinned."""
+    if not PINNED:
+        return
+    ways: dict[str, Any] = {"Linear": _linear_layer, "Conv1D": _transposed_layer}
+    for module in model.modules():
+        if way := ways.get(type(module).__name__):
+            vars(module)["forward"] = partial(way, module)
+    config: Any = getattr(model, "config", None)
+    if getattr(config, "_attn_implementation", None) == "sdpa":
+        config._attn_implementation = _registered_attention()
+
+
+def _linear_layer(layer: Any, states: Tensor) -> Tensor:
+    return linear(states, layer.weight, layer.bias)
+
+
+def _transposed_layer(layer: Any, states: Tensor) -> Tensor:
+    """Conv1D of GPT-2, whose weight is [inputs, outputs]."""
+    return linear(states, layer.weight.t(), layer.bias)
+
+
+@cache
+def _registered_attention() -> str:
+    """The name under which `transformers` knows `attention`."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+    from transformers.masking_utils import sdpa_mask
+
+    def forward(
+        module: nn.Module,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attention_mask: Tensor | None,
+        dropout: float = 0.0,
+        scaling: float | None = None,
+        is_causal: bool | None = None,
+        **options: Any,
+    ) -> tuple[Tensor, None]:
+        if dropout or query.shape[1] != key.shape[1] or not on_openblas(query, key, value):
+            given = (module, query, key, value, attention_mask, dropout, scaling, is_causal)
+            return sdpa_attention_forward(*given, **options)
+        wanted = getattr(module, "is_causal", True) if is_causal is None else is_causal
+        causal = bool(wanted) and attention_mask is None and query.shape[2] > 1
+        if causal:  # Room behind the keys of a cache is not seen.
+            key, value = key[:, :, : query.shape[2]], value[:, :, : query.shape[2]]
+        found = attention(query, key, value, attention_mask, causal, scaling)
+        return found.transpose(1, 2).contiguous(), None
+
+    AttentionInterface.register("tokenlab", forward)
+    AttentionMaskInterface.register("tokenlab", sdpa_mask)
+    return "tokenlab"
