@@ -27,7 +27,7 @@ ifdef TOKENLAB_MIRROR
 export TOKENLAB_MIRROR := $(abspath $(TOKENLAB_MIRROR))
 endif
 
-.PHONY: help repro reproduced track compare ui test test-slow bench lint presets api tour readme
+.PHONY: help repro reproduced track compare ui test test-slow test-nightly bench lint presets api tour readme
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -52,11 +52,15 @@ ui: track ## serve Prefect, MLflow and the reports on this machine
 
 test: export HF_HUB_OFFLINE := 1
 test: $(STAMP) ## run the quick tests
-	@exec $(RUN) -m pytest -m "not slow" -n 2 --dist loadfile --max-worker-restart 0
+	@exec $(RUN) -m pytest -m "not slow and not nightly" -n 2 --dist loadfile --max-worker-restart 0
 
 test-slow: export HF_HUB_OFFLINE := 1
 test-slow: $(STAMP) ## run the slow tests
-	@exec $(RUN) -m pytest -m slow -n 2 --dist loadfile --max-worker-restart 0
+	@exec $(RUN) -m pytest -m "slow and not nightly" -n 2 --dist loadfile --max-worker-restart 0
+
+test-nightly: export HF_HUB_OFFLINE := 1
+test-nightly: $(STAMP) ## run the tests of every real tokenizer, many kills and other revisions
+	@exec $(RUN) -m pytest -m nightly -n 2 --dist loadfile --max-worker-restart 0
 
 lint: $(STAMP) ## check style and types
 	$(RUN) -m ruff check

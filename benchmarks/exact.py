@@ -23,9 +23,9 @@ from benchmarks import exact_models
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Facts, Measurement, Task
 from tokenlab.exact.adapters import read_tokenizer
-from tokenlab.exact.estimators.character_model import CharacterModel
-from tokenlab.exact.models.transformers_model import load
+from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.options import ExactOptions
+from tokenlab.exact.transformers_model import load
 
 TITLE = "Exact character probabilities"
 TEXTS = ()

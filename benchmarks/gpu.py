@@ -204,7 +204,7 @@ def _entropy(card: Card, facts: Facts) -> None:
         layers, width, heads = card.pick((24, 1024, 16), (2, 32, 2))
         model = build_gpt(GptShape(layers, width, heads, card.pick(1024, 64)), alphabet.size, 0)
         save_gpt(model, folder)
-        save_alphabet(alphabet, folder)
+        save_alphabet(alphabet, Path(folder))
         ids = torch.tensor([alphabet.tokenizer.encode(sentences[0]).ids], device=card.device)
         plain = model.double().to(card.device).eval()
         with torch.no_grad():

@@ -167,7 +167,7 @@ def test_setup_that_another_has_just_done_is_not_repeated(clone: Clone) -> None:
     assert clone.calls() == done
 
 
-@pytest.mark.parametrize("target", ["repro", "test", "test-slow", "lint", "bench", "readme"])
+@pytest.mark.parametrize("target", ["repro", "test", "test-slow", "test-nightly", "lint", "bench", "readme"])
 def test_make_sets_up_only_what_is_out_of_date(clone: Clone, target: str) -> None:
     assert "setup.sh" in clone.run("make", "-n", target).stdout
     stamp = clone.folder / ".venv/installed"

@@ -24,7 +24,7 @@ from tasks.bits.translation.parameters import (
 )
 from tasks.bits.translation.scores import Output, scores
 from tasks.bits.translation.text_codes import NEVER, Encoded, encode_verses, read_codes
-from tasks.bits.translation.workers import in_processes
+from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, read_json, run, write_json
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file

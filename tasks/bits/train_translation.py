@@ -34,8 +34,8 @@ from tasks.bits.translation.text_codes import (
     read_codes,
     train_base,
 )
-from tasks.bits.translation.workers import in_processes
 from tasks.runtime.checkpoints import checkpoint_folder
+from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, run, write_json
 from tokenlab.codes.bits.over.bases import Base
 from tokenlab.core.files import atomic_file, atomic_folder

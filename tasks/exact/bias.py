@@ -1,4 +1,4 @@
-"""The bias of plain prompting at one place of a text: exact and naive distributions of the next byte, compared.
+"""What a tokenized model says of sentences: exactly, and by plain prompting at places where they are cut.
 
 Naive is what a tokenized model is asked in practice: the tokenizer's encoding of the prompt, and all tokens that may
 follow by the model. Outcomes are the 256 bytes and the end of the text.
@@ -6,19 +6,31 @@ follow by the model. Outcomes are the 256 bytes and the end of the text.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.exact.estimators.character_model import CharacterModel
-from tokenlab.exact.interface import TokenAutomaton, TokenModel
-from tokenlab.exact.results import NextBytes
+from tokenlab.core.errors import InputError
+from tokenlab.exact.character_model import CharacterModel
+from tokenlab.exact.interface import NextBytes, TokenAutomaton, TokenModel
+from tokenlab.exact.options import ExactOptions
+from tokenlab.exact.scoring import score_texts, total
 from tokenlab.exact.vocabulary import Vocabulary
 
 ALL, INSIDE, END = "all prompts", "inside a token", "at the end of a token"
 """Where sentences are cut. The prompt alone does not say it: that a token ends here tells of what follows. Naive takes
 it for granted everywhere, so it may be better than exact where it is true, and is worse where it is not."""
+
+_SPARE = 8
+"""Tokens that a cover may have more than the encoding of a sentence."""
+
+_EXAMPLES = (1.0, 0.99, 0.95, 0.9, 0.75, 0.5)
+"""Quantiles of KL(exact || naive) inside tokens at which the prompts of the examples lie."""
+
+_SHORTEST_EXAMPLE = 12
+"""Characters of the prompt of an example."""
 
 
 class Models(NamedTuple):
@@ -29,6 +41,15 @@ class Models(NamedTuple):
     """all token strings, so that every token may follow; the encoding is that of the tokenizer"""
     untruncated: CharacterModel
     """exact without truncation: what the model gives to impossible tokens is missing from its sums"""
+
+    @classmethod
+    def of(cls, model: TokenModel, automaton: TokenAutomaton) -> "Models":
+        """The three models over one token model."""
+        return cls(
+            CharacterModel(model, automaton),
+            CharacterModel(model, automaton, ExactOptions("naive", "all")),
+            CharacterModel(model, automaton, ExactOptions(truncate=False)),
+        )
 
 
 class Prompt(NamedTuple):
@@ -44,6 +65,67 @@ class Prompt(NamedTuple):
     def place(self) -> str:
         """Where the sentence is cut."""
         return INSIDE if self.depth else END
+
+
+class Measured(NamedTuple):
+    """All that is measured of a model on sentences."""
+
+    rows: list[dict[str, Any]]
+    """a row each for `place`: text, all prompts, inside a token, at the end of a token, short text"""
+    compared: list[dict[str, Any]]
+    """a row for each prompt"""
+    examples: list[dict[str, Any]]
+    """some prompts inside tokens, from the most to the least biased"""
+
+
+def measure(
+    models: Models,
+    sentences: Sequence[str],
+    scored: int,
+    prompts: int,
+    short_texts: int,
+    short_bytes: int,
+    seed: int,
+) -> Measured:
+    """Score random sentences, compare exact and naive after random prompts, and sum over all encodings.
+
+    scored, prompts: numbers of sentences and of prompts. short_texts, short_bytes: number of the texts whose encodings
+    are summed over, and their largest size.
+    """
+    order = np.random.default_rng(seed).permutation(len(sentences)).tolist()
+    drawn = _draw_prompts(sentences, prompts, seed, models.exact.automaton)
+    compared = [compare(models, prompt) for prompt in drawn]
+    rows = [{"place": "text", **_scores(models, [sentences[number] for number in order[:scored]])}]
+    for place in (ALL, INSIDE, END):
+        of_place = [row for row in compared if place in (ALL, row["place"])]
+        rows.append({"place": place, **summary(of_place, len(compared))})
+    rows.append({"place": "short text", **_all_encodings(models, sentences, short_texts, short_bytes)})
+    examples = [{**example(models, drawn[n]), "kl": compared[n]["kl"]} for n in _chosen(drawn, compared)]
+    return Measured(rows, compared, examples)
+
+
+def usable(texts: Sequence[str], models: Models) -> list[str]:
+    """The sentences that the tokenizer can encode and that fit into the model, of two characters or more."""
+    automaton, limit = models.exact.automaton, models.exact.model.limit
+    found = []
+    for text in texts:
+        try:
+            tokens = len(automaton.encode(text.encode()))
+        except InputError:  # A character that the tokenizer does not have.
+            continue
+        if len(text) > 1 and (limit is None or tokens + _SPARE <= limit):
+            found.append(text)
+    return found
+
+
+def _draw_prompts(sentences: Sequence[str], number: int, seed: int, automaton: TokenAutomaton) -> list[Prompt]:
+    """Random sentences, each cut at a random character."""
+    generator = np.random.default_rng([seed, 1])
+    found = []
+    for sentence in generator.integers(len(sentences), size=number):
+        places = list(cuts(sentences[sentence], automaton))
+        found.append(places[generator.integers(len(places))])
+    return found
 
 
 def cuts(sentence: str, automaton: TokenAutomaton) -> Iterator[Prompt]:
@@ -174,3 +256,72 @@ def _negative(value: float | None) -> float | None:
 def _mean_power(logs: list[float]) -> float | None:
     """The mean of probabilities that are given as log2."""
     return float(np.exp2(logs).mean()) if logs else None
+
+
+def _scores(models: Models, sentences: Sequence[str]) -> dict[str, Any]:
+    """Bits per character of sentences with their ends, where the model ends texts."""
+    score = total(score_texts(models.exact, sentences))
+    untruncated = total(score_texts(models.untruncated, sentences))
+    ends = models.exact.model.end is not None
+    exact, naive, raw = (
+        (score.exact_bits_with_end, score.naive_bits_with_end, untruncated.exact_bits_with_end)
+        if ends
+        else (score.exact_bits, score.naive_bits, untruncated.exact_bits)
+    )
+    return {
+        "texts": score.texts,
+        "characters": score.characters,
+        "bytes": score.bytes,
+        "tokens": score.tokens,
+        "exact_bits_per_character": score.per_character(exact),
+        "naive_bits_per_character": score.per_character(naive),
+        "untruncated_bits_per_character": score.per_character(raw),
+        "exact_bits_without_end": score.per_character(score.exact_bits),
+        "naive_bits_without_end": score.per_character(score.naive_bits),
+        "calls_per_byte": score.per_byte(score.cost.contexts),
+        "tokens_per_byte": score.per_byte(score.cost.tokens),
+        "passes_per_byte": score.per_byte(score.cost.passes),
+        "naive_calls_per_byte": score.per_byte(score.tokens + score.texts),
+    }
+
+
+def _all_encodings(models: Models, sentences: Sequence[str], number: int, size: int) -> dict[str, Any]:
+    """The probability of short texts over all encodings, and over those that the tokenizer makes.
+
+    Both without truncation, so that the second is a part of the first. never_made: the share of the rest, its mean over
+    texts.
+    """
+    texts: list[str] = []
+    for sentence in dict.fromkeys(_beginning(sentence, size) for sentence in sentences):
+        if sentence and len(texts) < number:
+            texts.append(sentence)
+    options = replace(models.untruncated.options, encodings="all")
+    every = CharacterModel(models.exact.model, models.exact.automaton, options)
+    pairs = [(models.untruncated.log_probability(text), every.log_probability(text)) for text in texts]
+    characters = sum(map(len, texts))
+    made, of_all = (-sum(pair[which].log_probability for pair in pairs) / np.log(2) for which in (0, 1))
+    return {
+        "texts": len(texts),
+        "characters": characters,
+        "bytes": sum(len(text.encode()) for text in texts),
+        "valid_bits_per_character": made / characters,
+        "all_bits_per_character": of_all / characters,
+        "never_made": float(np.mean([-np.expm1(one.log_probability - all.log_probability) for one, all in pairs])),
+        "calls": float(np.mean([all.cost.contexts for _, all in pairs])),
+    }
+
+
+def _beginning(sentence: str, size: int) -> str:
+    """The first characters of a sentence, of at most `size` bytes."""
+    return sentence.encode()[:size].decode("utf-8", "ignore")
+
+
+def _chosen(prompts: Sequence[Prompt], compared: Sequence[dict[str, Any]]) -> list[int]:
+    """Prompts inside tokens at some quantiles of the bias."""
+    candidates = [
+        number
+        for number, row in enumerate(compared)
+        if row["place"] == INSIDE and row["kl"] is not None and len(prompts[number].text) >= _SHORTEST_EXAMPLE
+    ]
+    ranked = sorted(candidates, key=lambda number: (compared[number]["kl"], number))
+    return list(dict.fromkeys(ranked[round(quantile * (len(ranked) - 1))] for quantile in _EXAMPLES if ranked))

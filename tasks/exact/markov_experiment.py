@@ -6,7 +6,7 @@ model of the chain (appendix F), which shows what the theory predicts, and the t
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, Literal, NamedTuple
 
@@ -14,20 +14,22 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from tasks.exact.automata import checked_automaton
-from tasks.exact.chains import ChainParameters
 from tasks.exact.summary import summarised
-from tasks.exact.vocabularies import MarkovVocabulary, model_name
+from tasks.exact.vocabularies import ChainParameters, MarkovVocabulary, model_name, tokenizer_of
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file
+from tokenlab.exact.character_model import CharacterModel
+from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.encoders.every import EveryEncoding
-from tokenlab.exact.estimators.character_model import CharacterModel
+from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
 from tokenlab.exact.interface import TokenAutomaton, TokenModel
-from tokenlab.exact.models.chain import MarkovChain, TokenizedChain
-from tokenlab.exact.models.transformers_model import TransformersModel
 from tokenlab.exact.options import Estimator, ExactOptions
+from tokenlab.exact.paper.chain import MarkovChain
+from tokenlab.exact.paper.tokenized import TokenizedModel
+from tokenlab.exact.transformers_model import TransformersModel
+from tokenlab.exact.vocabulary import Vocabulary
 from tokenlab.pretrained.loading import load_model
 from tokenlab.tokenizers.alphabet import START_ID
 
@@ -117,10 +119,31 @@ def _jobs(
             texts = [text for some in prompts[seed].values() for text in some]
             automaton = checked_automaton(vocabulary, chain.alphabet, texts)
             trained = load_model(stage.models("markov", stage.variant, model_name(name, seed))).model
-            yield Job(name, seed, "exact", TokenizedChain(chain, automaton), automaton, estimators)
+            yield Job(name, seed, "exact", TokenizedModel(chain, automaton), automaton, estimators)
             yield Job(
                 name, seed, "trained", TransformersModel(trained, start=(START_ID,), end=None), automaton, estimators
             )
+
+
+def checked_automaton(vocabulary: MarkovVocabulary, alphabet: Iterable[str], texts: Iterable[str]) -> TokenAutomaton:
+    """The encodings of endless texts by a vocabulary, as the estimators need them.
+
+    Raises InputError where it encodes one of the `texts` otherwise than the tokenizer.
+    """
+    tokens = vocabulary.spelled(characters := tuple(alphabet))
+    spelled = Vocabulary([None, *(token.encode() for token in tokens)])
+    automaton: TokenAutomaton
+    if vocabulary.encoder == "byte-pair":
+        ids = {token: number for number, token in enumerate(tokens, START_ID + 1)}
+        merges = [(ids[left], ids[right], ids[left + right]) for left, right in vocabulary.merges]
+        automaton = BytePair(spelled, merges, has_end=False)
+    else:
+        automaton = MaximumPrefix(spelled, has_end=False)
+    tokenizer = tokenizer_of(vocabulary, characters).tokenizer
+    for text in texts:
+        if automaton.encode(text.encode()) != tokenizer.encode(text, add_special_tokens=False).ids:
+            raise InputError(f"{text!r} is encoded in two ways; the vocabulary is not what its encoder takes it for")
+    return automaton
 
 
 def rows_of(

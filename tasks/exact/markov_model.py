@@ -16,8 +16,7 @@ import polars as pl
 from pydantic import Field
 from transformers import GPT2LMHeadModel
 
-from tasks.exact.chains import ChainParameters
-from tasks.exact.vocabularies import MarkovVocabulary, model_name, tokenizer_of
+from tasks.exact.vocabularies import ChainParameters, MarkovVocabulary, model_name, tokenizer_of
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Parameters, Stage, run, write_json

@@ -1,21 +1,38 @@
-"""The vocabularies of the Markov experiments (section 4 and appendix H.4 of the tokenization-bias paper).
+"""The chains and vocabularies of the Markov experiments (section 4 and appendix H.4 of the tokenization-bias paper).
 
-Id 0 is the start token, the tokens follow.
+Chains are drawn at random. Of a vocabulary, id 0 is the start token, the tokens follow.
 """
 
 from collections.abc import Iterable
 from typing import Literal, Self
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from tokenizers import Tokenizer, decoders, models, processors
 
 from tasks.runtime.stage import Parameters
 from tokenlab.core.errors import ParameterError
+from tokenlab.exact.paper.chain import MarkovChain
 from tokenlab.tokenizers.alphabet import START, START_ID, Alphabet
 
 _LONGEST_TEXT = 1 << 20
 """Characters; the tokenizer of maximum prefixes refuses longer texts."""
+
+
+class ChainParameters(Parameters):
+    """Chains of one order over one alphabet: a chain for each seed.
+
+    Each row of the transition matrix is uniform among all distributions. The texts are endless, and their first `order`
+    characters are uniform.
+    """
+
+    alphabet: tuple[str, ...] = Field(min_length=2, max_length=26)
+    order: int = Field(ge=1, le=8)
+    seeds: tuple[int, ...] = Field(min_length=1)
+
+    def chain(self, seed: int) -> MarkovChain:
+        """The chain of a seed."""
+        return MarkovChain.random(self.order, self.alphabet, seed)
 
 
 class MarkovVocabulary(Parameters):

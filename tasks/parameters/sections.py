@@ -16,11 +16,10 @@ from tasks.corpora.generate import Builtin
 from tasks.corpora.prepare import Corpus
 from tasks.exact import evaluate as exact_evaluate
 from tasks.exact import held_out as exact_held_out
-from tasks.exact.chains import ChainParameters
 from tasks.exact.markov_experiment import Prompts
 from tasks.exact.markov_model import MarkovModel
 from tasks.exact.train_lm import LanguageModel
-from tasks.exact.vocabularies import MarkovVocabulary
+from tasks.exact.vocabularies import ChainParameters, MarkovVocabulary
 from tasks.patches import parameters as patches
 from tasks.patches.stored_tokenizers import Tokenizers
 from tasks.patches.texts import Texts

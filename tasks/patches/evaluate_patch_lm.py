@@ -13,11 +13,11 @@ import numpy as np
 import polars as pl
 import torch
 
-from tasks.bits.translation.workers import in_processes
 from tasks.patches.measures import quality
-from tasks.patches.models.variants import Patched, Planned, planned, read_patched
+from tasks.patches.models import Patched, Planned, planned, read_patched
 from tasks.patches.parameters import Evaluation, ModelSettings, read_model_settings
 from tasks.patches.texts import read_texts
+from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, read_json, run, write_json
 from tokenlab.core.devices import check_device, computing
 from tokenlab.core.files import atomic_file

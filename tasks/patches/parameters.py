@@ -191,6 +191,16 @@ class ModelSettings(NamedTuple):
     computation: Computation
     workers: int
 
+    def of_results(self) -> dict[str, Any]:
+        """The parameters that decide the results of training, as values of JSON."""
+        return {
+            "models": self.models.model_dump(),
+            "size": self.size.model_dump(),
+            "context": self.context,
+            "variants": {label: variant.model_dump() for label, variant in self.variants.items()},
+            "training": self.training.model_dump(),
+        }
+
     def options(self, variant: Variant, steps: int, seed: int = 0) -> LanguageTraining:
         """The options of a variant's training."""
         others = {**self.models.training, **variant.training}
@@ -204,7 +214,7 @@ def read_patch_settings(stage: Stage) -> PatchSettings:
         stage.parameters("patches.texts", Texts),
         stage.parameters("patches.context", int),
         stage.parameters("patches.longest", list[int]),
-        _entries(stage, "patches.patchers", Patcher),
+        stage.entries("patches.patchers", Patcher),
         stage.parameters("patches.entropy_model", EntropyModel),
     )
     for name, patcher in settings.patchers.items():
@@ -219,7 +229,7 @@ def read_model_settings(stage: Stage, key: str | None = None) -> ModelSettings:
     """The parameters of a key of `patches.models`, by default the stage's own."""
     name = key or stage.variant
     models = stage.parameters(f"patches.models.{name}", Models)
-    variants = _entries(stage, "patches.variants", Variant)
+    variants = stage.entries("patches.variants", Variant)
     return ModelSettings(
         models,
         stage.parameters(f"patches.sizes.{models.size}", Size),
@@ -229,12 +239,6 @@ def read_model_settings(stage: Stage, key: str | None = None) -> ModelSettings:
         stage.parameters("patches.computation", Computation),
         stage.parameters("patches.workers", int),
     )
-
-
-def _entries(stage: Stage, section: str, kind: type[Any]) -> dict[str, Any]:
-    """A section of entries of one kind."""
-    names = stage.parameters(section, dict[str, Any])
-    return {name: stage.parameters(f"{section}.{name}", kind) for name in names}
 
 
 def patcher_name(patcher: str, vocabulary: int | None, main: int) -> str:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import polars as pl
 import torch
 
-from tasks.bits.translation.workers import in_processes
-from tasks.patches.models.variants import Planned, planned
+from tasks.patches.models import Planned, planned
 from tasks.patches.parameters import ModelSettings, ZeroShot, read_model_settings
+from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, run, write_json
 from tokenlab.core.devices import check_device, computing
 from tokenlab.core.errors import InputError, ParameterError

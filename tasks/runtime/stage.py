@@ -58,6 +58,11 @@ class Stage(NamedTuple):
             message = f"{section}: {error}"
         raise ParameterError(f"{self.params_file}: {message}")
 
+    def entries(self, section: str, kind: type[Section]) -> dict[str, Section]:
+        """A section of named entries of one kind. Raises ParameterError as `parameters`."""
+        names = self.parameters(section, dict[str, Any])
+        return {name: self.parameters(f"{section}.{name}", kind) for name in names}
+
     def data(self, *parts: str) -> Path:
         """A place under the preset's data folder."""
         return Path("data", self.preset, *parts)

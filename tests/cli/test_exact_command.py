@@ -16,14 +16,13 @@ from tokenizers import AddedToken, normalizers
 from transformers import PreTrainedTokenizerFast
 
 from tokenlab.cli import main
-from tokenlab.exact.estimators.character_model import CharacterModel
-from tokenlab.exact.models.transformers_model import load
-from tokenlab.exact.options import ExactOptions
-from tokenlab.exact.uses.completion import complete
-from tokenlab.exact.uses.options import CompletionOptions, SamplingOptions
-from tokenlab.exact.uses.sampling import sample
-from tokenlab.exact.uses.scoring import score_texts, total
-from tokenlab.exact.uses.token_sampling import sample_by_tokens
+from tokenlab.exact.character_model import CharacterModel
+from tokenlab.exact.completion import complete
+from tokenlab.exact.options import CompletionOptions, ExactOptions, SamplingOptions
+from tokenlab.exact.sampling import sample
+from tokenlab.exact.scoring import score_texts, total
+from tokenlab.exact.token_walk import sample_by_tokens
+from tokenlab.exact.transformers_model import load
 
 TEXT = "共同创造\n\nhello world, hello\n"
 LINES = TEXT.split("\n")[:-1]

@@ -24,9 +24,8 @@ NEED_EXTRAS = (
     "tokenlab.entropy.scorer",
     "tokenlab.codes.bits.over.hugging_face",
     "tokenlab.codes.latom.hmm_reference",
-    "tokenlab.exact.models.attention",
-    "tokenlab.exact.models.transformers_model",
-    "tokenlab.exact.models.tree_cache",
+    "tokenlab.exact.tree_cache",
+    "tokenlab.exact.transformers_model",
     "tokenlab.patches.entropy_patcher",
     "tokenlab.patches.learned",
 )

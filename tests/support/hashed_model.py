@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from tokenlab.core.errors import InputError
-from tokenlab.exact.estimators.character_model import CharacterModel
+from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.options import ExactOptions
 
 

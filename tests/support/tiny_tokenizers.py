@@ -2,16 +2,18 @@
 
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tokenlab.exact.encoders.byte_pair import BytePair
-from tokenlab.exact.splits.added_tokens import read_added_tokens
 from tokenlab.exact.splits.composed import SplitEncoding
-from tokenlab.exact.splits.reading import read_splits
+from tokenlab.exact.splits.hypotheses import Hypothesis
+from tokenlab.exact.splits.reading import read_added_tokens, read_splits
+from tokenlab.exact.splits.regex_machine import ADD, BREAK, KINDS, SplitMachine
 from tokenlab.exact.vocabulary import Vocabulary
 
 EXPRESSIONS = {
@@ -152,3 +154,43 @@ def _byte_of_character() -> dict[str, int]:
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}
+
+
+def witness(automaton: SplitEncoding, state: Hashable) -> bytes:
+    """Bytes after which the text can end: the encoding of text and witness begins with the tokens of the state."""
+    assert isinstance(state, frozenset)
+    return min((_witness(automaton, here) for here in state), key=len)
+
+
+def _witness(automaton: SplitEncoding, here: Hypothesis) -> bytes:
+    route = automaton._routes.route(here)
+    assert route is not None
+    for token in route:
+        after = automaton._moves.within(here, token)
+        assert after is not None
+        here = after
+    endings = (_ending(automaton.machine, split) for split in automaton.sets.states[here.splits])
+    shortest = min((classes for classes in endings if classes is not None), key=len)
+    spelled = b"".join(automaton.vocabulary.tokens[token] or b"" for token in route)
+    return spelled + "".join(map(automaton.classes.example, shortest)).encode()
+
+
+def _ending(machine: SplitMachine, state: int) -> list[int] | None:
+    """Classes of a shortest continuation that begins a new piece, or none at all; None where the piece goes on."""
+    if machine.can_end(state):
+        return []
+    first = [(c, n) for c in machine.classes for kind in (BREAK, ADD) for n in machine.next(state, c, kind)]
+    return min(([c, *_continuation(machine, n)] for c, n in first), key=len, default=None)
+
+
+def _continuation(machine: SplitMachine, state: int) -> list[int]:
+    """Classes of the characters of a shortest continuation after which the text can end. The state must be live."""
+    paths: dict[int, list[int]] = {state: []}
+    queue = deque([state])
+    while not machine.can_end(here := queue.popleft()):
+        for c in machine.classes:
+            for there in (n for kind in KINDS for n in machine.next(here, c, kind)):
+                if there not in paths:
+                    paths[there] = [*paths[here], c]
+                    queue.append(there)
+    return paths[here]

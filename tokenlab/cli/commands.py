@@ -5,11 +5,10 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tokenlab.cli import codes, entropy, export, measure, score, segment
+from tokenlab.cli import codes, entropy, exact, export, measure, score, segment
 from tokenlab.cli import ngram_statistics as statistics
 from tokenlab.cli.bits import command as bits
 from tokenlab.cli.completion import SHELLS, PrintCompletion
-from tokenlab.cli.exact import command as exact
 from tokenlab.cli.patches import command as patches
 from tokenlab.cli.patches import generate
 from tokenlab.core.errors import EXIT_STATUS, InputError

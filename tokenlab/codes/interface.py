@@ -19,13 +19,14 @@ import numpy as np
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import write_text
+from tokenlab.formats.pieces import BYTE_PIECES
 
 Unknown = Literal["error", "byte", "skip"]
 
 _PRIVATE_USE = [range(0xE000, 0xF900), range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE)]
 LARGEST_ALPHABET = sum(map(len, _PRIVATE_USE)) - 256
 """Largest number of atoms of a code; the byte escapes take the other private-use code points."""
-BYTE_NAMES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+BYTE_NAMES = BYTE_PIECES
 """The names of the atoms of byte escapes."""
 _FORMAT = "tokenlab code 1"
 

@@ -3,8 +3,10 @@
 A tokenized model is wrong about the next character wherever a prompt ends inside a token. The probability that a text
 *starts with* x is the sum over the cover encodings of x, and that is what this package computes.
 
-`encoders` and `splits` say which token sequences an encoder produces; `adapters` reads real tokenizers; `models` gives
-the probabilities of tokens; `estimators` sums them; `uses` samples, scores, completes and combines.
+What users call: `character_model` (next byte and character, probability of texts), `sampling`, `token_walk` (sampling
+by tokens), `completion`, `scoring`, `combining`. Under them: `encoders` and `splits` know which token sequences an
+encoder produces; `adapters` reads real tokenizers; `transformers_model` gives the probabilities of tokens; `covers`
+and `incremental` sum them, and `naive` does not. `paper` holds what only the paper's experiments need.
 
 model, tokenizer = load("folder")  # a causal language model as `transformers` saves it
 exact = CharacterModel(model, tokenizer.automaton)
@@ -23,20 +25,19 @@ __getattr__, __all__ = offer(
     {
         "adapters.check": ["check_tokenizer"],
         "adapters.reading": ["read_tokenizer"],
+        "character_model": ["CharacterModel"],
+        "combining": ["Combination"],
+        "completion": ["complete"],
         "encoders.byte_pair": ["BytePair"],
         "encoders.maximum_prefix": ["MaximumPrefix"],
         "encoders.unigram": ["Unigram"],
-        "estimators.character_model": ["CharacterModel"],
-        "models.chain": ["MarkovChain"],
-        "models.tokenized": ["TokenizedModel", "token_transitions"],
-        "models.transformers_model": ["TransformersModel", "load"],
-        "options": ["ExactOptions"],
-        "uses.combining": ["Combination"],
-        "uses.completion": ["complete"],
-        "uses.options": ["CompletionOptions", "SamplingOptions"],
-        "uses.sampling": ["sample", "sample_stream"],
-        "uses.scoring": ["score_text", "score_texts"],
-        "uses.token_sampling": ["sample_by_tokens"],
+        "options": ["CompletionOptions", "ExactOptions", "SamplingOptions"],
+        "paper.chain": ["MarkovChain"],
+        "paper.tokenized": ["TokenizedModel", "token_transitions"],
+        "sampling": ["sample", "sample_stream"],
+        "scoring": ["score_text", "score_texts"],
+        "token_walk": ["sample_by_tokens"],
+        "transformers_model": ["TransformersModel", "load"],
         "vocabulary": ["Vocabulary"],
     },
 )

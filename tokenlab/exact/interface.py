@@ -1,7 +1,13 @@
-"""What estimators need: which token sequences an encoder produces, and the probability of the next token."""
+"""What the parts give each other; all probabilities are natural logarithms (nats).
+
+1. Encoders: which token sequences they produce (`TokenAutomaton`).
+2. Models: the probability of the next token (`TokenModel`, `ContextTree`).
+3. Estimators: the distribution of the next byte (`ByteModel`), and what they return.
+"""
 
 from collections.abc import Hashable, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,4 +93,85 @@ class TokenModel(Protocol):
 
     def tree(self) -> ContextTree:
         """A new tree with nothing but its root."""
+        ...
+
+
+class Cost(NamedTuple):
+    """What a result took."""
+
+    contexts: int = 0
+    """Distinct contexts evaluated: the paper's model calls."""
+    passes: int = 0
+    """Forward passes of the model."""
+    tokens: int = 0
+    """Tokens evaluated that no cache held."""
+    undefined: int = 0
+    """Contexts met that have probability zero."""
+
+    def __add__(self, other: "Cost") -> "Cost":  # type: ignore[override]
+        return Cost(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def __sub__(self, other: "Cost") -> "Cost":
+        return Cost(*(a - b for a, b in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True)
+class NextBytes:
+    """The distribution of the byte after a text. NaN throughout where it is undefined (naive, at an encoding of
+    probability zero)."""
+
+    log_probability: NDArray[np.float64]
+    """[256] log P(byte | text); -inf for bytes that cannot follow"""
+    end: float
+    """log P(the text ends here | text)"""
+    total: float
+    """log of the sum over bytes and end: 0 up to rounding, below 0 without truncation"""
+    pruned: float
+    """share of the probability of the text that pruning dropped"""
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class NextCharacters:
+    """The most probable characters after a text, or all of them, in descending order."""
+
+    characters: tuple[str, ...]
+    log_probability: NDArray[np.float64]
+    """[characters] log P(character | text)"""
+    end: float
+    """log P(the text ends here | text)"""
+    rest: float
+    """log of what the characters and the end leave: other characters"""
+    pruned: float
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class TextProbability:
+    """The probability that a text starts with x."""
+
+    log_probability: float
+    """log P(x...); 0 for the empty text; NaN where undefined"""
+    end: float
+    """log P(the text ends after x | x)"""
+    pruned: float
+    cost: Cost
+
+
+class ByteModel(Protocol):
+    """A distribution of texts, byte by byte: a `CharacterModel`, or a combination of several.
+
+    A text is str, or bytes where it may end inside a character. Asking about longer and longer texts is cheap.
+    """
+
+    def next_byte(self, text: bytes | str) -> NextBytes:
+        """The distribution of the byte after a text."""
+        ...
+
+    def next_character(self, text: bytes | str, top: int | None = None) -> NextCharacters:
+        """The `top` most probable characters after a text, or all of them."""
+        ...
+
+    def log_probability(self, text: bytes | str) -> TextProbability:
+        """The probability that a text starts with this one, and that it ends after it."""
         ...

@@ -1,13 +1,18 @@
 """Texts that may end inside a character: bytes of UTF-8, whole characters and beginnings of them."""
 
 import codecs
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache, lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
+
+CODE_POINTS = 0x110000
+SURROGATES = (0xD800, 0xE000)
 
 
 def as_bytes(text: bytes | str) -> bytes:
@@ -45,15 +50,7 @@ def utf8_following(opened: bytes) -> NDArray[np.bool_]:
 
     opened: the incomplete character at the end of the text, as from `open_character`.
     """
-    allowed = np.zeros(256, bool)
-    if not opened:
-        allowed[:0x80] = allowed[0xC2:0xF5] = True
-        return allowed
-    low, high = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}.get(
-        opened[0] if len(opened) == 1 else -1, (0x80, 0xBF)
-    )
-    allowed[low : high + 1] = True
-    return allowed
+    return np.array([_characters(opened + bytes([byte])) > 0 for byte in range(256)])
 
 
 @lru_cache(maxsize=1 << 16)
@@ -71,3 +68,51 @@ def unfinished(text: bytes) -> bytes:
         if character_status(text[-length:]) == "begun":
             return text[-length:]
     return b""
+
+
+def character_at(text: bytes, at: int) -> bytes:
+    """The UTF-8 character that begins at a position. Raises InputError where there is none."""
+    for end in range(at + 1, min(at + 4, len(text)) + 1):
+        if character_status(text[at:end]) == "whole":
+            return text[at:end]
+    raise InputError(f"the text is not UTF-8 at byte {at} ({text[at]:#04x}); the tokenizer reads characters")
+
+
+def code_points_beginning_with(first: bytes) -> tuple[int, int]:
+    """The range [low, high) of code points whose UTF-8 begins with `first`, empty where there are none."""
+    lead = first[0]
+    length = 1 if lead < 0x80 else 2 if 0xC2 <= lead < 0xE0 else 3 if 0xE0 <= lead < 0xF0 else 4
+    if 0x80 <= lead < 0xC2 or lead > 0xF4 or len(first) > length:
+        return 0, 0
+    low = lead if length == 1 else lead & (0x7F >> length)
+    for byte in first[1:]:
+        if byte & 0xC0 != 0x80:
+            return 0, 0
+        low = low << 6 | byte & 0x3F
+    missing = 6 * (length - len(first))
+    low, high = low << missing, low + 1 << missing
+    least = (0, 0x80, 0x800, 0x10000)[length - 1]
+    return max(low, least), max(least, min(high, CODE_POINTS))
+
+
+class ByteFallback:
+    """Which byte tokens (SentencePiece's `<0x41>`) go on with a character that is no token.
+
+    known: the characters that byte tokens do not spell, in UTF-8.
+    """
+
+    def __init__(self, known: Iterable[bytes]) -> None:
+        self._known = Counter(character[:n] for character in known for n in range(len(character) + 1))
+        self.following = cache(self._following)
+
+    def _following(self, partial: bytes) -> bytes:
+        """The bytes that can follow the begun character, ascending."""
+        return bytes(
+            byte for byte in range(256) if _characters(begun := partial + bytes([byte])) > self._known.get(begun, 0)
+        )
+
+
+def _characters(prefix: bytes) -> int:
+    """Number of characters whose UTF-8 begins with a prefix of at least one byte; surrogates are none."""
+    low, high = code_points_beginning_with(prefix)
+    return high - low - max(0, min(high, SURROGATES[1]) - max(low, SURROGATES[0]))

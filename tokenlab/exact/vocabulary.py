@@ -29,6 +29,7 @@ class Vocabulary:
     Attributes:
         tokens: the bytes of each id, or None.
         ids: int64[n] the ids that spell text, sorted by their bytes, equal bytes by id. A *position* is an index of it.
+        position: int64[ids] the position of each id, -1 for ids that spell no text.
         longest: length of the longest token in bytes.
 
     Raises InputError where no token spells text, or one spells the empty text.
@@ -43,6 +44,8 @@ class Vocabulary:
             raise InputError("the vocabulary is empty: no token spells text")
         self._spelled = [token for token, _ in spelled]
         self.ids = np.array([id for _, id in spelled], np.int64)
+        self.position = np.full(len(self.tokens), -1, np.int64)
+        self.position[self.ids] = np.arange(len(self.ids))
         self.length = np.array([len(token) for token, _ in spelled], np.int64)
         self.longest = int(self.length.max())
         self._offset = np.concatenate(([0], np.cumsum(self.length)))

@@ -21,7 +21,7 @@ A condition is words that must all hold: `feature` (or $parameter) is there, `fe
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
@@ -29,6 +29,11 @@ from typing import Any
 import yaml
 
 Meaning = Mapping[str, Any]
+Given = Mapping[str, Any]
+"""Parameters of a rule."""
+Part = Callable[[Meaning, Given, list[str]], None]
+"""Appends the words of a part of a rule to a list."""
+Value = Callable[[Meaning, Given], Any]
 
 _WORD = re.compile(r"(?:\{[^}]*\}|[^\s{])+")
 _PART = re.compile(r"\{([^}]*)\}|([^{]+)")
@@ -43,10 +48,10 @@ def load_grammar(language: str) -> "Grammar":
 
 
 class Grammar:
-    """A grammar, its rules compiled to Python functions: interpreted, they take four times as long.
+    """A grammar; its rules are taken apart once and kept as functions.
 
     Args:
-        text: the grammar in YAML. Its rules become code, so it must come from this package.
+        text: the grammar in YAML.
     """
 
     def __init__(self, text: str) -> None:
@@ -54,15 +59,14 @@ class Grammar:
         self._inflections = {name: _patterns(table) for name, table in grammar["inflections"].items()}
         self._adjacent = {first: _patterns(table) for first, table in grammar.get("adjacent", {}).items()}
         self.inflect = lru_cache(maxsize=65536)(self._inflect)
-        self._code: dict[str, Any] = {"inflect": self.inflect, "says": _says, "NONE": {}}
+        self._rules: dict[str, Part] = {}
         for name, body in grammar["rules"].items():
-            source = "\n".join([f"def rule_{name}(meaning, given, words):", *_indented(_body(body))])
-            exec(compile(source, f"<rule {name}>", "exec"), self._code)
+            self._rules[name] = self._body(body)
 
     def words(self, meaning: Meaning, rule: str = "sentence") -> list[str]:
         """The words of a meaning, not yet capitalised."""
         words: list[str] = []
-        self._code[f"rule_{rule}"](meaning, {}, words)
+        self._rules[rule](meaning, {}, words)
         if not self._adjacent.keys().isdisjoint(words):
             for index in range(len(words) - 2, -1, -1):
                 for pattern, replacement in self._adjacent.get(words[index], ()):
@@ -80,93 +84,165 @@ class Grammar:
                 return _AGAIN.sub(lambda inner: self.inflect(table, inner[1]), form)
         return form
 
+    def _body(self, body: Any) -> Part:
+        """The function of a body: a template, a list of bodies, or a mapping from conditions to bodies."""
+        if isinstance(body, str):
+            return _in_order([self._word(word) for word in _WORD.findall(body)])
+        if isinstance(body, list):
+            return _in_order([self._body(part) for part in body])
+        cases = [(self._condition(condition), self._body(part)) for condition, part in body.items()]
+
+        def first_that_holds(meaning: Meaning, given: Given, words: list[str]) -> None:
+            for holds, part in cases:
+                if holds(meaning, given):
+                    part(meaning, given, words)
+                    return
+
+        return first_that_holds
+
+    def _word(self, template: str) -> Part:
+        parts = [
+            self._expression(expression) if expression else _literal(literal)
+            for expression, literal in _PART.findall(template)
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        together = _in_order(parts)
+
+        def as_one(meaning: Meaning, given: Given, words: list[str]) -> None:
+            pieces: list[str] = []
+            together(meaning, given, pieces)
+            words.append("".join(pieces))
+
+        return as_one
+
+    def _expression(self, expression: str) -> Part:
+        """What stands in braces: items, parameters for their rules, and tables that inflect their words."""
+        items, *tables = expression.split("|")
+        set_here = [item.partition("=") for item in items.split() if "=" in item]
+        parameters = {name: _parameter(value) for name, _, value in set_here}
+        made = [self._item(item, parameters) for item in items.split() if "=" not in item]
+        plain = _in_order(made)
+        if not tables:
+            return plain
+
+        def inflected(meaning: Meaning, given: Given, words: list[str]) -> None:
+            forms: list[str] = []
+            plain(meaning, given, forms)
+            if form := " ".join(forms):
+                for table in tables:
+                    form = self.inflect(table, form)
+                words += form.split()
+
+        return inflected
+
+    def _item(self, item: str, parameters: Mapping[str, Value]) -> Part:
+        """A word in quotes, a feature, or a rule for a feature or for the same meaning."""
+        if item.startswith("'"):
+            return _literal(item.strip("'"))
+        path, colon, rule = item.partition(":")
+        rules, value = self._rules, _feature(path) if path else _whole
+        if not colon:
+
+            def feature(meaning: Meaning, given: Given, words: list[str]) -> None:
+                if part := value(meaning, given):
+                    words += part.split()
+
+            return feature
+
+        def by_rule(meaning: Meaning, given: Given, words: list[str]) -> None:
+            part = value(meaning, given)
+            if part or not path:
+                inner = {name: one(meaning, given) for name, one in parameters.items()}
+                rules[rule](part, {**given, **inner} if inner else given, words)
+
+        return by_rule
+
+    def _condition(self, condition: str) -> Value:
+        """Whether all words of a condition hold."""
+        if condition == "else":
+            return lambda meaning, given: True
+        tests, negated = [], False
+        for word in condition.split():
+            if word != "not":
+                tests.append(_either([self._atom(atom) for atom in word.split("|")], negated))
+            negated = word == "not"
+        if len(tests) == 1:
+            return tests[0]
+        return lambda meaning, given: all(test(meaning, given) for test in tests)
+
+    def _atom(self, atom: str) -> Value:
+        path, colon, rule = atom.partition(":")
+        if colon:
+            rules, expressed = self._rules, _feature(path) if path else _whole
+
+            def expresses(meaning: Meaning, given: Given) -> bool:
+                words: list[str] = []
+                rules[rule](expressed(meaning, given), given, words)
+                return bool(words)
+
+            return expresses
+        path, operator, right = _ATOM.fullmatch(atom).groups()  # type: ignore[union-attr]
+        value = _feature(path)
+        if operator == "=":
+            allowed = frozenset(right.split(","))
+            return lambda meaning, given: value(meaning, given) in allowed
+        if operator:
+            return lambda meaning, given: right in (value(meaning, given) or "")
+        return value
+
 
 def _patterns(table: Mapping[str, str]) -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(pattern), replacement) for pattern, replacement in table.items()]
 
 
-def _says(rule: Any, meaning: Meaning, given: Mapping[str, str]) -> bool:
-    """Whether a rule expresses something."""
-    words: list[str] = []
-    rule(meaning, given, words)
-    return bool(words)
+def _in_order(parts: Sequence[Part]) -> Part:
+    if len(parts) == 1:
+        return parts[0]
+
+    def all_parts(meaning: Meaning, given: Given, words: list[str]) -> None:
+        for part in parts:
+            part(meaning, given, words)
+
+    return all_parts
 
 
-def _indented(lines: list[str]) -> list[str]:
-    return [f"    {line}" for line in lines or ["pass"]]
+def _literal(word: str) -> Part:
+    return lambda meaning, given, words: words.append(word)
 
 
-def _body(body: Any) -> list[str]:
-    """The statements that append the words of a body to `words`."""
-    if isinstance(body, list):
-        return [line for part in body for line in _body(part)]
-    if isinstance(body, dict):
-        lines: list[str] = []
-        for condition, part in body.items():
-            test = "else:" if condition == "else" else f"{'elif' if lines else 'if'} {_condition(condition)}:"
-            lines += [test, *_indented(_body(part))]
-        return lines
-    return [line for word in _WORD.findall(body) for line in _word(word)]
+def _either(tests: Sequence[Value], negated: bool) -> Value:
+    if len(tests) == 1 and not negated:
+        return tests[0]
+    return lambda meaning, given: any(test(meaning, given) for test in tests) != negated
 
 
-def _word(template: str) -> list[str]:
-    parts = _PART.findall(template)
-    target = "words" if len(parts) == 1 else "parts"
-    lines = []
-    for expression, literal in parts:
-        lines += _expression(expression, target) if expression else [f"{target}.append({literal!r})"]
-    return lines if len(parts) == 1 else ["parts = []", *lines, "words.append(''.join(parts))"]
+def _parameter(value: str) -> Value:
+    """A parameter that a rule is given: a word, or a feature after @."""
+    if value.startswith("@"):
+        return _feature(value[1:])
+    return lambda meaning, given: value
 
 
-def _expression(expression: str, target: str) -> list[str]:
-    items, *tables = expression.split("|")
-    given = [item.split("=") for item in items.split() if "=" in item]
-    values = [f"{name!r}: {_feature(value[1:]) if value.startswith('@') else repr(value)}" for name, value in given]
-    lines = [f"inner = {{**given, {', '.join(values)}}}"] if given else []
-    for item in items.split():
-        if "=" not in item:
-            lines += _item(item, "inner" if given else "given", "forms" if tables else target)
-    if not tables:
-        return lines
-    steps = [f"form = inflect({table!r}, form)" for table in tables]
-    return ["forms = []", *lines, "form = ' '.join(forms)", "if form:", *_indented(steps), f"{target} += form.split()"]
+def _whole(meaning: Meaning, given: Given) -> Any:
+    return meaning
 
 
-def _item(item: str, given: str, target: str) -> list[str]:
-    if item.startswith("'"):
-        return [f"{target}.append({item})"]
-    path, colon, rule = item.partition(":")
-    if colon and not path:
-        return [f"rule_{rule}(meaning, {given}, {target})"]
-    use = f"rule_{rule}(part, {given}, {target})" if colon else f"{target} += part.split()"
-    return [f"part = {_feature(path)}", "if part:", f"    {use}"]
-
-
-def _condition(condition: str) -> str:
-    tests, negated = [], False
-    for word in condition.split():
-        if word != "not":
-            either = " or ".join(_atom(atom) for atom in word.split("|"))
-            tests.append(f"not ({either})" if negated else f"({either})")
-        negated = word == "not"
-    return " and ".join(tests)
-
-
-def _atom(atom: str) -> str:
-    path, colon, rule = atom.partition(":")
-    if colon:
-        return f"says(rule_{rule}, {_feature(path) if path else 'meaning'}, given)"
-    path, operator, right = _ATOM.fullmatch(atom).groups()  # type: ignore[union-attr]
-    if operator == "=":
-        return f"{_feature(path)} in {tuple(right.split(','))}"
-    return f"{right!r} in ({_feature(path)} or '')" if operator else _feature(path)
-
-
-def _feature(path: str) -> str:
+def _feature(path: str) -> Value:
     """A feature of a meaning, as in subject.head.kind, or a $parameter; None where it is missing."""
     if path.startswith("$"):
-        return f"given.get({path[1:]!r})"
-    code = "meaning"
-    for name in path.split("."):
-        code = f"{code}.get({name!r})" if code == "meaning" else f"({code} or NONE).get({name!r})"
-    return code
+        name = path[1:]
+        return lambda meaning, given: given.get(name)
+    first, *others = path.split(".")
+    if not others:
+        return lambda meaning, given: meaning.get(first)
+
+    def found(meaning: Meaning, given: Given) -> Any:
+        value = meaning.get(first)
+        for name in others:
+            if not value:
+                return None
+            value = value.get(name)
+        return value
+
+    return found

@@ -1,7 +1,7 @@
 """The patches of a text while it arrives, by any patcher.
 
 Causal patchers have streams of their own. For the tokens of a tokenizer: the covers of a text
-(`tokenlab.exact.estimators.covers`) are all ways in which the encoding of a longer text can begin, or be complete. The
+(`tokenlab.exact.covers`) are all ways in which the encoding of a longer text can begin, or be complete. The
 tokens that all of them share are certain.
 """
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
-from tokenlab.exact.estimators.covers import Context, Covers
+from tokenlab.exact.covers import Context, Covers
 from tokenlab.exact.interface import TokenAutomaton
 from tokenlab.patches.bpe import BpePatcher
 from tokenlab.patches.interface import Patcher, PatchStream

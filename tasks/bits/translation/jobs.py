@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tasks.bits.translation.text_codes import END_ID
-from tasks.runtime.parent_death import die_with_parent
+from tasks.runtime.pool import in_processes_of_training
 from tokenlab.core.files import atomic_folder
 from tokenlab.training import processes
 from tokenlab.training.checkpoint import Evaluation
@@ -32,16 +32,7 @@ class Job(NamedTuple):
 
 def run_job(job: Job) -> list[Evaluation]:
     """Train and write a model; returns the evaluations. A job that was interrupted continues from its checkpoint."""
-    if job.options.processes == 1:
-        return _run(job)
-    curve: list[Evaluation] = processes.launch(_run_with_others, job, processes=job.options.processes)
-    return curve
-
-
-def _run_with_others(job: Job) -> list[Evaluation]:
-    die_with_parent()
-    with processes.group(job.options.device):
-        return _run(job)
+    return in_processes_of_training(_run, job, job.options.processes, job.options.device)
 
 
 def _run(job: Job) -> list[Evaluation]:

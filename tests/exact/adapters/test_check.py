@@ -14,6 +14,11 @@ from tokenlab.exact.adapters.check import check_tokenizer
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
 from tokenlab.exact.adapters.probes import probe_texts
 from tokenlab.exact.adapters.real import RealTokenizer
+from tokenlab.generated.corpora import LANGUAGES, generate
+
+
+def sentences(count: int = 20) -> list[str]:
+    return [document.text for language in LANGUAGES for document in generate(language, sentences=count, seed=0)]
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +28,14 @@ def small() -> RealTokenizer:
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = BpeTrainer(vocab_size=600, initial_alphabet=alphabet, special_tokens=["<s>", "</s>"], show_progress=False)
-    tokenizer.train_from_iterator([*probe_texts(10), "a\n\nb\n\nc", "x  y   z", "x\n\n\ny"] * 5, trainer)
+    tokenizer.train_from_iterator([*probe_texts(), *sentences(10), "a\n\nb\n\nc", "x  y   z", "x\n\n\ny"] * 5, trainer)
     return from_tokenizer(tokenizer, name="small")
 
 
 def test_an_exact_tokenizer_passes(small: RealTokenizer) -> None:
-    report = check_tokenizer(small, ["more text", "a lone surrogate \ud800"], walks=100)
+    report = check_tokenizer(small, [*sentences(), "more text", "a lone surrogate \ud800"], walks=100)
     assert report.handled and report.failures == ()
-    assert report.skipped == 1 and report.texts == len(probe_texts()) + 1
+    assert report.skipped == 1 and report.texts == len(probe_texts()) + len(sentences()) + 1
     assert report.prefixes > 3000 and report.contexts > 100
     assert (report.tokens, report.longest) == (598, small.automaton.vocabulary.longest)
     # 13 bytes are in no UTF-8; others are inside tokens that merging never makes.
@@ -55,7 +60,7 @@ class Wrong:
 
 
 def failures(real: RealTokenizer, walks: int = 100, **members: Any) -> set[str]:
-    report = check_tokenizer(replace(real, automaton=Wrong(real.automaton, **members)), walks=walks)
+    report = check_tokenizer(replace(real, automaton=Wrong(real.automaton, **members)), sentences(), walks=walks)
     assert not report.handled and report.failed >= len(report.failures) > 0
     return {failure.kind for failure in report.failures}
 
@@ -98,7 +103,7 @@ def test_the_engine_of_another_tokenizer(small: RealTokenizer) -> None:
 
 @pytest.mark.slow
 def test_published_tokenizers_pass(real: RealTokenizer) -> None:
-    report = check_tokenizer(real, walks=60)
+    report = check_tokenizer(real, sentences(), walks=60)
     assert report.handled, report.failures
     assert report.texts > 80 and report.prefixes > 2500 and report.walks == 60
     assert report.tokens - report.unreachable > 0.9 * report.tokens
@@ -107,14 +112,14 @@ def test_published_tokenizers_pass(real: RealTokenizer) -> None:
 
 
 def test_gpt2s_newlines_are_the_counterexample() -> None:
-    report = check_tokenizer(real_tokenizer("gpt2"), walks=50)
+    report = check_tokenizer(real_tokenizer("gpt2"), sentences(), walks=50)
     assert report.handled, report.failures
     assert not report.premise and report.premise_example.startswith(r"'\n'|'\n'")
 
 
 @pytest.mark.slow
 def test_pieces_meet_the_premise() -> None:
-    report = check_tokenizer(real_tokenizer("mistral-v7"), walks=50)
+    report = check_tokenizer(real_tokenizer("mistral-v7"), sentences(), walks=50)
     assert report.handled, report.failures
     assert report.premise and report.most_contexts == 1
     assert report.skipped == 1, "the text with U+2581"

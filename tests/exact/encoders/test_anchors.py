@@ -2,7 +2,7 @@
 
 import random
 
-from tokenlab.exact.encoders.anchors import anchors
+from tokenlab.exact.encoders.maximum_prefix import anchors
 from tokenlab.exact.vocabulary import Vocabulary
 
 

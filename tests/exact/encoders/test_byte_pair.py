@@ -243,3 +243,12 @@ def test_wrong_merges():
         BytePair(vocabulary, [(0, 1, 4)])
     with pytest.raises(InputError, match="'c' at byte 1"):
         BytePair(vocabulary, [(0, 1, 2)]).encode(b"ac")
+
+
+def test_byte_tokens_that_are_special_are_never_allowed():
+    """They spell no text. No other token may be allowed in their place."""
+    tokens = [None] * 256 + [b"a", b"b", b"ab"]
+    automaton = BytePair(Vocabulary(tokens), [(256, 257, 258)], byte_fallback=range(256))
+    state = automaton.step(automaton.start(), 256)
+    assert automaton.vocabulary.ids[automaton.allowed(state)].tolist() == [256, 258]
+    assert automaton.step(state, 257) is None

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 from tokenizers import Tokenizer, models
 
-from tokenlab.exact.encoders.anchors import anchors
 from tokenlab.exact.encoders.byte_pair import BytePair
+from tokenlab.exact.encoders.maximum_prefix import anchors
 from tokenlab.exact.vocabulary import Vocabulary
 
 TEXT = "The quick brown fox can't jump over 12345 lazy dogs.\n\n  def f(x):\n\treturn x\n中文, émigré, 😀\n"

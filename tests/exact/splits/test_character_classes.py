@@ -5,8 +5,9 @@ import pytest
 from tokenizers import Regex, pre_tokenizers
 
 from tokenlab.core.errors import InputError
-from tokenlab.exact.splits.character_classes import CharacterClasses, code_points_beginning_with, members
+from tokenlab.exact.splits.character_classes import CharacterClasses, members
 from tokenlab.exact.splits.regex_syntax import SetSource
+from tokenlab.exact.utf8 import code_points_beginning_with
 
 SOME = [*range(0xD800), *range(0xE000, 0x10000), *np.random.default_rng(0).integers(0x10000, 0x110000, 20_000)]
 POINTS = np.unique([*SOME, 0xFFFFF, 0x10FFFF, 0x100000, 0xE0001])

@@ -9,14 +9,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tiny_tokenizers import DEEPSEEK, EXPRESSIONS, automaton, byte_level, live_sequences, train
+from tiny_tokenizers import DEEPSEEK, EXPRESSIONS, automaton, byte_level, live_sequences, train, witness
 from tokenizers import AddedToken, pre_tokenizers
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders.byte_pair import BytePair
-from tokenlab.exact.splits.added_tokens import read_added_tokens
 from tokenlab.exact.splits.composed import SplitEncoding
-from tokenlab.exact.splits.reading import Splits, read_splits
+from tokenlab.exact.splits.reading import Splits, read_added_tokens, read_splits
+from tokenlab.exact.splits.regex_syntax import parse
 from tokenlab.exact.vocabulary import Vocabulary
 
 TEXTS = ["ab's \n\n a1 12 中é", "  ab  'S B\n\nba 中中 é1", "\n\n\na b!'s  \n 11 1 日A日Ab"]
@@ -34,7 +34,7 @@ def check(tokenizer, characters, length, tokens, texts=1000, seed=0):
         follow(here, text)
     for sequence, state in live_sequences(here, tokens):
         spelled = b"".join(here.vocabulary.tokens[id] for id in sequence)
-        assert tuple(here.encode(spelled + here.witness(state))[: len(sequence)]) == sequence
+        assert tuple(here.encode(spelled + witness(here, state))[: len(sequence)]) == sequence
         whole = is_text(spelled) and tuple(here.encode(spelled)) == sequence
         assert here.may_end(state) == whole, sequence
     return here
@@ -159,7 +159,7 @@ def test_look_ahead_without_a_limit():
 def test_a_vocabulary_of_characters():
     """Without tokens for bytes, texts consist of the characters that are tokens."""
     word = BytePair(Vocabulary(["中".encode(), "é".encode(), b"a", "a中".encode(), b" "]), [(2, 0, 3)])
-    splits = Splits.from_expression(EXPRESSIONS["gpt2"])
+    splits = Splits((parse(EXPRESSIONS["gpt2"]),))
     here = SplitEncoding(word, splits, None, lambda text: [])
     assert live(here, "a中", " ", "é") == (True, True)
     assert live(here, "a", "中") == (False, False)
@@ -188,7 +188,7 @@ def test_refused():
 def test_matches_kept_and_the_rest_removed():
     """GPT-4's way: nothing is removed where the expression matches all text."""
     split = {"type": "Split", "pattern": {"Regex": EXPRESSIONS["llama3"]}, "invert": True, "behavior": "Removed"}
-    assert read_splits(split) == Splits.from_expression(EXPRESSIONS["llama3"])
+    assert read_splits(split) == Splits((parse(EXPRESSIONS["llama3"]),))
 
 
 def test_added_tokens_refused():

@@ -12,9 +12,8 @@ from unicode_text import text as unicode_text
 
 from tokenlab.exact.splits.character_classes import CharacterClasses
 from tokenlab.exact.splits.reading import read_splits
-from tokenlab.exact.splits.regex_machine import Level, compile_expression, compile_literals
+from tokenlab.exact.splits.regex_machine import KINDS, Level, SplitMachine, compile_expression, compile_literals
 from tokenlab.exact.splits.regex_syntax import SetSource, parse, sets_of
-from tokenlab.exact.splits.split_states import KINDS, SplitMachine
 
 OTHERS = {
     "gaps": r"a+b|b{2,3}(?=\s)|\s\s|'",

@@ -6,7 +6,7 @@ import pytest
 from tasks.exact.bias import END, INSIDE, cuts, distances, naive_characters, summary
 from tokenlab.exact.encoders.every import EveryEncoding
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
-from tokenlab.exact.results import Cost, NextBytes
+from tokenlab.exact.interface import Cost, NextBytes
 from tokenlab.exact.vocabulary import Vocabulary
 
 

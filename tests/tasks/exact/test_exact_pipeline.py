@@ -8,16 +8,15 @@ import polars as pl
 import pytest
 from workspace import SMALL_EXACT
 
-from tasks.exact.chains import ChainParameters
 from tasks.exact.evaluate import evaluate
 from tasks.exact.markov_experiment import Prompts, draw_prompts, experiment
 from tasks.exact.markov_model import Job, train_models, training_sequences
 from tasks.exact.summary import summarised
 from tasks.exact.train_lm import train_model
-from tasks.exact.vocabularies import MarkovVocabulary, tokenizer_of
+from tasks.exact.vocabularies import ChainParameters, MarkovVocabulary, tokenizer_of
 from tasks.runtime.stage import Stage, write_json
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.exact.models.chain import MarkovChain
+from tokenlab.exact.paper.chain import MarkovChain
 from tokenlab.generated import generate
 from tokenlab.pretrained.loading import load_model
 from tokenlab.text.store import write_corpus

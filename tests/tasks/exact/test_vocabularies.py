@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tasks.exact.automata import checked_automaton
+from tasks.exact.markov_experiment import checked_automaton
 from tasks.exact.vocabularies import MarkovVocabulary, tokenizer_of
 from tokenlab.core.errors import ParameterError
 

@@ -6,14 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tokenlab.cli.exact.text_argument import add_text, given_text, readable
+from tokenlab.cli.exact import add_text, given_text, readable
 from tokenlab.cli.inputs.corpus import add_former_json, add_json
 from tokenlab.cli.options import add_options, imports_for_models, named_as_flags, options_from
 from tokenlab.cli.output import named_errors
 from tokenlab.cli.patches.checks import check_model_folder, check_most
 from tokenlab.core.devices import check_device, check_device_name, computing
 from tokenlab.core.errors import ParameterError
-from tokenlab.exact.uses.options import PlaceOptions
+from tokenlab.exact.options import PlaceOptions
 from tokenlab.language.options import GenerationOptions
 
 

@@ -26,7 +26,7 @@ from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.paths import Reach, completion, live_paths, tokens_to
 from tokenlab.exact.adapters.probes import probe_texts
 from tokenlab.exact.adapters.real import RealTokenizer, decoded
-from tokenlab.exact.encoders.anchors import anchors
+from tokenlab.exact.encoders.maximum_prefix import anchors
 
 _SHOWN = 5
 _ENOUGH = 20
@@ -104,7 +104,7 @@ def check_tokenizer(
     """Compare a tokenizer's automaton with its engine.
 
     Args:
-        texts: beside the built-in ones (`probes`), with which None is satisfied.
+        texts: beside the named ones of `probes`, which are all that None tries.
         walks: number of random sequences of tokens.
 
     Raises nothing for disagreements: they are counted in the report. After 20 of them the check stops.

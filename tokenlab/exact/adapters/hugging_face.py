@@ -21,8 +21,7 @@ from tokenlab.exact.adapters.real import HOW_TO_IGNORE, RealTokenizer, Unsupport
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
 from tokenlab.exact.interface import TokenAutomaton
-from tokenlab.exact.splits.added_tokens import read_added_tokens
-from tokenlab.exact.splits.reading import Splits, read_splits
+from tokenlab.exact.splits.reading import Splits, read_added_tokens, read_splits
 from tokenlab.exact.vocabulary import Vocabulary
 from tokenlab.formats.hugging_face import PLACES, LibraryTokenizer, loaded, steps
 from tokenlab.formats.pieces import BYTE_PIECES, SPACE

@@ -16,8 +16,7 @@ from tokenlab.exact.adapters.hugging_face import from_tokenizer
 from tokenlab.exact.adapters.real import HOW_TO_IGNORE, RealTokenizer, UnsupportedTokenizer, exact_encoder, joined
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.interface import TokenAutomaton
-from tokenlab.exact.splits.added_tokens import AddedTokens
-from tokenlab.exact.splits.reading import read_splits
+from tokenlab.exact.splits.reading import AddedTokens, read_splits
 from tokenlab.exact.vocabulary import Vocabulary
 from tokenlab.formats.hugging_face import LibraryTokenizer
 from tokenlab.formats.pieces import SPACE, Algorithm, PieceKind, PieceModel

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.interface import TokenAutomaton
-from tokenlab.exact.splits.added_tokens import AddedTokens
 from tokenlab.exact.splits.composed import SplitEncoding
-from tokenlab.exact.splits.reading import Splits
+from tokenlab.exact.splits.reading import AddedTokens, Splits
 from tokenlab.formats.hugging_face import check_spelled
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ first: bytes where the vocabulary has them, characters otherwise, and bytes agai
 """
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders import byte_pair_kernels as kernels
-from tokenlab.exact.encoders.fallback import ByteFallback, cut_units, is_complete
-from tokenlab.exact.encoders.liveness import Endless
-from tokenlab.exact.encoders.masks import Masks
+from tokenlab.exact.encoders.masks import Endless, Masks
+from tokenlab.exact.utf8 import ByteFallback, character_at, character_status
 from tokenlab.exact.vocabulary import Vocabulary
 
 _ALONE, _NONE = -2, -1
@@ -64,8 +63,6 @@ class BytePair:
     ) -> None:
         self.vocabulary, self.prefix, self.has_end = vocabulary, b"", has_end
         self._byte_ids = tuple(byte_fallback or ())
-        self._position_of_id = np.full(len(vocabulary.tokens), -1, np.int64)
-        self._position_of_id[vocabulary.ids] = np.arange(len(vocabulary))
         self._base = _base_units(vocabulary, set(self._byte_ids))
         self._fallback = ByteFallback({*self._base, *absent})
         self._derive(list(merges), ranks)
@@ -125,7 +122,7 @@ class BytePair:
         """The encoding of a text. Raises InputError for a character that has no token, and no byte tokens."""
         if text in self._atoms:
             return [self._atoms[text]]
-        units = np.array(cut_units(text, self._base, self._byte_ids), np.int64)
+        units = np.array(_cut_units(text, self._base, self._byte_ids), np.int64)
         count, _, _ = kernels.merge_units(self._merges, units, np.empty_like(units), np.empty_like(units))
         return [int(token) for token in units[:count]]
 
@@ -174,6 +171,7 @@ class BytePair:
 
     def _allowed(self, state: Hashable) -> NDArray[np.bool_]:
         assert isinstance(state, PairState)
+        position = self.vocabulary.position
         if state.last == _ALONE or state.partial:
             mask = np.zeros(len(self.vocabulary), bool)
         else:
@@ -181,14 +179,14 @@ class BytePair:
         if state.last == _ALONE:
             return mask
         if self._byte_ids:
-            for byte in self._fallback.following(state.partial):
-                mask[self._position(self._byte_ids[byte])] = True
+            places = position[[self._byte_ids[byte] for byte in self._fallback.following(state.partial)]]
+            mask[places[places >= 0]] = True  # Special tokens spell no text.
         if state.word == b"":
-            mask[[self._position(id) for id in self._atoms.values()]] = True
+            mask[position[list(self._atoms.values())]] = True
         elif state.word is not None:
-            for position in self._within_atoms(state.word):
-                if mask[position]:
-                    mask[position] = self._step(state, int(self.vocabulary.ids[position])) is not None
+            for place in self._within_atoms(state.word):
+                if mask[place]:
+                    mask[place] = self._step(state, int(self.vocabulary.ids[place])) is not None
         return mask
 
     def _step(self, state: Hashable, token: int) -> Hashable | None:
@@ -209,12 +207,12 @@ class BytePair:
             begun = state.partial + text
             if text[0] not in self._fallback.following(state.partial):
                 return None
-            return PairState(_NONE, b"" if is_complete(begun) else begun, word, several)
+            return PairState(_NONE, b"" if character_status(begun) == "whole" else begun, word, several)
         if state.partial:
             return None
         if not self._made[token]:
             return PairState(_ALONE) if state.word == b"" and self._atoms.get(text) == token else None
-        if not self._after.get(state.last)[self._position(token)]:
+        if not self._after.get(state.last)[self.vocabulary.position[token]]:
             return None
         return PairState(token, b"", word, several)
 
@@ -249,31 +247,41 @@ class BytePair:
             at += 1
         return found
 
-    def _position(self, token: int) -> int:
-        return int(self._position_of_id[token])
-
 
 def _base_units(vocabulary: Vocabulary, byte_ids: set[int]) -> dict[bytes, int]:
     """Tokens of one byte or one character, without the byte tokens; of equal ones the first id."""
     base = {}
     for id in reversed(range(len(vocabulary.tokens))):
         token = vocabulary.tokens[id]
-        if token is not None and id not in byte_ids and (len(token) == 1 or _is_character(token)):
+        if token is not None and id not in byte_ids and (len(token) == 1 or character_status(token) == "whole"):
             base[token] = id
     return base
 
 
-def _is_character(token: bytes) -> bool:
-    try:
-        return len(token) <= 4 and len(token.decode()) == 1
-    except UnicodeDecodeError:
-        return False
+def _cut_units(text: bytes, base: Mapping[bytes, int], byte_ids: Sequence[int] = ()) -> list[int]:
+    """Ids of the units of a text: bytes that are tokens, else characters, else byte tokens, if there are any.
+
+    base: tokens of one byte or one character. Raises InputError for what is none of them.
+    """
+    units, at = [], 0
+    while at < len(text):
+        unit = text[at : at + 1]
+        if unit not in base:
+            unit = character_at(text, at)
+        if unit in base:
+            units.append(base[unit])
+        elif byte_ids:
+            units += [byte_ids[byte] for byte in unit]
+        else:
+            raise InputError(f"the text has {unit.decode()!r} at byte {at}, which is not in the alphabet; remove it")
+        at += len(unit)
+    return units
 
 
 def _own_units(token: bytes | None, base: dict[bytes, int]) -> list[int]:
     """Units of a token; none where it has a character that is no token, so that merging never makes it."""
     try:
-        return cut_units(token or b"", base)
+        return _cut_units(token or b"", base)
     except InputError:
         return []
 

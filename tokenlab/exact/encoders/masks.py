@@ -1,17 +1,19 @@
-"""Masks of allowed tokens, kept as packed bits for the states used last."""
+"""Masks of allowed tokens: kept for the states used last, and those of texts without an end."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tokenlab.exact.vocabulary import Vocabulary
 
 _ROOM = 1 << 26
 """Bytes of packed masks kept: 10,000 states of a vocabulary of 50,000 tokens."""
 
 
 class Masks:
-    """The masks of the states used last. `get` computes a mask that is not there.
+    """The masks of the states used last, as packed bits. `get` computes a mask that is not there.
 
     compute: from a state to bool[size].
     """
@@ -34,3 +36,67 @@ class Masks:
             mask = np.unpackbits(packed, count=self._size).view(bool)
         mask.flags.writeable = False
         return mask
+
+
+class Endless:
+    """The states of an automaton from which there is an endless path: of texts without an end, only these are live.
+
+    A valid encoding can be dead: no text without end begins with `BA|A` of section 4. Searched depth first when a state
+    is first met, each state once: an endless path exists where a path comes back to a state on it. Meant for small
+    vocabularies: the first mask of a state steps to each of its successors.
+
+    step, allowed: as of a `TokenAutomaton` with ends. key: what states with equal futures have in common.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        step: Callable[[Hashable, int], Hashable | None],
+        allowed: Callable[[Hashable], NDArray[np.bool_]],
+        key: Callable[[Hashable], Hashable] = lambda state: state,
+    ) -> None:
+        self._ids, self._step, self._allowed, self._key = vocabulary.ids.tolist(), step, allowed, key
+        self._live: dict[Hashable, bool] = {}
+        self._masks = Masks(len(vocabulary), self._endless)
+
+    def step(self, state: Hashable, token: int) -> Hashable | None:
+        """The state after one more token, None where no endless text's encoding goes on so."""
+        after = self._step(state, token)
+        return after if after is not None and self._is_live(after) else None
+
+    def allowed(self, state: Hashable) -> NDArray[np.bool_]:
+        """bool[positions]: tokens after which there is an endless path. Read-only."""
+        return self._masks.get(state)
+
+    def _endless(self, state: Hashable) -> NDArray[np.bool_]:
+        mask = self._allowed(state).copy()
+        for position in np.flatnonzero(mask):
+            mask[position] = self.step(state, self._ids[position]) is not None
+        return mask
+
+    def _is_live(self, state: Hashable) -> bool:
+        """Whether an endless path begins at a state."""
+        key = self._key(state)
+        if key in self._live:
+            return self._live[key]
+        path, ways = {key: None}, [self._successors(state)]
+        while ways:
+            after = next(ways[-1], None)
+            if after is None:
+                ways.pop()
+                self._live[path.popitem()[0]] = False
+                continue
+            key = self._key(after)
+            if key in path or self._live.get(key, False):
+                self._live.update(dict.fromkeys(path, True))
+                return True
+            if key not in self._live:
+                path[key] = None
+                ways.append(self._successors(after))
+        return False
+
+    def _successors(self, state: Hashable) -> Iterator[Hashable]:
+        for position in np.flatnonzero(self._allowed(state)):
+            after = self._step(state, self._ids[position])
+            if after is not None:
+                yield after

@@ -6,13 +6,13 @@ a token on, as long as a longer token begins with it.
 """
 
 from collections.abc import Hashable, Set
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
-from tokenlab.exact.encoders.liveness import Endless
-from tokenlab.exact.encoders.masks import Masks
+from tokenlab.exact.encoders.masks import Endless, Masks
 from tokenlab.exact.vocabulary import Vocabulary
 
 _SHOWN = 5
@@ -120,3 +120,28 @@ def _shown(character: bytes) -> str:
         return repr(character.decode())
     except UnicodeDecodeError:
         return f"byte {character[0]:#04x}"
+
+
+def anchors(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    """V*: which tokens are a substring of no other token (section 3 of the paper).
+
+    Returns: bool[ids]; False for ids that spell no text, and for ids with the bytes of another. With maximum prefix
+    encoding nothing before such a token has an influence on what follows it.
+    """
+    spelled = [token for token in vocabulary.tokens if token is not None]
+    known = set(spelled)
+    inside = known.intersection(
+        token[start:end]
+        for token in known
+        for start in range(len(token))
+        for end in range(start + 1, len(token) + (start > 0))
+    )
+    position = vocabulary.ids
+    result = np.zeros(len(vocabulary.tokens), bool)
+    once = {token for token in known if token not in inside} - _repeated(spelled)
+    result[position] = [vocabulary.tokens[id] in once for id in position]
+    return result
+
+
+def _repeated(tokens: list[bytes]) -> set[bytes]:
+    return {token for token, other in pairwise(sorted(tokens)) if token == other}

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders import unigram_kernels as kernels
-from tokenlab.exact.encoders.fallback import ByteFallback, character_at, is_complete
-from tokenlab.exact.encoders.liveness import Endless
-from tokenlab.exact.encoders.masks import Masks
+from tokenlab.exact.encoders.masks import Endless, Masks
+from tokenlab.exact.utf8 import ByteFallback, character_at, character_status
 from tokenlab.exact.vocabulary import Vocabulary
 from tokenlab.tokenizers.unigram_kernels import build_trie
 
@@ -134,10 +133,8 @@ class Unigram:
                 self._symbols, self._offsets, self._shared, self._trie, self._score, self._unknown, nodes, best
             )
         for id in self._byte_ids:
-            byte = self.vocabulary.tokens[id]
-            low, high = self.vocabulary.equal_to(byte or b"")
-            position = low + int(np.searchsorted(self.vocabulary.ids[low:high], id))
-            mask[position] = self._step(state, id) is not None
+            if (position := self.vocabulary.position[id]) >= 0:  # A special token spells no text.
+                mask[position] = self._step(state, id) is not None
         return mask
 
     def _step(self, state: Hashable, token: int) -> Hashable | None:
@@ -161,7 +158,7 @@ class Unigram:
             return None
         return (
             PathState(self._advance(state.begun, spelled)[1])
-            if is_complete(spelled)
+            if character_status(spelled) == "whole"
             else PathState(state.begun, spelled)
         )
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.splits.regex_syntax import SetSource
+from tokenlab.exact.utf8 import CODE_POINTS, SURROGATES, code_points_beginning_with
 
-CODE_POINTS = 0x110000
-_SURROGATES = (0xD800, 0xE000)
 # Planes 4-13 are unassigned and 15-16 private: all code points of such a plane but its last two are alike, in every
 # version of Unicode, unless an expression names one of them. Leaving them out makes a set 4 times as fast (0.14 s).
 _SPARSE = (*range(0x4, 0xE), 0xF, 0x10)
@@ -37,7 +36,7 @@ def members(source: SetSource) -> NDArray[np.bool_]:
         return np.zeros(CODE_POINTS, np.bool_)
     if source.kind.startswith("not "):
         found = ~members(SetSource(source.kind.removeprefix("not "), source.text))
-        found[slice(*_SURROGATES)] = False
+        found[slice(*SURROGATES)] = False
         return found
     return _evaluated(source)
 
@@ -49,7 +48,7 @@ def _evaluated(source: SetSource) -> NDArray[np.bool_]:
         negated = "\\p{" + source.text[3:]
     if source.kind == "regex" and negated:
         found = ~_evaluated(SetSource("regex", negated))
-        found[slice(*_SURROGATES)] = False
+        found[slice(*SURROGATES)] = False
         return found
     combined = _combined(source.text) if source.kind == "regex" and source.text.startswith("[") else None
     if combined is not None:
@@ -90,7 +89,7 @@ def _combined(text: str) -> NDArray[np.bool_] | None:
             return None
         found[low : high + 1] = True
     found = ~found if negative else found
-    found[slice(*_SURROGATES)] = False
+    found[slice(*SURROGATES)] = False
     return found
 
 
@@ -105,7 +104,7 @@ def _with_case() -> NDArray[np.bool_]:
 @lru_cache(maxsize=1)
 def _all_points() -> NDArray[np.int64]:
     points = np.arange(CODE_POINTS)
-    return points[(points < _SURROGATES[0]) | (points >= _SURROGATES[1])]
+    return points[(points < SURROGATES[0]) | (points >= SURROGATES[1])]
 
 
 @lru_cache(maxsize=1)
@@ -197,23 +196,6 @@ class CharacterClasses:
         return next((chr(point) for point in points if chr(point).isprintable()), chr(points[0]))
 
 
-def code_points_beginning_with(first: bytes) -> tuple[int, int]:
-    """The range [low, high) of code points whose UTF-8 begins with `first`, empty where there are none."""
-    lead = first[0]
-    length = 1 if lead < 0x80 else 2 if 0xC2 <= lead < 0xE0 else 3 if 0xE0 <= lead < 0xF0 else 4
-    if 0x80 <= lead < 0xC2 or lead > 0xF4 or len(first) > length:
-        return 0, 0
-    low = lead if length == 1 else lead & (0x7F >> length)
-    for byte in first[1:]:
-        if byte & 0xC0 != 0x80:
-            return 0, 0
-        low = low << 6 | byte & 0x3F
-    missing = 6 * (length - len(first))
-    low, high = low << missing, low + 1 << missing
-    least = (0, 0x80, 0x800, 0x10000)[length - 1]
-    return max(low, least), max(least, min(high, CODE_POINTS))
-
-
 def _encodable(tokens: Iterable[bytes | None]) -> NDArray[np.bool_]:
     """bool[0x110000]: the code points that are a token, or whose bytes all are; no surrogates."""
     short = {token for token in tokens if token is not None and len(token) <= 4}
@@ -231,5 +213,5 @@ def _encodable(tokens: Iterable[bytes | None]) -> NDArray[np.bool_]:
         low, high = code_points_beginning_with(token)
         if high - low == 1 and chr(low).encode("utf-8", "surrogatepass") == token:
             found[low] = True
-    found[slice(*_SURROGATES)] = False
+    found[slice(*SURROGATES)] = False
     return found

@@ -1,4 +1,4 @@
-"""One split as a machine that reads a class of characters at a time: leftmost-first matching with hypotheses.
+"""Splits as machines that read a class of characters at a time: leftmost-first matching with hypotheses.
 
 1. `compile_expression`, `compile_literals`: an expression, or words of which the longest wins, as *nodes*. A node lists
    what may come next, in the order of preference: (bits of classes, next node or ACCEPT). Look-ahead of one character
@@ -7,16 +7,26 @@
    that the match ends here if the threads of higher priority all die without accepting: these *doomed* nodes are
    carried along, and the hypothesis falls if one of them accepts. The other hypothesis, that the match goes on, keeps
    only the threads of higher priority. Text between matches is a gap: the threads of each of its positions are doomed.
-
-For a complete text exactly one sequence of hypotheses survives: the pieces that the search finds.
+   For a complete text exactly one sequence of hypotheses survives: the pieces that the search finds.
+3. `SplitMachine`: several splits, one inside the pieces of the other, with numbers for states. `next` is one character
+   further, in the same piece (CONTINUE), at the beginning of a piece (BREAK), or at the beginning of an added token
+   (ADD). A boundary of one split is the end of the text for the splits inside it. `can_end`, `live`, `ends`: whether
+   the text can end here, whether there is any continuation, and whether the piece can end here. Found by a search over
+   the states, which are few (tens to some hundreds), made as they are met.
+4. `SplitSets`: sets of states (the hypotheses that are left), as numbers, with their transitions in arrays.
 """
 
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, reduce
+from operator import or_
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tokenlab.exact.splits.character_classes import CharacterClasses
-from tokenlab.exact.splits.regex_syntax import Choice, Look, Node, Repeat, Sequence, Set
+from tokenlab.exact.splits.regex_syntax import Choice, Look, Node, Repeat, Set
+from tokenlab.exact.splits.regex_syntax import Sequence as Parts
 
 ACCEPT = -1
 Nodes = tuple[tuple[tuple[int, int], ...], ...]
@@ -162,7 +172,7 @@ class _Program:
                 for source in sets:
                     bits |= self.classes.mask(source)
                 return self.emit("look", self.classes.everything & ~bits if negative else bits, then)
-            case Sequence(parts):
+            case Parts(parts):
                 for part in reversed(parts):
                     then = self.add(part, then)
                 return then
@@ -221,3 +231,212 @@ class _Program:
             case ("try", options):
                 for option in options:
                     yield from self.closure(option, bits, seen)
+
+
+CONTINUE, BREAK, ADD = 0, 1, 2
+KINDS = (CONTINUE, BREAK, ADD)
+
+_UNKNOWN = -1
+
+
+class SplitMachine:
+    """The splits of a pre-tokenizer, outermost first.
+
+    added: so many of the first levels find added tokens: their matches are such tokens, and only the text between them
+        goes to the levels inside.
+    classes: number of classes of characters; class 0 does not occur.
+
+    With no level at all, the text is one piece.
+    """
+
+    def __init__(self, levels: Sequence[Level], classes: int, *, added: int = 0) -> None:
+        self.levels = tuple(levels)
+        self.added = added
+        self.classes = range(1, classes)
+        self._numbers: dict[tuple[tuple[LevelState, ...], bool], int] = {}
+        self._states: list[tuple[tuple[LevelState, ...], bool]] = []
+        self._alive: dict[int, bool] = {}
+        self.start = self._number((FRESH_STATE,) * len(self.levels), True)
+        self.can_end = cache(self._can_end)
+        self._after = cache(self._successors)
+        self._raw_successors = cache(self._all_successors)
+        self.ends = cache(self._ends)
+        self.ending_classes = cache(self._ending_classes)
+
+    def __len__(self) -> int:
+        """Number of states met so far."""
+        return len(self._states)
+
+    def next(self, state: int, character_class: int, kind: int) -> tuple[int, ...]:
+        """The states after one more character; dead ones are left out."""
+        return self._after(state, character_class)[kind]
+
+    def live(self, state: int) -> bool:
+        """Whether some text continues from here to its end."""
+        if state not in self._alive:
+            self._search(state)
+        return self._alive[state]
+
+    def _can_end(self, state: int) -> bool:
+        levels, _ = self._states[state]
+        return all(level.can_end(here) for level, here in zip(self.levels, levels, strict=True))
+
+    def _ends(self, state: int) -> bool:
+        """Whether the piece can end here: the text does, or another piece or added token begins."""
+        return self.can_end(state) or any(self.next(state, c, kind) for c in self.classes for kind in (BREAK, ADD))
+
+    def _ending_classes(self, state: int, kind: int) -> int:
+        """Bits of the classes after which the piece can end: next character read as `kind` says."""
+        return sum(1 << c for c in self.classes if any(map(self.ends, self.next(state, c, kind))))
+
+    def _number(self, levels: tuple[LevelState, ...], fresh: bool) -> int:
+        """fresh: nothing read yet."""
+        key = (levels, fresh)
+        if key not in self._numbers:
+            self._numbers[key] = len(self._states)
+            self._states.append(key)
+        return self._numbers[key]
+
+    def _successors(self, state: int, character_class: int) -> tuple[tuple[int, ...], ...]:
+        found: tuple[dict[int, None], ...] = ({}, {}, {})
+        for kind, new in self._raw_successors(state, character_class):
+            if self.live(new):
+                found[kind][new] = None
+        return tuple(map(tuple, found))
+
+    def _all_successors(self, state: int, character_class: int) -> tuple[tuple[int, int], ...]:
+        """(kind, state) after one more character, dead ones too."""
+        levels, fresh = self._states[state]
+        if character_class == 0:
+            return ()
+        found = []
+        for boundary, new in self._advance(levels, 0, 1 << character_class):
+            adds = any(level.kind == MATCH for level in new[: self.added])
+            kind = (ADD if adds else BREAK) if boundary or fresh else CONTINUE
+            found.append((kind, self._number(new, False)))
+        return tuple(found)
+
+    def _advance(
+        self, levels: tuple[LevelState, ...], depth: int, bit: int
+    ) -> Iterable[tuple[bool, tuple[LevelState, ...]]]:
+        """The hypotheses of the levels from `depth` on: whether a boundary precedes the character, and the states."""
+        if depth == len(levels):
+            yield False, ()
+            return
+        ended = all(level.can_end(s) for level, s in zip(self.levels[depth + 1 :], levels[depth + 1 :], strict=True))
+        for boundary, new in self.levels[depth].advance(levels[depth], bit):
+            inside_added = depth < self.added and new.kind == MATCH
+            if inside_added:
+                # The inner splits rest while an added token is read; they must be able to end where it begins.
+                if not boundary or ended:
+                    yield boundary, (new, *(FRESH_STATE for _ in levels[depth + 1 :]))
+            elif boundary:
+                if ended:
+                    for rest in self._begin(depth + 1, bit):
+                        yield True, (new, *rest)
+            else:
+                for inner, rest in self._advance(levels, depth + 1, bit):
+                    yield inner, (new, *rest)
+
+    def _begin(self, depth: int, bit: int) -> Iterable[tuple[LevelState, ...]]:
+        """The states of the levels from `depth` on after the first character of a text."""
+        for new in self.levels[depth].begin(bit) if depth < len(self.levels) else ():
+            if depth < self.added and new.kind == MATCH:
+                yield (new, *(FRESH_STATE for _ in self.levels[depth + 1 :]))
+            else:
+                yield from ((new, *rest) for rest in self._begin(depth + 1, bit))
+        if depth == len(self.levels):
+            yield ()
+
+    def _search(self, state: int) -> None:
+        """Decide which states are live among those that can be reached from one: backwards from those that can end."""
+        reached = [state]
+        before: dict[int, list[int]] = {state: []}
+        for here in reached:
+            if here in self._alive or self.can_end(here):
+                continue
+            for c in self.classes:
+                for _, there in self._raw_successors(here, c):
+                    if there not in before:
+                        before[there] = []
+                        reached.append(there)
+                    before[there].append(here)
+        queue = [here for here in reached if self._alive.get(here) or self.can_end(here)]
+        live = set(queue)
+        for here in queue:
+            new = [there for there in before[here] if there not in live]
+            live.update(new)
+            queue += new
+        self._alive.update((here, here in live) for here in reached)
+
+
+class SplitSets:
+    """The sets of states met so far. Set 0 is empty.
+
+    machine: gives the transitions of single states.
+    """
+
+    def __init__(self, machine: SplitMachine) -> None:
+        self.machine = machine
+        self.classes = machine.classes.stop
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self.states: list[tuple[int, ...]] = []
+        self._next = np.zeros((len(KINDS), 16, self.classes), np.int32)
+        self._ends = np.zeros(16, np.bool_)
+        self.ending_classes = cache(self._ending_classes)
+        self.possible_classes = cache(self._possible_classes)
+        self.number(())
+        self.start = self.number((machine.start,))
+
+    def number(self, states: Iterable[int]) -> int:
+        """The number of a set of states."""
+        key = tuple(sorted(set(states)))
+        if key not in self._numbers:
+            if len(self.states) == len(self._ends):
+                self._next = np.concatenate((self._next, np.zeros_like(self._next)), axis=1)
+                self._ends = np.concatenate((self._ends, np.zeros_like(self._ends)))
+            new = self._numbers[key] = len(self.states)
+            self.states.append(key)
+            self._next[:, new] = _UNKNOWN if key else 0
+            self._next[:, new, 0] = 0
+            self._ends[new] = any(map(self.machine.ends, key))
+        return self._numbers[key]
+
+    def next(self, number: int, character_class: int, kind: int) -> int:
+        """The set after one more character."""
+        found = int(self._next[kind, number, character_class])
+        if found == _UNKNOWN:
+            after = (n for s in self.states[number] for n in self.machine.next(s, character_class, kind))
+            found = self.number(after)
+            self._next[kind, number, character_class] = found
+        return found
+
+    def next_all(self, numbers: NDArray[np.int32], classes: NDArray[np.uint16], kind: int) -> NDArray[np.int32]:
+        """`next` of pairs of a set and a class."""
+        found = self._next[kind, numbers, classes]
+        unknown = np.flatnonzero(found == _UNKNOWN)
+        if len(unknown):
+            for number, c in {(int(numbers[i]), int(classes[i])) for i in unknown}:
+                self.next(number, c, kind)
+            found[unknown] = self._next[kind, numbers[unknown], classes[unknown]]
+        return found
+
+    def ends(self, number: int) -> bool:
+        """Whether the piece can end here."""
+        return bool(self._ends[number])
+
+    def ends_all(self, numbers: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """`ends` of each set."""
+        return self._ends[numbers]
+
+    def can_end(self, number: int) -> bool:
+        """Whether the text can end here."""
+        return any(map(self.machine.can_end, self.states[number]))
+
+    def _ending_classes(self, number: int, kind: int) -> int:
+        """Bits of the classes of the next character after which the piece can end."""
+        return reduce(or_, (self.machine.ending_classes(state, kind) for state in self.states[number]), 0)
+
+    def _possible_classes(self, number: int, kind: int) -> int:
+        """Bits of the classes that the next character can have."""
+        return sum(1 << c for c in self.machine.classes if self.next(number, c, kind))

@@ -9,6 +9,7 @@ on the version of Unicode and on the syntax inside brackets.
 """
 
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from tokenlab.core.errors import InputError
@@ -289,11 +290,7 @@ def _folds_to_one(run: str) -> bool:
     return any(len(run) >= n and run[-n:].casefold() in _foldings() for n in (2, 3))
 
 
-_FOLDINGS: set[str] = set()
-
-
-def _foldings() -> set[str]:
+@cache
+def _foldings() -> frozenset[str]:
     """What single characters fold to, where that has several characters."""
-    if not _FOLDINGS:
-        _FOLDINGS.update(folded for folded in (chr(c).casefold() for c in range(0x20000)) if len(folded) > 1)
-    return _FOLDINGS
+    return frozenset(folded for folded in (chr(c).casefold() for c in range(0x20000)) if len(folded) > 1)

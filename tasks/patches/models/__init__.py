@@ -1,1 +1,0 @@
-"""Language models of a comparison: their plans and trainings."""

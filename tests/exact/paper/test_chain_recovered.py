@@ -1,0 +1,129 @@
+"""All estimators recover a chain from its exact tokenized model; the naive one is biased where the theory says."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from chain_vocabularies import PAPER_MERGES, PAPER_MPE, byte_pair, maximum_prefix, paper, random_automaton
+
+from tokenlab.core.errors import InputError
+from tokenlab.exact.character_model import CharacterModel
+from tokenlab.exact.encoders.maximum_prefix import anchors
+from tokenlab.exact.options import ExactOptions
+from tokenlab.exact.paper.chain import MarkovChain
+from tokenlab.exact.paper.tokenized import TokenizedModel
+
+TOLERANCE = 1e-12
+EXACT = ("incremental", "bpc", "mpc")
+
+
+def estimators(kind):
+    """MPC is for maximum prefix encoding."""
+    return EXACT if kind == "mpe" else EXACT[:2]
+
+
+def contexts(chain, generator):
+    """Every text of up to k characters, so that every transition is asked for; and longer ones at random."""
+    texts = ["".join(text) for length in range(chain.order + 1) for text in product(chain.alphabet, repeat=length)]
+    lengths = generator.integers(chain.order + 1, chain.order + 9, 4)
+    return [*texts, *("".join(generator.choice(list(chain.alphabet), int(length))) for length in lengths)]
+
+
+def distribution(model, chain, text):
+    """float64[alphabet] of the next characters, none left for others."""
+    found = model.next_byte(text)
+    assert np.isnan(found.total) or abs(found.total) < 1e-10
+    return np.exp(found.log_probability[[ord(character) for character in chain.alphabet]])
+
+
+def check(chain, automaton, kind, generator):
+    tokenized = TokenizedModel(chain, automaton)
+    texts = contexts(chain, generator)
+    for estimator in estimators(kind):
+        model = CharacterModel(tokenized, automaton, ExactOptions(estimator=estimator))
+        for text in texts:
+            difference = np.abs(distribution(model, chain, text) - chain.next_character(text)).max()
+            assert difference < TOLERANCE, (estimator, text)
+        found = model.log_probabilities(texts)
+        wanted = [chain.log_probability(text) for text in texts]
+        assert np.allclose([one.log_probability for one in found], wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["mpe", "bpe"])
+def test_the_vocabularies_of_the_paper(kind, order):
+    for seed in range(3):
+        chain = MarkovChain.random(order, "AB", seed=seed)
+        check(chain, paper(kind), kind, np.random.default_rng(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "first", [0, 20, *(pytest.param(first, marks=pytest.mark.slow) for first in range(40, 200, 20))]
+)
+def test_random_vocabularies(first):
+    """200 of MPE and BPE, alphabets of 2 to 4 characters, orders 1 to 3."""
+    for seed in range(first, first + 20):
+        alphabet, order, automaton = random_automaton(seed)
+        chain = MarkovChain.random(order, alphabet, seed=seed)
+        check(chain, automaton, "bpe" if seed % 2 else "mpe", np.random.default_rng(seed))
+
+
+def test_naive_after_a_token_that_would_have_merged():
+    """Section 2.2: after "A" of {AA, A, B} a B follows always, after AA and B there is no bias."""
+    chain = MarkovChain("AB", [[0.3, 0.7], [0.8, 0.2]], [0.6, 0.4])
+    automaton = maximum_prefix(["AA", "A", "B"])
+    model = CharacterModel(TokenizedModel(chain, automaton), automaton, ExactOptions(estimator="naive"))
+    for text in ("A", "BA", "AAA", "ABA"):
+        assert np.allclose(distribution(model, chain, text), [0, 1])
+    for text in ("", "AA", "B", "AAB", "BAA", "AB"):
+        assert np.allclose(distribution(model, chain, text), chain.next_character(text))
+
+
+def test_naive_is_undefined_where_the_encoding_has_probability_zero():
+    """BA|A of the paper's vocabulary: BAAB is a token, and BAAA is BA|AA."""
+    chain = MarkovChain.random(3, "AB", seed=1)
+    automaton = paper("mpe")
+    assert automaton.encode(b"BAA") == [PAPER_MPE.index("BA"), PAPER_MPE.index("A")]
+    tokenized = TokenizedModel(chain, automaton)
+    found = CharacterModel(tokenized, automaton, ExactOptions(estimator="naive")).next_byte("BAA")
+    assert np.isnan(found.log_probability).all()
+    assert found.cost.undefined == 1
+    for estimator in EXACT:
+        model = CharacterModel(tokenized, automaton, ExactOptions(estimator=estimator))
+        assert np.allclose(distribution(model, chain, "BAA"), chain.next_character("BAA"), atol=TOLERANCE)
+
+
+def test_naive_is_right_after_baa_of_the_bpe_vocabulary():
+    """Appendix H.4: the merge to BAA comes before all merges that begin with A; other states are biased."""
+    chain = MarkovChain.random(3, "AB", seed=2)
+    automaton = byte_pair("AB", PAPER_MERGES)
+    model = CharacterModel(TokenizedModel(chain, automaton), automaton, ExactOptions(estimator="naive"))
+    bias = {}
+    for text in ("AAA", "AAB", "ABA", "ABB", "BAA", "BAB", "BBA", "BBB"):
+        bias[text] = np.abs(distribution(model, chain, text) - chain.next_character(text)).max()
+    assert bias["BAA"] < TOLERANCE
+    assert bias["BBB"] > 0.01
+
+
+def test_a_character_outside_the_alphabet():
+    chain, automaton = MarkovChain.random(1, "AB", seed=0), paper("mpe")
+    for estimator in (*EXACT, "naive"):
+        model = CharacterModel(TokenizedModel(chain, automaton), automaton, ExactOptions(estimator=estimator))
+        with pytest.raises(InputError, match="byte"):
+            model.next_byte("ABC")
+
+
+@pytest.mark.parametrize("seed", range(0, 40, 2))
+def test_naive_has_no_bias_after_an_anchor(seed):
+    """Corollary 3.2: after a token of V* the text before it is sure to be encoded so. Elsewhere there is bias."""
+    alphabet, order, automaton = random_automaton(seed)
+    chain = MarkovChain.random(order, alphabet, seed=seed)
+    model = CharacterModel(TokenizedModel(chain, automaton), automaton, ExactOptions(estimator="naive"))
+    is_anchor, largest = anchors(automaton.vocabulary), 0.0
+    for text in chain.sample(np.random.default_rng(seed), 12, count=20):
+        difference = np.abs(distribution(model, chain, text) - chain.next_character(text)).max()
+        if is_anchor[automaton.encode(text.encode())[-1]]:
+            assert difference < TOLERANCE
+        largest = max(largest, float(np.nan_to_num(difference, nan=1.0)))
+    assert largest > 0.01

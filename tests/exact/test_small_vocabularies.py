@@ -1,0 +1,152 @@
+"""Probabilities of texts and next bytes against sums over all token strings, on small vocabularies."""
+
+import re
+
+import numpy as np
+import pytest
+from brute_encodings import longest_match, merge_in_order, texts
+from brute_probabilities import Encodings, SlowAutomaton, TableModel
+
+from tokenlab.exact.character_model import CharacterModel
+from tokenlab.exact.encoders.byte_pair import BytePair
+from tokenlab.exact.encoders.every import EveryEncoding
+from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
+from tokenlab.exact.incremental import Incremental
+from tokenlab.exact.options import ExactOptions
+from tokenlab.exact.vocabulary import Vocabulary
+
+MPE = [None, b"A", b"B", b"AA", b"BAAB", b"BBAA", b"BBBA", b"BA", b"BBA"]
+BPE = [None, b"A", b"B", b"BA", b"BAA", b"BBAA", b"AA", b"BABA", b"BB"]
+MERGES = [(2, 1, 3), (3, 1, 4), (2, 4, 5), (1, 1, 6), (3, 3, 7), (2, 2, 8)]
+END = 0
+LONGEST = 5
+"""Bytes of the texts; the sums over their covers then go up to 8."""
+
+
+SPACED = [None, b"A", b" ", b"AA", b"  ", b" A", b"   ", None, None]
+
+
+def look_ahead(text):
+    """A pre-tokenizer that cuts off the last of several spaces before a word, as GPT-2's with newlines; longest match.
+
+    No text has the token " A".
+    """
+    words = re.findall(rb"A+| +(?!A)| +", text)
+    return tuple(id for word in words for id in longest_match(SPACED, word))
+
+
+def split():
+    encodings = Encodings(SPACED, look_ahead, b"A ", reach=2)
+    return SlowAutomaton(Vocabulary(SPACED), encodings), encodings
+
+
+def prefixed():
+    """MPE with an A before every text, as the space of SentencePiece."""
+    encodings = Encodings(MPE, lambda text: longest_match(MPE, text), b"AB", prefix=b"A")
+    return SlowAutomaton(Vocabulary(MPE), encodings), encodings
+
+
+def maximum_prefix():
+    return MaximumPrefix(Vocabulary(MPE)), Encodings(MPE, lambda text: longest_match(MPE, text), b"AB")
+
+
+def byte_pair():
+    return BytePair(Vocabulary(BPE), MERGES), Encodings(BPE, lambda text: merge_in_order(BPE, MERGES, text), b"AB")
+
+
+def every():
+    return EveryEncoding(Vocabulary(BPE), lambda text: list(merge_in_order(BPE, MERGES, text))), Encodings(
+        BPE, None, b"AB"
+    )
+
+
+CASES = {"mpe": maximum_prefix, "bpe": byte_pair, "every": every, "split": split, "prefixed": prefixed}
+ESTIMATORS = {
+    "mpe": ("incremental", "bpc", "mpc"),
+    "bpe": ("incremental", "bpc"),
+    "every": ("incremental", "bpc"),
+    "split": ("incremental", "bpc"),
+    "prefixed": ("incremental", "bpc"),
+}
+EACH = [(name, estimator) for name in CASES for estimator in ESTIMATORS[name]]
+
+
+@pytest.fixture(scope="module", params=[0.0, 0.3], ids=["positive", "with zeros"])
+def model(request):
+    return TableModel(9, END, seed=7, zeros=request.param)
+
+
+@pytest.mark.parametrize(("name", "estimator"), EACH)
+@pytest.mark.parametrize("truncate", [True, False])
+def test_text_probability_is_the_sum_over_all_covers(name, estimator, truncate, model):
+    automaton, brute = CASES[name]()
+    chars = CharacterModel(model, automaton, ExactOptions(estimator=estimator, truncate=truncate))
+    some = list(texts(brute.alphabet, LONGEST))
+    for text, found in zip(some, chars.log_probabilities(some), strict=True):
+        truth = text_probability(brute, model, text, truncate)
+        assert np.exp(found.log_probability) == pytest.approx(truth, rel=1e-12, abs=0), text
+        ends = np.exp(found.log_probability + found.end) if truth else 0.0
+        assert ends == pytest.approx(end_probability(brute, model, text, truncate), rel=1e-12, abs=0), text
+
+
+@pytest.mark.parametrize(("name", "estimator"), EACH)
+@pytest.mark.parametrize("truncate", [True, False])
+def test_next_bytes_are_the_sums_over_all_covers(name, estimator, truncate, model):
+    automaton, brute = CASES[name]()
+    chars = CharacterModel(model, automaton, ExactOptions(estimator=estimator, truncate=truncate))
+    for text in texts(brute.alphabet, LONGEST - 1):
+        whole = text_probability(brute, model, text, truncate)
+        found = chars.next_byte(text)
+        if not whole:
+            assert np.isnan(found.log_probability).all() and np.isnan(found.end)
+            continue
+        truth = np.zeros(257)
+        for byte in brute.alphabet:
+            truth[byte] = text_probability(brute, model, text + bytes([byte]), truncate)
+        truth[256] = end_probability(brute, model, text, truncate)
+        assert np.exp([*found.log_probability, found.end]) == pytest.approx(truth / whole, rel=1e-12, abs=0), text
+        assert np.exp(found.total) == pytest.approx(truth.sum() / whole, rel=1e-12)
+        if truncate and not model.zeros:
+            assert abs(found.total) < 1e-12
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("truncate", [True, False])
+def test_a_growing_text_has_the_probability_of_each_beginning(name, truncate, model):
+    automaton, brute = CASES[name]()
+    text = bytes([*brute.alphabet, *brute.alphabet[:1] * 2, *brute.alphabet[1:] * 2])
+    grown = Incremental(model, automaton, ExactOptions(truncate=truncate))
+    found = [grown.log_probability()]
+    for byte in text:
+        grown.advance(byte)
+        found.append(grown.log_probability())
+    truth = [text_probability(brute, model, text[:m], truncate) for m in range(len(text) + 1)]
+    assert np.exp(found) == pytest.approx(truth, rel=1e-12, abs=0)
+
+
+def test_with_look_ahead_a_text_can_have_two_encodings_that_go_on():
+    """Proposition H.6 does not hold: before the last token of "A  A" is not the encoding of "A  "."""
+    _, brute = split()
+    assert look_ahead(b"A  ") == (1, 4) and look_ahead(b"A  A") == (1, 2, 2, 1)
+    assert set(brute.covers(b"A  ")) == {(1, 4), (1, 2, 2), (1, 6)}
+
+
+def text_probability(brute, model, text, truncate):
+    """P(a text starts with this one), given the prefix; an empty text may have no tokens, nor a prefix then."""
+    if not text:
+        return 1.0
+    given = brute.text_probability(model, brute.prefix, truncate) + no_tokens(brute, model, truncate)
+    return brute.text_probability(model, brute.prefix + text, truncate) / given
+
+
+def end_probability(brute, model, text, truncate):
+    given, end = 1.0, brute.end_probability(model, brute.prefix + text, truncate)
+    if brute.prefix:
+        given = brute.text_probability(model, brute.prefix, truncate) + no_tokens(brute, model, truncate)
+        end += no_tokens(brute, model, truncate) if not text else 0.0
+    return end / given
+
+
+def no_tokens(brute, model, truncate):
+    """P(the text has no tokens), where that is not the encoding of the empty text after its prefix."""
+    return brute.distribution(model, (), truncate)[1] if brute.prefix else 0.0

@@ -1,0 +1,499 @@
+"""`tokenlab exact`: character-level probabilities of a tokenized language model, and the check of a tokenizer.
+
+The actions `next`, `score`, `sample`, `complete` and `check`, in this order; then the options of the model, a text on
+the command line, and characters and numbers as the commands print them.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import chain
+from math import exp, isfinite, log
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_former_json, add_json, open_corpus, open_source
+from tokenlab.cli.options import add_options, imports_for_models, named_as_flags, options_from
+from tokenlab.cli.output import with_progress
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import check_least
+from tokenlab.exact.options import CompletionOptions, ExactOptions, PlaceOptions, SamplingOptions
+
+if TYPE_CHECKING:
+    from tokenlab.exact.adapters.check import CheckReport, Failure
+    from tokenlab.exact.character_model import CharacterModel
+    from tokenlab.exact.completion import Completion
+    from tokenlab.exact.interface import Cost, NextCharacters
+    from tokenlab.exact.scoring import TextScore
+
+FAILURES_FOUND = 1
+"""Exit status of `check` where automaton and tokenizer disagree."""
+
+_SCORES = ("line", "characters", "bytes", "bits", "per character", "per byte", "naive bits", "naive per byte", "calls")
+_COMPLETIONS = ("way", "log2 by itself", "log2 exact", "text", "tokens")
+_FETCHED = Path("data/raw")
+_CATALOGUE = "tokenizers/"
+_SENTENCES = 20
+"""Sentences of each built-in corpus that `check` tries."""
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "exact",
+        help="character-level probabilities of a tokenized language model",
+        description="Exact probabilities of characters and texts by a language model over tokens: sums over all token "
+        "sequences that spell the text, as the tokenizer would produce them.",
+        allow_abbrev=False,
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+
+    def action(name: str, run: Callable[[argparse.Namespace], None], what: str, text: str) -> argparse.ArgumentParser:
+        added = actions.add_parser(name, help=what, description=text, allow_abbrev=False)
+        added.set_defaults(run=run)
+        return added
+
+    parser = action(
+        "next",
+        _next,
+        "the characters that may follow a text",
+        "The most probable characters after a text, and the probability that it ends there. A text may end inside a "
+        "word, a token or a character.",
+    )
+    add_text(parser, "TEXT")
+    parser.add_argument("--top", type=int, default=20, metavar="N", help="how many characters (default 20)")
+    add_json(parser, "print one object; without, character, probability and its binary logarithm, separated by tabs")
+    add_former_json(parser)
+    _add_model(parser)
+
+    parser = action(
+        "score",
+        _score,
+        "bits per character of texts",
+        "The information of each text, one per line, in bits: exact, as the sum over all encodings, and naive, of the "
+        "one encoding that the tokenizer gives. A text longer than the model's context is scored in overlapping "
+        "windows.",
+    )
+    add_corpus(parser, optional=True)
+    parser.add_argument("--with-end", action="store_true", help="add the information of where the text ends")
+    add_json(parser, "print an object for each text, and the total as `total`; without, a table with a row for each")
+    _add_model(parser)
+
+    parser = action(
+        "sample",
+        _sample,
+        "sample text after a prompt, character by character",
+        "Sample the text after a prompt from the exact distribution of each next character, and print it as it comes. "
+        "If the prompt ends inside a character, this character is printed as a whole.",
+    )
+    add_text(parser, "PROMPT")
+    parser.add_argument("-n", type=int, default=200, metavar="N", help="characters at most (default 200)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (default 0)")
+    parser.add_argument(
+        "--by",
+        choices=["characters", "tokens"],
+        default="characters",
+        help="draw characters (default), or a cover of the prompt and then tokens: the same distribution, faster",
+    )
+    add_options(parser, SamplingOptions)
+    add_json(parser, "print one object at the end; without, the text as it comes")
+    add_former_json(parser)
+    _add_model(parser)
+
+    parser = action(
+        "complete",
+        _complete,
+        "complete a prompt that may end inside a word: exactly, by plain prompting, by token healing",
+        "Complete a prompt in three ways. exact: from the distribution of texts that start with the prompt. plain: "
+        "tokens after the encoding of the prompt as it is. healing: the last tokens of this encoding are dropped, and "
+        "the next token begins with their text. Of each: the logarithm of its probability by the way itself and in the "
+        "exact distribution, the text, and the tokens chosen.",
+    )
+    add_text(parser, "PROMPT")
+    add_options(parser, CompletionOptions)
+    add_json(parser, "print one object; without, a row for each way, cells separated by tabs")
+    add_former_json(parser)
+    _add_model(parser)
+
+    parser = action(
+        "check",
+        _check,
+        "does a tokenizer meet the premises? counterexamples",
+        "Compare what is known of a tokenizer's encodings with its own engine, on built-in texts and random tokens, "
+        "and on the lines of a file. Prints what was compared, and examples; exits with 1 if they disagree. A "
+        "tokenizer that cannot be handled exactly is refused with an example and status 2.",
+    )
+    parser.add_argument(
+        "tokenizer",
+        metavar="TOKENIZER",
+        help="a tokenizer.json, a folder with a tokenizer, a SentencePiece .model, a rank file of tiktoken, a "
+        f"tekken.json; or a name of the catalogue, such as {_CATALOGUE}llama3, that was fetched into {_FETCHED}",
+    )
+    _add_normalizer_flag(parser)
+    parser.add_argument("--text", metavar="FILE", help="further texts to check, one per line; `-` is standard input")
+    add_json(parser, "print one object; without, a line for each fact")
+    add_former_json(parser)
+
+
+def _next(options: argparse.Namespace) -> None:
+    check_least("--top", options.top, 1)
+    text = given_text(options, "TEXT")
+    found = _model(options).next_character(text, options.top)
+    if not options.json:
+        _write(_next_text(found))
+        return
+    pairs = zip(found.characters, found.log_probability.tolist(), strict=True)
+    record = {
+        "text": readable(text),
+        "estimator": options.estimator,
+        "encodings": options.encodings,
+        "characters": [{"character": character, **_probability(log_p)} for character, log_p in pairs],
+        "end": _probability(found.end),
+        "rest": _probability(found.rest),
+        "pruned": float(found.pruned) + 0.0,
+        "cost": found.cost._asdict(),
+    }
+    _write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _probability(log_p: float) -> dict[str, float | None]:
+    return {"probability": _number(exp(log_p)), "log2": _number(_bits(log_p))}
+
+
+def _next_text(found: "NextCharacters") -> str:
+    from tokenlab.codes.table import visible
+
+    rows = list(zip(map(visible, found.characters), found.log_probability.tolist(), strict=True))
+    rows += [("(end)", found.end), ("(others)", found.rest)]
+    lines = [f"{name}\t{_shown_number(exp(log_p), 6)}\t{_shown_number(_bits(log_p))}\n" for name, log_p in rows]
+    pruned = f"pruned: {found.pruned:.2e} of the probability\n" if found.pruned else ""
+    return "".join(lines) + pruned + _cost_line(found.cost)
+
+
+def _cost_line(cost: "Cost") -> str:
+    undefined = f", {cost.undefined:,} contexts undefined" if cost.undefined else ""
+    return f"{cost.contexts:,} contexts, {cost.passes:,} passes, {cost.tokens:,} tokens evaluated{undefined}\n"
+
+
+def _score(options: argparse.Namespace) -> None:
+    from tokenlab.exact.scoring import TextScore, score_texts, total
+
+    with open_corpus(options, checked=True) as text:
+        model = _model(options)
+        if options.with_end and model.model.end is None:
+            raise InputError(f"{options.model}: the model has no EOS, so no text ends; leave --with-end out")
+        if not options.json:
+            sys.stdout.write("\t".join(_SCORES) + "\n")
+        summed = TextScore()
+        for place, score in enumerate(score_texts(model, _lines(text), where=f"{text.name}:"), 1):
+            summed = total([summed, score])
+            _write_score(str(place), score, options)
+        _write_score("total", summed, options)
+
+
+def _lines(text: Corpus) -> Iterator[str]:
+    """On a terminal, the rows themselves are the progress, and a bar would be written into them."""
+    return text.lines() if sys.stdout.isatty() else with_progress(text.lines(), "scoring")
+
+
+def _write_score(place: str, score: "TextScore", options: argparse.Namespace) -> None:
+    if options.json:
+        record = _score_record(score)
+        line = json.dumps({"total": record} if place == "total" else {"line": int(place), **record})
+    else:
+        exact = score.exact_bits_with_end if options.with_end else score.exact_bits
+        naive = score.naive_bits_with_end if options.with_end else score.naive_bits
+        values = (exact, score.per_character(exact), score.per_byte(exact), naive, score.per_byte(naive))
+        cells = [place, score.characters, score.bytes, *map(_shown_number, values), score.cost.contexts]
+        line = "\t".join(map(str, cells))
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _score_record(score: "TextScore") -> dict[str, object]:
+    exact, naive = score.exact_bits, score.naive_bits
+    return {
+        "texts": score.texts,
+        "characters": score.characters,
+        "bytes": score.bytes,
+        "tokens": score.tokens,
+        "windows": score.windows,
+        "bits": _number(exact),
+        "bits_with_end": _number(score.exact_bits_with_end),
+        "bits_per_character": _number(score.per_character(exact)),
+        "bits_per_byte": _number(score.per_byte(exact)),
+        "naive_bits": _number(naive),
+        "naive_bits_with_end": _number(score.naive_bits_with_end),
+        "naive_bits_per_character": _number(score.per_character(naive)),
+        "naive_bits_per_byte": _number(score.per_byte(naive)),
+        "pruned": float(score.pruned) + 0.0,
+        "cost": score.cost._asdict(),
+    }
+
+
+def _sample(options: argparse.Namespace) -> None:
+    check_least("-n", options.n, 0)
+    check_least("--seed", options.seed, 0)
+    chosen = options_from(options, SamplingOptions)
+    if options.by == "tokens" and chosen.warps:
+        raise ParameterError("--by tokens knows no characters to warp; leave --temperature, --top-k and --top-p out")
+    prompt = given_text(options, "PROMPT")
+    model = _model(options)
+    if options.json:
+        record = _sample_record(model, prompt, options, chosen)
+        print(json.dumps({"prompt": readable(prompt), **record}, ensure_ascii=False))
+        return
+    for piece in _pieces(model, prompt, options, chosen):
+        _write(piece)
+        sys.stdout.buffer.flush()
+    _write("\n")
+
+
+def _pieces(
+    model: "CharacterModel", prompt: bytes, options: argparse.Namespace, chosen: SamplingOptions
+) -> Iterator[str]:
+    if options.by == "tokens":
+        from tokenlab.exact.token_walk import sample_by_tokens
+
+        with named_as_flags(ExactOptions):
+            return sample_by_tokens(model, prompt, options.n, seed=options.seed)
+    from tokenlab.exact.sampling import sample_stream
+
+    return (drawn.character for drawn in sample_stream(model, prompt, options.n, chosen, seed=options.seed))
+
+
+def _sample_record(
+    model: "CharacterModel", prompt: bytes, options: argparse.Namespace, chosen: SamplingOptions
+) -> dict[str, object]:
+    if options.by == "tokens":
+        text = "".join(_pieces(model, prompt, options, chosen))
+        return {"text": text, "ended": len(text) < options.n}
+    from tokenlab.exact.sampling import sample
+
+    found = sample(model, prompt, options.n, chosen, seed=options.seed)
+    log2 = _number(_bits(found.log_probability))
+    return {"text": found.text, "ended": found.ended, "log2": log2, "cost": found.cost._asdict()}
+
+
+def _complete(options: argparse.Namespace) -> None:
+    from tokenlab.exact.completion import complete
+
+    chosen = options_from(options, CompletionOptions)
+    prompt = given_text(options, "PROMPT")
+    model = _model(options)
+    with named_as_flags(ExactOptions):
+        found = complete(model, prompt, chosen)
+    if options.json:
+        ways = {way.way: _completion_record(way) for way in found}
+        print(json.dumps({"prompt": readable(prompt), **ways}, ensure_ascii=False))
+        return
+    _write("".join(line + "\n" for line in ("\t".join(_COMPLETIONS), *map(_completion_line, found))))
+
+
+def _completion_line(found: "Completion") -> str:
+    text = _shown_text(found.text) + ("(end)" if found.ended else "")
+    tokens = "|".join(_shown_text(readable(token)) for token in found.tokens)
+    own, exact = (_shown_number(_bits(value)) for value in (found.log_probability, found.exact))
+    return "\t".join((found.way, own, exact, text, tokens))
+
+
+def _completion_record(found: "Completion") -> dict[str, object]:
+    return {
+        "text": found.text,
+        "ended": found.ended,
+        "log2": _number(_bits(found.log_probability)),
+        "exact_log2": _number(_bits(found.exact)),
+        "tokens": [readable(token) for token in found.tokens],
+        "cost": found.cost._asdict(),
+    }
+
+
+def _check(options: argparse.Namespace) -> None:
+    from tokenlab.exact.adapters.check import check_tokenizer
+    from tokenlab.exact.adapters.reading import read_tokenizer
+    from tokenlab.generated.corpora import LANGUAGES, generate
+
+    with ExitStack() as stack:
+        lines: Iterator[str] = iter(())
+        if options.text:
+            text = stack.enter_context(open_source(options.text))
+            text.check()
+            lines = text.lines()
+        real = read_tokenizer(_place(options.tokenizer), ignore_normalizer=options.ignore_normalizer)
+        sentences = (
+            document.text for language in LANGUAGES for document in generate(language, sentences=_SENTENCES, seed=0)
+        )
+        report = check_tokenizer(real, chain(sentences, with_progress(lines, "checking")))
+    if options.json:
+        failures = [{**failure._asdict(), "text": readable(failure.text)} for failure in report.failures]
+        record = {**dataclasses.asdict(report), "handled": report.handled, "failures": failures}
+        print(json.dumps(record, ensure_ascii=False))
+    else:
+        _write(_check_text(report))
+    if not report.handled:
+        sys.stdout.flush()
+        raise SystemExit(FAILURES_FOUND)
+
+
+def _place(name: str) -> Path:
+    """The file or folder of a tokenizer; a name of the catalogue is a folder among the fetched files."""
+    fetched = _FETCHED / name
+    return fetched if name.startswith(_CATALOGUE) and not Path(name).exists() and fetched.is_dir() else Path(name)
+
+
+def _check_text(report: "CheckReport") -> str:
+    verdict = "handled exactly" if report.handled else f"NOT handled: {report.failed:,} disagreements"
+    examples = ", ".join(report.unreachable_examples)
+    facts = [
+        (report.name, verdict),
+        ("compared", f"{report.texts:,} texts, {report.prefixes:,} prefixes, {report.contexts:,} contexts, "
+                     f"{report.walks:,} random sequences"),
+        ("skipped", f"{report.skipped:,} texts without tokens" if report.skipped else ""),
+        ("corollary H.3", "no counterexample" if report.premise else f"fails: {report.premise_example}"),
+        ("contexts of a text", f"at most {report.most_contexts:,} of equal length"),
+        ("tokens", f"{report.tokens:,}, the longest of {report.longest:,} bytes"),
+        ("unreached tokens", f"{report.unreachable:,}" + (f", such as {examples}" if examples else "")),
+        ("V*", f"{report.anchors:,} tokens are a part of no other"),
+        *(("note", note) for note in report.notes),
+        *(("disagreement", _failure(failure)) for failure in report.failures),
+    ]  # fmt: skip
+    return "".join(f"{name}: {fact}\n" for name, fact in facts if fact)
+
+
+def _failure(failure: "Failure") -> str:
+    return f"{failure.kind} in {_shown_text(readable(failure.text))!r}: {failure.detail}"
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a model and of how its probabilities are summed."""
+    group = parser.add_argument_group("language model")
+    group.add_argument(
+        "--model",
+        required=True,
+        metavar="FOLDER_OR_NAME",
+        help="a folder with a model of `transformers` (safetensors), or a name on the Hugging Face hub",
+    )
+    _add_normalizer_flag(group)
+    add_options(group, PlaceOptions)
+    group = parser.add_argument_group("probabilities")
+    add_options(group, ExactOptions, without=("truncate",))  # It is on by default; the flag is `--no-truncate`.
+    group.add_argument(
+        "--no-truncate",
+        dest="truncate",
+        action="store_false",
+        help="leave probability on tokens that no text's encoding has there; sums are then below 1",
+    )
+
+
+def _add_normalizer_flag(target: argparse._ActionsContainer) -> None:
+    target.add_argument(
+        "--ignore-normalizer",
+        action="store_true",
+        help="use a tokenizer that changes texts, such as by lower case or NFC, without this step: all texts must be "
+        "normalised already, and the probabilities are those of normalised texts; refused without",
+    )
+
+
+def _model(options: argparse.Namespace) -> "CharacterModel":
+    """The model of the command line.
+
+    Raises InputError and SourceError for a model that cannot be loaded or used, ParameterError for options.
+    """
+    place, chosen = options_from(options, PlaceOptions), options_from(options, ExactOptions)
+    with imports_for_models():
+        from tokenlab.exact.character_model import CharacterModel
+        from tokenlab.exact.transformers_model import load
+    with named_as_flags(PlaceOptions, ExactOptions, model="--model"):
+        model, real = load(
+            options.model,
+            threads=place.threads,
+            device=place.device,
+            dtype=place.dtype,
+            ignore_normalizer=options.ignore_normalizer,
+        )
+        return CharacterModel(model, real.automaton, chosen)
+
+
+def add_text(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add a text as an argument, in a file, or as hexadecimal bytes."""
+    parser.add_argument("text", metavar=name, nargs="?", help=f"the {name.lower()}; '' is the empty one")
+    parser.add_argument(
+        "--file",
+        metavar="FILE",
+        help=f"read the {name.lower()} from a file, as it is, line ends included; `-` is stdin",
+    )
+    parser.add_argument(
+        "--bytes",
+        action="store_true",
+        help=f"{name} is hexadecimal digits of UTF-8, which may end inside a character: E4BD is the beginning of 你",
+    )
+
+
+def given_text(options: argparse.Namespace, name: str) -> bytes:
+    """The text in UTF-8; its last character may be incomplete.
+
+    Raises ParameterError for none or two texts and for digits that are not hexadecimal, InputError for a text that is
+    not UTF-8 or a file that cannot be read.
+    """
+    if (options.text is None) == (options.file is None):
+        raise ParameterError(f"give one text: {name}, or --file FILE")
+    if options.file is not None:
+        if options.bytes:
+            raise ParameterError("--bytes has no meaning with --file; leave it out")
+        from tokenlab.text.lines import read_blocks
+
+        return _checked(b"".join(read_blocks(options.file)), "standard input" if options.file == "-" else options.file)
+    if options.bytes:
+        try:
+            return _checked(bytes.fromhex(options.text), name)
+        except ValueError:
+            raise ParameterError(f"--bytes: {options.text!r} is no hexadecimal number of bytes, such as E4BD") from None
+    try:
+        return _checked(os.fsencode(options.text), name)  # Bytes that are not UTF-8 come as surrogates.
+    except UnicodeEncodeError as error:
+        raise InputError(f"{name}: a lone surrogate at character {error.start + 1}; remove or replace it") from None
+
+
+def _checked(text: bytes, name: str) -> bytes:
+    from tokenlab.exact.utf8 import open_character
+
+    try:
+        open_character(text)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    return text
+
+
+def readable(text: bytes) -> str:
+    """A text for JSON; bytes of an incomplete character as the escapes that Python prints."""
+    return text.decode(errors="backslashreplace")
+
+
+def _shown_text(text: str) -> str:
+    """A text on one line: whitespace but the space, and controls, escaped."""
+    from tokenlab.codes.interface import shown
+
+    return "".join(character if character == " " else shown(character) for character in text)
+
+
+def _bits(nats: float) -> float:
+    return nats / log(2)
+
+
+def _number(value: float) -> float | None:
+    """A number for JSON, which has neither NaN nor infinity."""
+    return value if isfinite(value) else None
+
+
+def _shown_number(value: float, places: int = 4) -> str:
+    """A number with so many decimal places, inf, -inf or undefined."""
+    return "undefined" if value != value else f"{value:.{places}f}"
+
+
+def _write(text: str) -> None:
+    """Write UTF-8, whatever the encoding of the terminal."""
+    sys.stdout.buffer.write(text.encode())
