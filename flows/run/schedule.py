@@ -6,6 +6,7 @@ from pathlib import Path
 import psutil
 
 from flows.run.plan import Step
+from tokenlab.core.errors import ParameterError
 
 _DOWNLOADS_AT_ONCE = 2
 
@@ -22,19 +23,23 @@ class Schedule:
     Args:
         workers: the number of steps that run at once.
         limits: the amount of each resource; a step that asks for more than there is runs alone.
+
+    Raises ParameterError for a step that asks for more GPUs than there are.
     """
 
     def __init__(self, steps: Iterable[Step], workers: int, limits: Mapping[str, float]) -> None:
+        steps = tuple(steps)
+        for step in steps:
+            if (cards := step.policy.resources.get("gpu", 0)) > limits.get("gpu", cards):
+                raise ParameterError(
+                    f"{step.address} asks for gpu: {cards}, and this machine has {limits['gpu']:.0f}; "
+                    "leave the stage out with --only or --to, or run it on a machine with a GPU"
+                )
         self.running: list[Step] = []
         self._waiting = list(steps)
         self._ended: set[str] = set()
         self._workers = workers
         self._limits = limits
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether steps are waiting or running."""
-        return bool(self._waiting or self.running)
 
     @property
     def unended(self) -> list[Step]:

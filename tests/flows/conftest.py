@@ -16,16 +16,15 @@ read_secret(PROJECT)  # made at set-up; without it, Prefect refuses to be import
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory, reporting: None) -> Path:
-    """A toy pipeline after a complete run. Tests work on copies."""
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A toy pipeline after a complete run, by DVC alone. Tests work on copies."""
     folder = toy_pipeline.make(tmp_path_factory.mktemp("toy") / "finished")
-    status, output = killing.run(killing.RUNNER, folder)
-    assert status == 0, output
+    toy_pipeline.repro(folder)
     return folder
 
 
 @pytest.fixture
-def fresh(tmp_path: Path, reporting: None) -> Path:
+def fresh(tmp_path: Path) -> Path:
     """A toy pipeline that has never run."""
     return toy_pipeline.make(tmp_path / "workspace")
 
@@ -55,15 +54,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture(scope="session")
-def reporting(server: Server) -> Iterator[None]:
-    """Runs report to the server of the tests."""
-    killing.CLIENT.update(server.settings())
-    yield
-    killing.CLIENT.clear()
+@pytest.fixture
+def reporting(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs report to the server of the tests; else each starts one of its own."""
+    monkeypatch.setattr(killing, "CLIENT", server.settings())
 
 
 @pytest.fixture
-def server_of_its_own(reporting: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each run starts a temporary server."""
-    monkeypatch.setattr(killing, "CLIENT", {})
+def own_site_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DVC in this process shares nothing with other processes."""
+    monkeypatch.setenv("DVC_SITE_CACHE_DIR", str(tmp_path / "site-cache"))

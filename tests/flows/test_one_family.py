@@ -6,10 +6,9 @@ from pathlib import Path
 
 import killing
 import pytest
-from prefect_server import FLOW
 from workspace import SMALL, make_workspace
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("reporting")]
 
 
 def test_one_family_shows_itself_and_leaves_git_clean(tmp_path: Path) -> None:
@@ -48,6 +47,6 @@ def test_one_family_shows_itself_and_leaves_git_clean(tmp_path: Path) -> None:
         (tables / "families.txt").unlink()
         for path in missing:
             shutil.rmtree(path)
-        status, output = killing.run([*FLOW, "--only", "bits"], folder)
+        status, output = killing.run([*killing.RUNNER, "--only", "bits"], folder)
         assert status == 0, output
         assert (tables / "families.txt").read_text() == "bits\n"
