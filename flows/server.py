@@ -58,6 +58,9 @@ def connect(root: Path) -> Callable[[], None]:
     # A password that the user set is that of another server.
     secret = read_secret(root)
     os.environ |= {ADDRESS: f"{server.address}/api", CLIENT_SECRET: secret, SERVER_SECRET: secret}
+    from prefect.context import refresh_global_settings_context
+
+    refresh_global_settings_context()
 
     def wait() -> None:
         servers.wait(lambda started: None)
@@ -84,7 +87,7 @@ def _end_without(servers: Servers, ending: threading.Event) -> None:
 def _chosen_address() -> str:
     """The address in the environment, `.env`, Prefect's profiles or prefect.toml; empty where there is none.
 
-    Prefect itself looks, by its own rules; these settings are not yet those with which flows run.
+    Prefect itself looks, by its own rules.
     """
     from prefect.settings import Settings
 
