@@ -13,6 +13,8 @@ from killing import RUNNER
 
 Check = Callable[[Path], None]
 
+pytestmark = pytest.mark.usefixtures("reporting")
+
 MAKE = ["make", f"RUN={sys.executable}"]
 
 
@@ -32,16 +34,21 @@ def recorded(folder: Path, stage: str) -> bool:
     return lock.exists() and f"stage.py {stage} " in lock.read_text()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "kills",
     [
         pytest.param(
-            [("worker", "fan", at_work), ("stage", "fan", at_work), ("make", "fan", saving)], id="worker-stage-make"
+            [("worker", "fan", at_work), ("make", "fan", saving), ("dvc", "leaf-a", recorded)],
+            id="sample",
+            marks=pytest.mark.slow,
         ),
         *(
-            pytest.param([(whom, "first", at_work), (whom, "fan", saving), (whom, "leaf-a", recorded)], id=whom)
-            for whom in ("runner", "dvc")
+            pytest.param(
+                [(whom, "first", at_work), (whom, "fan", saving), (whom, "leaf-a", recorded)],
+                id=whom,
+                marks=pytest.mark.nightly,
+            )
+            for whom in ("runner", "dvc", "stage")
         ),
     ],
 )
@@ -58,22 +65,18 @@ def test_killed_in_each_phase(
     assert_complete(fresh)
 
 
-@pytest.mark.parametrize(
-    "number",
-    [signal.SIGTERM, *(pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGHUP))],
-)
-def test_asked_to_end(fresh: Path, number: signal.Signals) -> None:
-    """Control-C reaches the whole group of processes, other signals only the runner; only the runner prints a line.
+@pytest.mark.slow
+def test_control_c(fresh: Path) -> None:
+    """It reaches the whole group of processes; only the runner prints a line.
 
     The shell starts it as a job in the background, where SIGINT is ignored.
     """
     started = killing.start(["setsid", "sh", "-c", 'trap "" INT; exec "$@"', "sh", *RUNNER], fresh)
     killing.kill(started, "stage", number=signal.SIGCONT)  # it exists
-    send = os.killpg if number == signal.SIGINT else os.kill
-    send(started.process.pid, number)
-    assert started.finish() == 128 + number
+    os.killpg(started.process.pid, signal.SIGINT)
+    assert started.finish() == 128 + signal.SIGINT
     killing.assert_ended(started)
-    assert started.output().endswith(f"repro: ended by {number.name}; `make repro` continues from here\n")
+    assert started.output().endswith("flows: ended by SIGINT; `python -m flows run` continues from here\n")
     assert "Traceback" not in started.output()
 
 
@@ -81,12 +84,11 @@ WAITING = """
 import sys
 from pathlib import Path
 import polars as pl
-from flows.run.dvc_processes import DvcProcesses
-from flows.run.repro import Interrupted, signals_raise
+from flows.run.processes import Interrupted, Processes, signals_raise
 
 pl.DataFrame({"a": [1]}).select(pl.col("a").sum())  # polars now handles SIGINT before Python does
 try:
-    with signals_raise(), DvcProcesses(Path.cwd()) as processes:
+    with signals_raise(), Processes(Path.cwd()) as processes:
         processes.run(["sh", "-c", "echo started; exec sleep 1000"], lambda line: print(line, flush=True))
 except Interrupted as interruption:
     sys.exit(f"ended by {interruption}")
@@ -102,11 +104,12 @@ def test_interrupt_ends_a_wait_with_polars_imported(tmp_path: Path) -> None:
     assert started.output() == "started\nended by SIGINT\n"
 
 
+@pytest.mark.slow
 def test_killed_dvc_is_reported(fresh: Path) -> None:
     started = killing.start(RUNNER, fresh)
     killing.kill(started, "dvc")
     assert started.finish() == 1
-    assert started.output().endswith("repro: stage first was ended by SIGKILL; `make repro` continues from there\n")
+    assert "flows: stage first failed (SIGKILL)\n" in started.output()
 
 
 @pytest.mark.slow

@@ -3,7 +3,8 @@
 import pytest
 
 from flows.run.plan import Policy, Step
-from flows.run.schedule import Schedule
+from flows.run.schedule import Schedule, in_words
+from tokenlab.core.errors import ParameterError
 
 
 def step(address, after=(), **resources):
@@ -20,10 +21,10 @@ def test_steps_start_in_the_order_of_the_plan_once_those_before_them_have_ended(
     assert started(schedule) == ["a", "c"]
     assert started(schedule) == []
     schedule.end(steps[0])
-    assert started(schedule) == ["b"] and schedule.unfinished
+    assert started(schedule) == ["b"] and schedule.unended
     schedule.end(steps[1])
     schedule.end(steps[2])
-    assert not schedule.unfinished
+    assert not schedule.unended
 
 
 @pytest.mark.parametrize("folder", ["", "presets/cpu/dvc.yaml:"])
@@ -64,3 +65,16 @@ def test_time_left_is_that_of_the_slowest_way_through_the_rest():
 def test_time_left_counts_stages_that_wait_for_memory():
     steps = [step("a", memory_gb=4), step("b", memory_gb=4)]
     assert Schedule(steps, workers=2, limits={"memory_gb": 6}).seconds_left({"a": 3.0, "b": 2.0}, {}) == 5
+
+
+def test_missing_gpu_is_named():
+    Schedule([step("train", gpu=2)], workers=1, limits={"gpu": 2})
+    with pytest.raises(ParameterError, match="train asks for gpu: 2, and this machine has 1"):
+        Schedule([step("train", gpu=2)], workers=1, limits={"gpu": 1})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.2, "1 s"), (59.6, "60 s"), (90, "2 min"), (3599, "1 h 0 min"), (12000, "3 h 20 min")]
+)
+def test_durations_in_words(seconds, words):
+    assert in_words(seconds) == words
