@@ -15,7 +15,7 @@ from tasks.compare.measure_codes import measure_codes
 from tasks.compare.measure_parallel import measure_parallel
 from tasks.compare.measure_published import measure_published
 from tasks.compare.measure_segmentation import measure_segmentation
-from tasks.exact.byte_level import train_tokenizer
+from tasks.exact.train_lm import train_tokenizer
 from tasks.runtime.stage import Stage, read_json
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate

@@ -9,9 +9,8 @@ import pytest
 from workspace import SMALL_EXACT
 
 from tasks.exact.evaluate import evaluate
-from tasks.exact.markov_experiment import Prompts, draw_prompts, experiment
+from tasks.exact.markov_experiment import Prompts, draw_prompts, experiment, summarised
 from tasks.exact.markov_model import Job, train_models, training_sequences
-from tasks.exact.summary import summarised
 from tasks.exact.train_lm import train_model
 from tasks.exact.vocabularies import ChainParameters, MarkovVocabulary, tokenizer_of
 from tasks.runtime.stage import Stage, write_json

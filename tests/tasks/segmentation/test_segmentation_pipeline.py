@@ -22,8 +22,7 @@ from tasks.segmentation import entropy as entropy_stage
 from tasks.segmentation.entropy import score
 from tasks.segmentation.entropy_model import train_model
 from tasks.segmentation.evaluation.evaluate import evaluate
-from tasks.segmentation.methods.interface import Configuration
-from tasks.segmentation.methods.registry import METHODS, read_methods
+from tasks.segmentation.methods import METHODS, Configuration, read_methods
 from tasks.segmentation.ngram_statistics import count
 from tasks.segmentation.segment import segment
 from tasks.segmentation.tokenizer import train

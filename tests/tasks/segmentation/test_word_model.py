@@ -7,8 +7,7 @@ from workspace import SMALL
 
 from tasks.corpora.prepare import prepare
 from tasks.runtime.stage import Stage
-from tasks.segmentation.methods.interface import Signals
-from tasks.segmentation.methods.registry import configurations, read_methods
+from tasks.segmentation.methods import Signals, configurations, read_methods
 from tasks.segmentation.splits import Splitting, read_splits
 from tasks.segmentation.word_model import fit
 from tokenlab.core.errors import ParameterError
