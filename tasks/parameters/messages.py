@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tasks.segmentation.methods.registry import METHODS
+from tasks.segmentation.methods import METHODS
 
 _LONGEST = 60
 """Characters of a value in a message."""

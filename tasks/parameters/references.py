@@ -9,8 +9,7 @@ from typing import Any
 from tasks.codes.variants import LATOM
 from tasks.parameters.sections import Codes, Entropy, Exact, Sections
 from tasks.segmentation.evaluation.own_text import OwnText
-from tasks.segmentation.methods.statistical_method import StatisticalMethod
-from tasks.segmentation.methods.word_method import WordMethod
+from tasks.segmentation.methods import CombinedMethod, StatisticalMethod, WordMethod
 from tokenlab.codes.registry import KINDS
 from tokenlab.core.errors import ParameterError
 
@@ -78,10 +77,16 @@ def _segmentation(sections: Sections, corpora: list[str]) -> Iterator[str]:
         if isinstance(method, WordMethod):
             place = f"segmentation.methods.{name}.model"
             yield from unknown(place, [method.model], family.word_models, "segmentation.word_models")
-        elif problem := method.check(methods):
-            yield f"segmentation.methods.{name}.{problem}"
-        elif name in family.full.methods and method.based_on not in (None, *family.full.methods):
-            yield f"segmentation.full.methods has {name} without {method.based_on}, on which it is based; add it"
+        elif isinstance(method, CombinedMethod):
+            base = methods.get(method.statistics)
+            one_row = isinstance(base, StatisticalMethod) and base.has_one_configuration
+            if not one_row or base.given.decoder != "viterbi":  # type: ignore[union-attr]
+                yield (
+                    f"segmentation.methods.{name}.statistics: {method.statistics!r} is not a method by statistics with "
+                    "decoder viterbi and one row; take one that is"
+                )
+            elif name in family.full.methods and method.statistics not in family.full.methods:
+                yield f"segmentation.full.methods has {name} without {method.statistics}, on which it is based; add it"
     for name, export in family.export.items():
         if export.to != "tokenizer.json":
             yield f"segmentation.export.{name}.to is {export.to!r}; the pipeline writes tokenizer.json, so leave it out"

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tasks.compare.rows import SCHEMA
-from tasks.exact.summary import summarised
+from tasks.exact.markov_experiment import summarised
 from tasks.runtime.stage import Stage
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.interface import write_code

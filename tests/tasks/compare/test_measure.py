@@ -12,7 +12,7 @@ from tasks.codes.encode import encode
 from tasks.codes.tokenizer import train_tokenizers
 from tasks.compare.entries import Comparison, Measured, Sample, collapsed, read_texts
 from tasks.compare.measure import measure
-from tasks.exact.byte_level import train_tokenizer
+from tasks.exact.train_lm import train_tokenizer
 from tasks.runtime.stage import Stage, read_json
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate

@@ -174,6 +174,16 @@ def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: 
             "segmentation.full.methods has combined without viterbi, on which it is based; add it",
         ),
         (
+            "combined: {by: both, statistics: viterbi",
+            "combined: {by: both, statistics: gpt2",
+            "segmentation.methods.combined.statistics: 'gpt2' is not a method by statistics with decoder viterbi",
+        ),
+        (
+            "shape: {layers: 6, width: 32, heads: 2, context: 32, dropout: 0.0}",
+            "shape: {layers: 6, width: 32, heads: 2, context: 32, dropout: 0.1}",
+            "exact.markov.third-order.model.shape.dropout is above 0",
+        ),
+        (
             "    unigram: {}",
             "    unigram: {to: sentencepiece}",
             "segmentation.export.unigram.to is 'sentencepiece'; the pipeline writes tokenizer.json",
