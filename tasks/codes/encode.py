@@ -15,13 +15,13 @@ import polars as pl
 from tasks.codes.encoded import write_sequences
 from tasks.codes.parameters import CodebookParameters, HeldOut
 from tasks.codes.splits import held_out_split, read_characters
-from tasks.codes.variants import LATOM, CorpusVariants, Kinds, Split, Variant, all_variants, write_variants
+from tasks.codes.variants import CorpusVariants, Kinds, Split, Variant, all_variants, write_variants
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Stage, read_json, run
 from tokenlab.codes.corpus import CharacterCorpus
 from tokenlab.codes.interface import Code, atom_numbers, write_code
 from tokenlab.codes.registry import KINDS, learn_code, read_code
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_folder
 
 
@@ -32,11 +32,7 @@ def encode(stage: Stage) -> None:
     baselines = stage.parameters(f"{section}.baselines", tuple[str, ...])
     held_out = stage.parameters("codes.held_out", HeldOut)
     learned = stage.models("codebooks", stage.variant)
-    try:
-        kinds, refused = baseline_kinds(baselines, learned / "tables" / "variants.json")
-    except ParameterError as error:
-        raise ParameterError(f"{stage.params_file}: {section}.{error}") from None
-
+    kinds, refused = baseline_kinds(baselines, learned / "tables" / "variants.json")
     corpora: dict[Split, CharacterCorpus] = {"all": read_characters(stage.data("corpora", stage.variant))}
     unseen = None
     if codebooks.held_out:
@@ -80,21 +76,10 @@ def encode(stage: Stage) -> None:
 def baseline_kinds(names: Sequence[str], tables_made: Path) -> tuple[Kinds, list[str]]:
     """The kinds of codes of a corpus beside Latom's, and notes on those whose tables could not be had.
 
-    tables_made: the list that the stage `table_codes` wrote. Raises ParameterError for a kind that does not exist or is
-    no baseline, where `character` is missing, and where `table_codes` did not run for a kind that needs it.
+    tables_made: the list of codes from tables, if the corpus has any.
     """
-    possible = [name for name in KINDS if name != LATOM]
-    for name in names:
-        if name not in possible:
-            raise ParameterError(f"baselines: {name!r} is none of {', '.join(possible)}")
-    if "character" not in names:
-        raise ParameterError("baselines: character is missing, which every other code is compared with; add it")
     tables = [name for name in names if KINDS[name].table]
-    found: dict[str, list[str]] = {"learned": [], "refused": []}
-    if tables:
-        if not tables_made.exists():
-            raise ParameterError(f"baselines: {tables[0]} needs this corpus in codes.table_codes; add it there")
-        found = read_json(tables_made)
+    found: dict[str, list[str]] = read_json(tables_made) if tables else {"learned": [], "refused": []}
     kinds = Kinds(
         single=[name for name in names if not KINDS[name].shaped and name not in tables],
         tables=[name for name in tables if name in found["learned"]],
