@@ -37,37 +37,28 @@ from tokenlab.text.store import corpus_batches
 
 Row = dict[str, Any]
 
-
 CHARACTERS = "characters"
 """The name of the bases of known characters."""
-
 
 NO_BASE = "none"
 """What stands for it in the rows of codes that have no base vocabulary."""
 
-
 _BATCH = 1 << 18
 """Characters of a batch, unless a single text has more: a few MB as symbols."""
-
 
 _CONTINUATION = slice(0x80, 0xC0)
 """The bytes that begin no character."""
 
-
 KEY = ("split", "policy", "prefixes")
 """The columns that identify a row."""
-
 
 _LISTED = 3
 """Prefixes are named where they are at most so many ranges, and counted otherwise."""
 
-
 PLAIN = Split(0, (8, 8, 8))
 """Plain byte fallback."""
 
-
 PAPER = Split(6, (9, 9))
-
 
 PAPER_PREFIXES = (0x39, 0x3A, 0x3B)
 

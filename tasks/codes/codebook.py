@@ -2,7 +2,7 @@
 from published tables of components, strokes or morphemes."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from tokenlab.codes.interface import write_code
 from tokenlab.codes.latom.learn import learn_latom, refine_codebook
 from tokenlab.codes.options import CodeShape, LatomOptions, SelectionOptions
 from tokenlab.codes.registry import KINDS, learn_code
-from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import atomic_file, atomic_folder
 
 
@@ -41,22 +40,13 @@ def learn_codebooks(stage: Stage) -> None:
     with atomic_folder(stage.models("codebooks", stage.variant)) as folder:
         for variant, code in learned.items():
             write_code(code, folder / f"{variant.name}.json")
-        for kind, table in table_files(codebooks.tables, tables).items():
-            if table.exists():
+        for kind in codebooks.tables:
+            if (table := tables / str(KINDS[kind].table)).exists():
                 write_code(learn_code(kind, corpora["all"], tables=table.parent), folder / f"{kind}.json")
             else:
                 print(f"{kind}: left out, there is no {table}", file=sys.stderr)
     with atomic_file(stage.reports("codebooks", stage.variant, "likelihood.csv")) as path:
         likelihoods(learned).write_csv(path)
-
-
-def table_files(kinds: Sequence[str], folder: Path) -> dict[str, Path]:
-    """The file of each kind made from a table. Raises ParameterError for a kind that is made from none."""
-    made = {name: folder / kind.table for name, kind in KINDS.items() if kind.table}
-    for name in kinds:
-        if name not in made:
-            raise ParameterError(f"codebooks.tables: {name!r} is none of {', '.join(made)}")
-    return {name: made[name] for name in kinds}
 
 
 def learn_pair(

@@ -15,13 +15,13 @@ import polars as pl
 from tasks.codes.encoded import write_sequences
 from tasks.codes.parameters import CodebookParameters, HeldOut
 from tasks.codes.splits import held_out_split, read_characters
-from tasks.codes.variants import LATOM, CorpusVariants, Kinds, Split, Variant, all_variants, write_variants
+from tasks.codes.variants import CorpusVariants, Kinds, Split, Variant, all_variants, write_variants
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Stage, run
 from tokenlab.codes.corpus import CharacterCorpus
 from tokenlab.codes.interface import Code, atom_numbers, write_code
 from tokenlab.codes.registry import KINDS, learn_code, read_code
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_folder
 
 
@@ -32,11 +32,7 @@ def encode(stage: Stage) -> None:
     baselines = stage.parameters(f"{section}.baselines", tuple[str, ...])
     held_out = stage.parameters("codes.held_out", HeldOut)
     learned = stage.models("codebooks", stage.variant)
-    try:
-        kinds = baseline_kinds(baselines, [kind for kind in codebooks.tables if (learned / f"{kind}.json").exists()])
-    except ParameterError as error:
-        raise ParameterError(f"{stage.params_file}: {section}.{error}") from None
-
+    kinds = baseline_kinds(baselines, [kind for kind in codebooks.tables if (learned / f"{kind}.json").exists()])
     corpora: dict[Split, CharacterCorpus] = {"all": read_characters(stage.data("corpora", stage.variant))}
     unseen = None
     if codebooks.held_out:
@@ -77,16 +73,7 @@ def encode(stage: Stage) -> None:
 
 
 def baseline_kinds(names: Sequence[str], tables: Sequence[str]) -> Kinds:
-    """The kinds of codes of a corpus beside Latom's. tables: those learned from tables by the stage `codebook`.
-
-    Raises ParameterError for a kind that does not exist or is no baseline, and where `character` is missing.
-    """
-    possible = [name for name, kind in KINDS.items() if name != LATOM and not kind.table]
-    for name in names:
-        if name not in possible:
-            raise ParameterError(f"baselines: {name!r} is none of {', '.join(possible)}")
-    if "character" not in names:
-        raise ParameterError("baselines: character is missing, which every other code is compared with; add it")
+    """The kinds of codes of a corpus beside Latom's. tables: those learned from tables by the stage `codebook`."""
     return Kinds(
         single=[name for name in names if not KINDS[name].shaped],
         tables=tables,

@@ -29,14 +29,11 @@ ALL, INSIDE, END = "all prompts", "inside a token", "at the end of a token"
 """Where sentences are cut. The prompt alone does not say it: that a token ends here tells of what follows. Naive takes
 it for granted everywhere, so it may be better than exact where it is true, and is worse where it is not."""
 
-
 _SPARE = 8
 """Tokens that a cover may have more than the encoding of a sentence."""
 
-
 _EXAMPLES = (1.0, 0.99, 0.95, 0.9, 0.75, 0.5)
 """Quantiles of KL(exact || naive) inside tokens at which the prompts of the examples lie."""
-
 
 _SHORTEST_EXAMPLE = 12
 """Characters of the prompt of an example."""

@@ -42,10 +42,8 @@ from tokenlab.training.checkpoint import Evaluation
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
-
 _BLOCK = 512
 """Passages that are made at a time."""
-
 
 Rows = list[dict[str, Any]]
 
@@ -121,21 +119,22 @@ def make_cutters(
     cutters: list[Cutter] = []
     entropies = None
     for name, parameters in patchers.items():
-        options = parameters.options
+        options, rule = parameters.options, None
+        patcher: interface.Patcher = CharacterPatcher()
+        if parameters.kind == "bpe":
+            cutters += [_of_tokens(label, place, parameters.modelled) for label, place in tokenizers.items()]
+            continue
         if isinstance(options, EntropyOptions):
             if parameters.target is not None:
                 entropies = entropies or text_entropies(network, calibration, context)
                 options = calibrated(entropies, options, parameters.target, parameters.tolerance)
-            patcher = EntropyPatcher(network, context, options)
-            cutters.append(Cutter(name, "entropy", patcher, parameters.modelled, entropy=options, cap=options.cap))
+            patcher, rule = EntropyPatcher(network, context, options), options
         elif isinstance(options, SpaceOptions):
-            cutters.append(Cutter(name, "space", SpacePatcher(options), parameters.modelled, cap=options.cap))
+            patcher = SpacePatcher(options)
         elif isinstance(options, FixedOptions):
-            cutters.append(Cutter(name, "fixed", FixedPatcher(options), parameters.modelled))
-        elif parameters.kind == "character":
-            cutters.append(Cutter(name, "character", CharacterPatcher(), parameters.modelled))
-        else:
-            cutters += [_of_tokens(label, place, parameters.modelled) for label, place in tokenizers.items()]
+            patcher = FixedPatcher(options)
+        cap = getattr(options, "cap", None)
+        cutters.append(Cutter(name, parameters.kind, patcher, parameters.modelled, entropy=rule, cap=cap))
     return cutters + [_of_tokens(place.label, place, modelled=False) for place in published]
 
 

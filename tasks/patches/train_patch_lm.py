@@ -34,7 +34,6 @@ from tokenlab.training.checkpoint import Evaluation
 _SAMPLE = 1 << 21
 """Bytes of training text on which the cost of a byte is measured."""
 
-
 _BATCHES = 64
 """Batches on which the bytes of a batch are measured."""
 

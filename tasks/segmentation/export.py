@@ -8,7 +8,6 @@ and those that BPE is trained on, are read from the segments that the stage `seg
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import accumulate, islice, pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,15 +71,6 @@ class Text(NamedTuple):
     boundaries: list[list[int]]
 
 
-class Learned(NamedTuple):
-    """A tokenizer of a configuration, as it was written."""
-
-    row: Configuration
-    export: str
-    options: ExportOptions
-    file: Path
-
-
 def export(stage: Stage) -> None:
     """Write a folder CONFIGURATION/EXPORT for each tokenizer, the scores (one row: tokenizer x seed), their means, and
     what was left out."""
@@ -102,11 +92,14 @@ def export(stage: Stage) -> None:
         except ParameterError as error:  # no room for the alphabet, which differs from corpus to corpus
             return str(error)
         save_tokenizer_folder(tokenizer, parse_special_tokens(exports[name].special_tokens), folder / row.name / name)
-        learned = Learned(row, name, exports[name], folder / row.name / name / "tokenizer.json")
-        key = {"corpus": stage.variant} | training | facts(learned)
-        parameters = own_parameters(splitting, learned)
+        file = folder / row.name / name / "tokenizer.json"
+        written = Tokenizer.from_file(str(file))
+        size = {"vocabulary": written.get_vocab_size(), "bytes": file.stat().st_size}
+        key = {"corpus": stage.variant, **training, **row.columns, "export": name, **size}
+        own = {**splitting.columns, **row.parameters, **option_columns(exports[name])}
+        parameters = {f"param.{parameter}": value for parameter, value in own.items()}
         return [
-            key | {"seed": seed} | measure(learned.file, isolation, read_text(of_row, corpus, seed)) | parameters
+            {**key, "seed": seed, **measure(written, isolation, read_text(of_row, corpus, seed)), **parameters}
             for seed in corpus.of_seed
         ]
 
@@ -203,13 +196,12 @@ class StoredSegments:
         yield cut_at(some, list(islice(self._remaining, len(some))))
 
 
-def measure(file: Path, isolation: SegmentOptions, text: Text) -> dict[str, Any]:
+def measure(tokenizer: Tokenizer, isolation: SegmentOptions, text: Text) -> dict[str, Any]:
     """How well a tokenizer agrees with the segments of test sentences, and both with gold words where these are
     known."""
-    exported = HuggingFace(Tokenizer.from_file(str(file)))
     sentences = [document.text for document in text.documents]
     gold = [gold_spans(document) for document in text.documents] if text.documents[0].boundaries is not None else None
-    return figures(measure_agreement(exported, StoredSegments(text, isolation), sentences, gold))
+    return figures(measure_agreement(HuggingFace(tokenizer), StoredSegments(text, isolation), sentences, gold))
 
 
 def gold_spans(document: Document) -> list[Span]:
@@ -239,27 +231,10 @@ def figures(found: Agreement) -> dict[str, Any]:
     return values
 
 
-def facts(learned: Learned) -> dict[str, Any]:
-    """The columns of a tokenizer."""
-    row = learned.row
-    return {
-        "configuration": row.name,
-        "method": row.method,
-        "signal": row.signal,
-        **{name: row.values.get(name) for name in ("lambda", "threshold", "nu")},
-        "export": learned.export,
-        "vocabulary": Tokenizer.from_file(str(learned.file)).get_vocab_size(),
-        "bytes": learned.file.stat().st_size,
-    }
-
-
-def own_parameters(splitting: Splitting, learned: Learned) -> dict[str, Any]:
-    """The parameters of a row, in columns `param.NAME`."""
-    exported = {name: value for name, value in asdict(learned.options).items() if name != "to"}
-    exported["special_tokens"] = " ".join(learned.options.special_tokens)
-    exported = {f"export.{name}": value for name, value in exported.items()}
-    own = {**splitting.columns, **learned.row.parameters, **exported}
-    return {f"param.{name}": value for name, value in own.items()}
+def option_columns(options: ExportOptions) -> dict[str, Any]:
+    """The options as parameters of a row."""
+    given = {**asdict(options), "special_tokens": " ".join(options.special_tokens)}
+    return {f"export.{name}": value for name, value in given.items() if name != "to"}
 
 
 def score_table(scores: Sequence[dict[str, Any]]) -> pl.DataFrame:

@@ -32,6 +32,9 @@ Entropies = Sequence[NDArray[np.float32]]
 Tuned = Mapping[str, float | None]
 """The value of each method that has a grid."""
 
+NUMBERS = ("lambda", "threshold", "nu")
+"""Columns with the values that distinguish configurations of a method."""
+
 _SENTENCES_PER_BATCH = 1 << 12
 
 
@@ -75,6 +78,12 @@ class Configuration:
     """All its other options."""
     objective: SegmentOptions | None = None
     """Of a method that maximises a sum of utilities of the segments and nothing else: the options of that sum."""
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What identifies it in tables of scores."""
+        values = {name: self.values.get(name) for name in NUMBERS}
+        return {"configuration": self.name, "method": self.method, "signal": self.signal, **values}
 
 
 class Method(Protocol):

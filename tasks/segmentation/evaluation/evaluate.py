@@ -10,8 +10,16 @@ from tokenizers import Tokenizer
 
 from tasks.runtime.stage import Stage, read_json, run, write_json
 from tasks.runtime.tables import write_table
-from tasks.segmentation.evaluation.scores import NUMBERS, score, score_table
-from tasks.segmentation.methods import Configuration, Entropies, Methods, SegmentedCorpus, configurations, read_methods
+from tasks.segmentation.evaluation.scores import score, score_table
+from tasks.segmentation.methods import (
+    NUMBERS,
+    Configuration,
+    Entropies,
+    Methods,
+    SegmentedCorpus,
+    configurations,
+    read_methods,
+)
 from tasks.segmentation.segment import read_scored
 from tasks.segmentation.splits import CorpusSplits, Splitting, Training, read_splits, training_size
 from tasks.segmentation.tokenizer import BASELINES, Bpe, Full
@@ -33,6 +41,13 @@ class Prediction(NamedTuple):
     """`none` for the segments themselves; `raw` or `pretokenized` for tokens, by the text they were made from."""
     vocabulary: int | None
     segments: list[list[str]]
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What identifies it in the table of scores."""
+        none = {"configuration": self.name, **dict.fromkeys(("method", "signal", *NUMBERS))}
+        row = none if self.row is None else self.row.columns
+        return {**row, "bpe": self.bpe, "vocabulary": self.vocabulary}
 
 
 class Settings(NamedTuple):
@@ -98,7 +113,7 @@ def evaluate(stage: Stage) -> None:
             scores += [
                 {
                     **key,
-                    **_facts(prediction),
+                    **prediction.columns,
                     **score(test, prediction.segments, known),
                     **settings.own_parameters(training, prediction),
                 }
@@ -163,27 +178,14 @@ def _load_tokenizers(folder: Path, rows: Iterable[Configuration]) -> dict[str, T
     return {name: Tokenizer.from_file(str(folder / name / "tokenizer.json")) for name in names}
 
 
-def _facts(prediction: Prediction) -> dict[str, Any]:
-    row = prediction.row
-    numbers = {name: None if row is None else row.values.get(name) for name in NUMBERS}
-    return {
-        "configuration": prediction.name,
-        "method": row and row.method,
-        "signal": row and row.signal,
-        **numbers,
-        "bpe": prediction.bpe,
-        "vocabulary": prediction.vocabulary,
-    }
-
-
 def mean_f1(table: pl.DataFrame) -> dict[str, Any]:
     """Mean word F1 over the seeds by training and configuration, alone (`f1`) and through BPE (`f1_bpe`)."""
-    nested: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for bpe, name in (("none", "f1"), ("raw", "f1_bpe")):
         rows = table.filter(pl.col("bpe") == bpe).group_by("training", "configuration", maintain_order=True)
         for training, configuration, f1 in rows.agg(pl.col("f1").mean().round(6)).iter_rows():
-            nested.setdefault(training, {}).setdefault(configuration, {})[name] = f1
-    return nested
+            found.setdefault(training, {}).setdefault(configuration, {})[name] = f1
+    return found
 
 
 def example_sentence(test: Sequence[Document], predictions: Iterable[Prediction]) -> dict[str, list[str]]:

@@ -16,7 +16,6 @@ from tasks.codes.variants import (
     read_variants,
     write_variants,
 )
-from tokenlab.core.errors import ParameterError
 
 CODEBOOKS = CodebookParameters(lengths={2: 2, 3: 1}, K_sweep=(9, 5), restarts=3, held_out=True)
 CHARACTERS = {"all": 25, "train": 16}
@@ -63,17 +62,3 @@ def test_baselines_are_sorted_by_how_they_are_made() -> None:
     assert baseline_kinds(["random", "byte", "character"], ["radical"]) == Kinds(
         ["byte", "character"], ["radical"], ["random"]
     )
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (["character", "runes"], "baselines: 'runes' is none of random, character, byte"),
-        (["character", "latom"], "baselines: 'latom' is none of"),
-        (["byte"], "baselines: character is missing"),
-        (["character", "stroke"], "baselines: 'stroke' is none of"),
-    ],
-)
-def test_bad_baselines(names: list[str], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        baseline_kinds(names, [])
