@@ -6,11 +6,9 @@ By n-gram statistics or the predictive entropy of a language model (Entropy-driv
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
@@ -54,24 +52,12 @@ _METHODS = {
     "statistics": "the same without the variation, which is not in the paper (--variation 0)",
     "words": "a model of pairs of words, fitted to INPUT, which takes up to a minute or so",
 }
-_PAPER = {"vbe_weight": 0.0}
-"""Defaults of the method `statistics`."""
-
 _ISOLATION = ("isolate", "split_kana")
 _STATISTICS = {*field_names(StatisticsOptions), *field_names(SegmentOptions), "statistics_from"}
 _BOUNDARIES = {*field_names(BoundaryOptions), *_ISOLATION}
-_MEANT = {
-    "--method variation": _STATISTICS,
-    "--method statistics": _STATISTICS,
-    "--method words": {*field_names(WordOptions), "save_model"},
-    "a fitted word model": set[str](),
-    "--model": _BOUNDARIES | {*field_names(DeviceOptions), *field_names(ScoringOptions)},
-    "--entropies": _BOUNDARIES,
-}
-"""The options that have a meaning with each way of segmenting."""
 _KINDS = (BoundaryOptions, DeviceOptions, ScoringOptions, StatisticsOptions, SegmentOptions, WordOptions)
 _OTHERS = {"statistics_from": "--statistics-from", "save_model": "--save-model"}
-"""The options that have no meaning with some of them."""
+"""The options that have no meaning with some ways of segmenting."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -139,11 +125,12 @@ def add_utilities(target: argparse._ActionsContainer, without: Collection[str] =
 
 def _run(options: argparse.Namespace) -> None:
     way = _way(options)
-    check_meaning(options, f"with {way}", _MEANT[way], *_KINDS, **_OTHERS)
+    meant, segmented = _WAYS[way]
+    check_meaning(options, f"with {way}", meant, *_KINDS, **_OTHERS)
     delimiter = _delimiter(options)
     # A text may contain the delimiter in its last line, so nothing is printed before all of it is segmented.
     with nullcontext(write) if delimiter is None else whole_output() as output:
-        for batch in _SEGMENTED[way](options):
+        for batch in segmented(options):
             if options.json:
                 for sentence, spans in zip(batch.sentences(), batch.spans(), strict=True):
                     output(json_line({"text": sentence, "offsets": spans}))
@@ -152,7 +139,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _way(options: argparse.Namespace) -> str:
-    """The way of segmenting that was chosen: a key of `_MEANT`."""
+    """The way of segmenting that was chosen: a key of `_WAYS`."""
     given = [f"--{name}" for name in ("model", "entropies") if hasattr(options, name)]
     if given and hasattr(options, "method"):
         raise ParameterError(f"--method has no meaning with {given[0]}; leave one of them out")
@@ -212,11 +199,10 @@ def _read_entropies(text: Corpus, source: str) -> Iterator["Line"]:
     return checked()
 
 
-def _by_statistics(
-    options: argparse.Namespace, defaults: Mapping[str, float] = MappingProxyType({})
-) -> Iterator["Segmentation"]:
+def _by_statistics(options: argparse.Namespace) -> Iterator["Segmentation"]:
     from tokenlab.segment.by_statistics import Segmenter
 
+    defaults = {"vbe_weight": 0.0} if getattr(options, "method", None) == "statistics" else {}
     counted, chosen = options_from(options, StatisticsOptions), options_from(options, SegmentOptions, defaults=defaults)
     source = getattr(options, "statistics_from", None)
     _check_file("--statistics-from", source)
@@ -286,11 +272,12 @@ def _noting_scripts(lines: Iterator[str], name: str) -> Iterator[str]:
         )
 
 
-_SEGMENTED: dict[str, Callable[[argparse.Namespace], Iterator["Segmentation"]]] = {
-    "--method variation": _by_statistics,
-    "--method statistics": partial(_by_statistics, defaults=_PAPER),
-    "--method words": _by_words,
-    "a fitted word model": _by_word_model,
-    "--model": _by_entropy,
-    "--entropies": _by_entropy,
+_WAYS: dict[str, tuple[set[str], Callable[[argparse.Namespace], Iterator["Segmentation"]]]] = {
+    "--method variation": (_STATISTICS, _by_statistics),
+    "--method statistics": (_STATISTICS, _by_statistics),
+    "--method words": ({*field_names(WordOptions), "save_model"}, _by_words),
+    "a fitted word model": (set(), _by_word_model),
+    "--model": (_BOUNDARIES | {*field_names(DeviceOptions), *field_names(ScoringOptions)}, _by_entropy),
+    "--entropies": (_BOUNDARIES, _by_entropy),
 }
+"""The ways of segmenting: the options that have a meaning with each, and the function."""
