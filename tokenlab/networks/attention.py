@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.networks.batches import Layout
+from tokenlab.networks.batches import Block, Layout
 from tokenlab.networks.options import Attention, StackShape
 from tokenlab.networks.products import attention
 
@@ -29,25 +29,19 @@ def attend(states: Tensor, layout: Layout, how: Attention) -> Tensor:
         # Compiled by itself: a compiled network keeps out of it, and of the mask that the layout keeps.
         run = torch.compiler.disable(_flex) if torch.compiler.is_compiling() else _flex
         return run(states, layout)
-    if layout.places is None:
-        (block,) = layout.blocks
-        return _block(states.view(block.sequences, block.length, *states.shape[1:])).flatten(0, 1)
-    sources = torch.cat([block.source for block in layout.blocks if block.source is not None])
-    padded = Gather.apply(states, sources, layout.places)
-    found, begin = [], 0
-    for block in layout.blocks:
-        end = begin + block.sequences * block.length
-        part = padded[begin:end].view(block.sequences, block.length, *states.shape[1:])
-        found.append(_block(part).flatten(0, 1))
-        begin = end
-    return Scatter.apply(torch.cat(found), layout.places)
+    if layout.sources is None:
+        return _block(states, layout.blocks[0])
+    padded = Gather.apply(states, layout.sources, layout.places)
+    sizes = [block.rows * block.length for block in layout.blocks]
+    found = [_block(part, block) for part, block in zip(padded.split(sizes), layout.blocks, strict=True)]
+    return Scatter.apply(found[0] if len(found) == 1 else torch.cat(found), layout.places)
 
 
-def _block(states: Tensor) -> Tensor:
-    """Attention in one block: [sequences, length, 3, heads, size] -> [sequences, length, heads * size]. Padding stands
-    behind a sequence, so nothing but padding sees it."""
-    queries, keys, values = states.permute(2, 0, 3, 1, 4)
-    return attention(queries, keys, values, causal=True).transpose(1, 2).flatten(2)
+def _block(states: Tensor, block: Block) -> Tensor:
+    """Attention in the rows of a block, end to end: [positions, 3, heads, size] -> [positions, heads * size]. Padding
+    stands behind all else in a row, so nothing but padding sees it."""
+    queries, keys, values = states.view(block.rows, block.length, *states.shape[1:]).permute(2, 0, 3, 1, 4)
+    return attention(queries, keys, values, block.mask, block.mask is None).transpose(1, 2).flatten(2).flatten(0, 1)
 
 
 class Gather(torch.autograd.Function):

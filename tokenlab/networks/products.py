@@ -135,7 +135,7 @@ class _Attention(torch.autograd.Function):
             asking, known = queries[:, :, part] * scale, keys[:, :, seen]
             weights = _product(asking, known.mT, asking.new_empty(*asking.shape[:3], known.shape[2]))
             if causal:
-                weights[..., part].masked_fill_(_later(part.stop - part.start), -math.inf)
+                weights[..., part] += _later(part.stop - part.start)
             elif mask is not None and mask.dtype == torch.bool:
                 weights.masked_fill_(~mask, -math.inf)
             elif mask is not None:
@@ -172,14 +172,14 @@ def _parts(length: int, keys: int, causal: bool) -> list[tuple[slice, slice]]:
     """Parts of the queries, and the keys that each sees at most."""
     if not causal:
         return [(slice(0, length), slice(0, keys))]
-    ends = [*range(_QUERIES, length, _QUERIES), length]
+    ends = [*range(_QUERIES, length - _QUERIES // 2, _QUERIES), length]
     return [(slice(begin, end), slice(0, end)) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 @cache
 def _later(length: int) -> Tensor:
-    """bool[length, length]: the keys behind each query."""
-    return torch.ones(length, length, dtype=torch.bool).triu(1)
+    """float32[length, length], -inf for the keys behind each query, else 0: adding is faster than filling."""
+    return torch.full((length, length), -math.inf).triu(1)
 
 
 def use_openblas(model: nn.Module) -> None:
