@@ -1,5 +1,6 @@
 """Causal attention inside packed sequences, and inside sequences that grow symbol by symbol with a cache."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -9,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.networks.batches import Block, Layout
+from tokenlab.networks.batches import Layout
 from tokenlab.networks.options import Attention, StackShape
 from tokenlab.networks.products import attention
 
@@ -29,19 +30,25 @@ def attend(states: Tensor, layout: Layout, how: Attention) -> Tensor:
         # Compiled by itself: a compiled network keeps out of it, and of the mask that the layout keeps.
         run = torch.compiler.disable(_flex) if torch.compiler.is_compiling() else _flex
         return run(states, layout)
-    if layout.sources is None:
-        return _block(states, layout.blocks[0])
-    padded = Gather.apply(states, layout.sources, layout.places)
+    padded = states if layout.sources is None else Gather.apply(states, layout.sources, layout.places)
+    found = [
+        attention(*given, mask, mask is None).transpose(1, 2).flatten(2).flatten(0, 1)
+        for given, mask in by_blocks(padded, layout)
+    ]
+    made = found[0] if len(found) == 1 else torch.cat(found)
+    return made if layout.places is None else Scatter.apply(made, layout.places)
+
+
+def by_blocks(padded: Tensor, layout: Layout) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], Tensor | None]]:
+    """Views of the queries, keys and values of each block, [rows, heads, length, size], and its mask. Padding stands
+    behind all else in a row, so nothing but padding sees it.
+
+    padded: [positions, 3, heads, size], the positions of all blocks end to end.
+    """
     sizes = [block.rows * block.length for block in layout.blocks]
-    found = [_block(part, block) for part, block in zip(padded.split(sizes), layout.blocks, strict=True)]
-    return Scatter.apply(found[0] if len(found) == 1 else torch.cat(found), layout.places)
-
-
-def _block(states: Tensor, block: Block) -> Tensor:
-    """Attention in the rows of a block, end to end: [positions, 3, heads, size] -> [positions, heads * size]. Padding
-    stands behind all else in a row, so nothing but padding sees it."""
-    queries, keys, values = states.view(block.rows, block.length, *states.shape[1:]).permute(2, 0, 3, 1, 4)
-    return attention(queries, keys, values, block.mask, block.mask is None).transpose(1, 2).flatten(2).flatten(0, 1)
+    for block, part in zip(layout.blocks, padded.split(sizes), strict=True):
+        queries, keys, values = part.view(block.rows, block.length, *padded.shape[1:]).permute(2, 0, 3, 1, 4)
+        yield (queries, keys, values), block.mask
 
 
 class Gather(torch.autograd.Function):

@@ -36,7 +36,7 @@ class Block(NamedTuple):
     rows: int
     length: int
     mask: Tensor | None
-    """float32[rows, 1, length, length], 0 where a position sees another one, else -inf; None: it sees all up to itself."""
+    """float32[rows, 1, length, length], 0 where a position sees another one, else -inf; None: all up to itself."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def sequence_layout(lengths: NDArray[np.int64]) -> Layout:
 
 
 def _rows(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The first sequence of each row, and their number: sequences follow in a row while it has `_ROW` states at most."""
+    """The first sequence of each row, and the number of sequences. Sequences share a row of at most `_ROW` states."""
     firsts, room = [], 0
     for number, length in enumerate(lengths.tolist()):
         if length > room:
