@@ -115,21 +115,6 @@ def test_a_corrupted_atom_is_flagged_or_decodes_to_another_text(code, data):
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.sampled_from([*BOOKS, *ESCAPING, ByteCode()]), st.data())
-def test_decoding_fails_exactly_where_the_check_flags(code, data):
-    """And what passes without an escape is an encoded text: encoding again gives the same atoms."""
-    size = len(code.alphabet)
-    found = data.draw(st.text(st.sampled_from(atoms(size + 256))) | ANY_TEXT)
-    if code.check(found):
-        with pytest.raises(InputError):
-            code.decode(found)
-        return
-    text = code.decode(found)
-    if not set(found) & set(atoms(size + 256)[size:]):
-        assert code.encode(text) == found
-
-
-@settings(max_examples=300, deadline=None)
 @given(st.sampled_from([*BOOKS, *ESCAPING]), st.data())
 def test_many_atoms_decode_as_few_do(code, data):
     text = st.text(st.sampled_from(code.characters)).map(code.encode)

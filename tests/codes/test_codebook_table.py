@@ -12,12 +12,10 @@ from scipy.spatial.distance import jensenshannon
 from tokenlab.codes.codebook import Codebook, smallest_K
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.table import (
-    LARGEST_CLUSTERED,
     codebook_html,
     codebook_page,
     codebook_text,
     table_order,
-    with_table_order,
 )
 from tokenlab.core.errors import InputError
 
@@ -36,11 +34,6 @@ def test_text_of_a_hand_made_codebook():
     assert codebook_text(code) == "    b0  b1\na1  a\na0  月  ␣\n"
     plain = Codebook("latom", 2, 2, " a月", np.array([1, 2, 0]))
     assert codebook_text(plain) == "    b0  b1\na0  月  ␣\na1  a\n"
-
-
-def test_columns_align_where_a_wide_character_takes_two():
-    code = Codebook("latom", 2, 3, "!A月\uff21", np.array([1, 4, 0, 3]))  # A full-width A, too.
-    assert codebook_text(code) == "    b0  b1  b2\na0  月  !\na1  \uff21  A\na2\n"
 
 
 def test_one_digit_is_a_list_and_three_have_a_row_for_each_prefix_that_occurs():
@@ -96,11 +89,6 @@ def test_html_has_the_cells_of_the_text(N):
         assert corner == "" and found == expected
     assert codebook_html(code) in codebook_page(code)
     assert all(f'class="{name}"' in html for name in ("han", "hiragana", "katakana", "hangul", "number", "lowercase"))
-
-
-def test_html_of_one_digit_lists_every_character():
-    html = codebook_html(codebook("<a ", 1))
-    assert html.count("<li ") == 3 and "&lt;<small>" in html and "␣<small>" in html
 
 
 @settings(max_examples=50, deadline=None)
@@ -183,22 +171,6 @@ def test_an_order_is_one_of_the_codebook_and_shown(N, K):
     if N > 2:
         first = [row.split()[0] for row in order["rows"]]
         assert len(list(itertools.groupby(first))) == len(set(first))
-
-
-def test_more_atoms_than_are_clustered_stay_in_their_order():
-    corpus = character_corpus(["".join(chr(0x4E00 + i) for i in range(LARGEST_CLUSTERED + 2))])
-    K = LARGEST_CLUSTERED + 2
-    characters = corpus.characters
-    code = Codebook("latom", 2, K, characters, np.arange(K)[::-1] * (K + 1))
-    assert table_order(code, corpus)["rows"] == [f"a{k}" for k in range(K)]
-
-
-def test_the_order_among_the_facts_decides_the_table():
-    corpus = character_corpus(["bad cab", "dab a bad cad"])
-    code = codebook(corpus.characters, 2)
-    ordered = with_table_order(code, corpus)
-    assert ordered.facts == {"table": table_order(code, corpus)}
-    assert codebook_text(ordered).split()[: code.K] == table_order(code, corpus)["columns"]
 
 
 def test_another_corpus_and_a_damaged_order_are_refused():

@@ -2,7 +2,6 @@
 
 import pytest
 
-import tokenlab.codes
 from tokenlab.codes.corpus import CharacterCorpus, character_corpus
 from tokenlab.codes.registry import learn_code
 from tokenlab.core.errors import InputError, ParameterError
@@ -56,10 +55,3 @@ def test_one_character_is_nothing_to_learn_from():
         with pytest.raises(InputError, match="one character, 'a'"):
             learn_code(kind, character_corpus(["aaa", "a"]))
     assert learn_code("character", character_corpus(["aaa"])).K == 1
-
-
-def test_every_public_name_is_there():
-    for name in tokenlab.codes.__all__:
-        assert getattr(tokenlab.codes, name).__module__.startswith("tokenlab.codes.")
-    with pytest.raises(AttributeError, match="nothing"):
-        _ = tokenlab.codes.nothing

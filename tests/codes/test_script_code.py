@@ -11,7 +11,6 @@ import tokenlab.codes.script
 from tokenlab.codes import ScriptCode, learn_code, read_code, write_code
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import atom, names_of, parse_atoms, print_atoms
-from tokenlab.codes.script import script_blocks
 from tokenlab.core.errors import InputError
 
 CODE = ScriptCode()
@@ -46,14 +45,6 @@ def test_the_table_is_that_of_two_libraries():
     if not lines[0].startswith(f"# Unicode {unicode_blocks.unicode_version()}:"):
         pytest.skip(f"fontTools has Unicode {unicode_blocks.unicode_version()}")
     assert lines == list(unicode_blocks.lines())
-
-
-def test_blocks_are_small():
-    blocks = script_blocks()
-    assert blocks.largest == 1614 and len(blocks.names) == len(set(blocks.names)) == 1059
-    assert len(CODE.alphabet) == 2673
-    assert CODE.alphabet.index("Latin:LM") >= blocks.largest
-    assert [atom(number) for number in range(2673)] == [chr(0xE000 + number) for number in range(2673)]
 
 
 @settings(max_examples=200, deadline=None)

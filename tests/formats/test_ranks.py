@@ -109,9 +109,9 @@ def test_a_damaged_tekken_is_a_one_line_error(tmp_path: Path, changes: dict[str,
 @pytest.mark.parametrize(
     ("name", "file", "bos", "eos", "ids"),
     [
-        ("llama3", "tokenizer.model", 128000, 128001, 128256),
-        ("llama4", "tokenizer.model", 200000, 200001, 202048),
-        ("qwen", "qwen.tiktoken", None, 151643, 151851),
+        pytest.param("llama3", "tokenizer.model", 128000, 128001, 128256, marks=pytest.mark.nightly),
+        pytest.param("llama4", "tokenizer.model", 200000, 200001, 202048, marks=pytest.mark.nightly),
+        pytest.param("qwen", "qwen.tiktoken", None, 151643, 151851, marks=pytest.mark.nightly),
         ("whisper-gpt2", "gpt2.tiktoken", 50257, 50256, 51864),
         ("whisper-multilingual", "multilingual.tiktoken", 50258, 50257, 51865),
     ],

@@ -1,11 +1,10 @@
 """The built-in corpora: streaming, gold words, parallelism, statistics, tables."""
 
-import hashlib
 import os
 import re
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -34,16 +33,6 @@ class TestStream:
     def test_a_sentence_does_not_depend_on_how_many_are_asked_for(self, language):
         assert list(generate(language, sentences=40, seed=3)) == list(generate(language, sentences=150, seed=3))[:40]
 
-    def test_seeds_differ(self):
-        first, second = (" ".join(d.text for d in generate("en", sentences=50, seed=seed)) for seed in (1, 2))
-        assert first != second
-
-    def test_ids(self):
-        assert [document.id for document in generate("de", sentences=3, seed=8)] == ["8-0", "8-1", "8-2"]
-
-    def test_no_sentences(self):
-        assert list(generate("zh", sentences=0, seed=1)) == []
-
     def test_unknown_language_names_the_four(self):
         with pytest.raises(ParameterError, match=r"'fr'.*zh, ja, en, de"):
             generate("fr", sentences=1, seed=1)
@@ -53,26 +42,26 @@ class TestStream:
             generate("zh", sentences=-1, seed=1)
 
     def test_same_bytes_in_processes_with_other_hash_seeds(self):
+        """The corpora of a seed never change: results of the pipeline are made from them."""
         program = (
             "import hashlib\n"
             "from tokenlab.generated import LANGUAGES, generate\n"
             "from tokenlab.generated.lexicon import load_lexicon\n"
             "assert load_lexicon.cache_info().currsize == 0, 'tables are read at import'\n"
-            "texts = repr([list(generate(x, sentences=400, seed=7)) for x in LANGUAGES])\n"
-            "print(hashlib.sha256(texts.encode()).hexdigest())"
+            "for x in LANGUAGES:\n"
+            "    text = repr(list(generate(x, sentences=400, seed=7))).encode()\n"
+            "    print(x, hashlib.sha256(text).hexdigest()[:16])"
         )
-        digests = {
-            subprocess.run(
-                [sys.executable, "-c", program],
-                env={**os.environ, "PYTHONHASHSEED": hash_seed},
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout.strip()
-            for hash_seed in ("0", "1234")
-        }
-        here = repr([list(generate(x, sentences=400, seed=7)) for x in LANGUAGES]).encode()
-        assert digests == {hashlib.sha256(here).hexdigest()}
+        for hash_seed in ("0", "1234"):
+            environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+            command = [sys.executable, "-c", program]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+            assert dict(line.split() for line in done.stdout.splitlines()) == {
+                "zh": "7ed246fcfeba8ed6",
+                "ja": "67ee8d9af07e0369",
+                "en": "65f9161423532a86",
+                "de": "0aa3d11c15eccd8d",
+            }
 
 
 class TestGoldWords:
@@ -86,13 +75,6 @@ class TestGoldWords:
             assert boundaries[-1] < len(document.text)
             assert "".join(words(document.text, boundaries)) == document.text.replace(" ", "")
 
-    @pytest.mark.parametrize("language", ["zh", "ja"])
-    def test_no_whitespace_and_punctuation_alone(self, corpora, language):
-        for document in corpora[language]:
-            assert not re.search(r"\s", document.text)
-            for word in words(document.text, document.boundaries or ()):
-                assert len(word) == 1 or not re.search("[。，、！？：「」“”]", word)
-
     @pytest.mark.parametrize("language", ["en", "de"])
     def test_words_are_what_stands_between_spaces_and_punctuation(self, corpora, language):
         for document in corpora[language]:
@@ -102,12 +84,6 @@ class TestGoldWords:
             assert words(document.text, document.boundaries or ()) == marked.split()
             assert "  " not in document.text
             assert document.text[0] in "“„" or document.text[0].isupper() or document.text[0].isdigit()
-
-    @pytest.mark.parametrize(
-        ("language", "ends"), [("zh", "。？！”"), ("ja", "。？！"), ("en", ".?!”"), ("de", ".?!“")]
-    )
-    def test_every_sentence_ends_and_all_ends_occur(self, corpora, language, ends):
-        assert {document.text[-1] for document in corpora[language]} == set(ends)
 
 
 def concepts_in(meaning: object) -> Iterator[Concept]:
@@ -150,55 +126,7 @@ class TestParallel:
         assert names > 500
 
 
-def test_german_articles_agree_with_their_nouns(corpora):
-    """Against a table by hand; a relative pronoun, behind a comma, is no article."""
-    articles = {"m": "der den dem des", "w": "der den dem des", "f": "die die der der", "n": "das das dem des"}
-    allowed = defaultdict(set)
-    for noun in load_lexicon().groups["nouns"]:
-        oblique = noun["de_plural"] if noun["gender"] == "w" else noun["de"]
-        singular = (noun["de"], oblique, oblique, noun["de_gen"])
-        for form, article in zip(singular, articles[noun["gender"]].split(), strict=True):
-            allowed[form].add(article)
-        if plural := noun.get("de_plural"):
-            allowed[plural] |= {"die", "der"}
-            allowed[plural if plural[-1] in "ns" else plural + "n"].add("den")
-    checked = 0
-    for document in corpora["de"]:
-        found = ["", *words(document.text, document.boundaries or ())]
-        found[1] = found[1].lower()
-        for before, article, noun in zip(found, found[1:], found[2:], strict=False):
-            if article in ("der", "die", "das", "den", "dem", "des") and noun in allowed and before != ",":
-                assert article in allowed[noun], document.text
-                checked += 1
-    assert checked > 800
-
-
-@pytest.fixture(scope="module")
-def halves() -> list[Counter[str]]:
-    """Word counts of the first and the second half of 20,000 Chinese sentences."""
-    counts: list[Counter[str]] = [Counter(), Counter()]
-    for index, document in enumerate(generate("zh", sentences=20_000, seed=1)):
-        counts[index >= 10_000].update(words(document.text, document.boundaries or ()))
-    return counts
-
-
 class TestStatistics:
-    def test_distinct_words(self, halves):
-        assert len(halves[0] | halves[1]) > 1500
-
-    def test_new_words_keep_coming(self, halves):
-        unseen = [word for word in halves[1] if word not in halves[0]]
-        assert len(unseen) > 500
-
-    def test_chinese_words_have_one_to_many_characters(self, halves):
-        lengths = {len(word) for word in halves[0]}
-        assert {1, 2, 3, 4, 5, 6} <= lengths
-
-    def test_length_of_chinese_sentences(self, corpora):
-        lengths = [len(document.text) for document in corpora["zh"]]
-        assert 18 <= np.mean(lengths) <= 30
-        assert np.percentile(lengths, 99) < 60
-
     @pytest.mark.parametrize("language", LANGUAGES)
     def test_rank_frequency_is_zipfian(self, corpora, language):
         counts: Counter[str] = Counter()
@@ -237,11 +165,6 @@ class TestTables:
         key = self.KEYS.get(table.stem, ("en",))
         assert len({tuple(row[header.index(column)] for column in key) for row in rows}) == len(rows)
 
-    def test_size(self):
-        groups = load_lexicon().groups
-        counted = ("manner", "degree", "opener", "past", "present", "future", "city", "country")
-        assert sum(len(groups[group]) for group in ("nouns", "verbs", "speech", "adjectives", *counted)) >= 800
-
     def test_classes_exist(self):
         groups = load_lexicon().groups
         classes = {noun["kind"] for noun in groups["nouns"]}
@@ -252,23 +175,3 @@ class TestTables:
             assert set(adjective["for"].split(",")) <= classes
         for head in groups["heads"]:
             assert set(head["mods"].split(",")) <= classes
-
-    def test_verbs(self):
-        groups = load_lexicon().groups
-        for verb in (*groups["verbs"], *groups["speech"]):
-            assert verb["ja_class"] in ("1", "5", "s")
-            assert verb["ja"].endswith({"1": "る", "s": "する"}.get(verb["ja_class"], tuple("うくぐすつぬぶむる")))
-            assert verb["de_aux"] in ("sein", "haben")
-            assert verb.get("de_case") in (("acc", "dat") if verb.get("obj", "clause") != "clause" else (None,))
-
-    def test_nouns(self):
-        for noun in load_lexicon().groups["nouns"]:
-            assert noun["gender"] in ("m", "f", "n", "w")
-            assert noun["gender"] != "w" or (noun["de_gen"] == noun["de_plural"] and noun["de_plural"].endswith("n"))
-            assert noun["gender"] != "f" or noun["de_gen"] == noun["de"]
-            assert noun["de"][0].isupper()
-            assert re.fullmatch(r"[一-鿿]{1,6}", noun["zh"])
-
-    def test_adjectives_without_degree_take_de_in_chinese(self):
-        for adjective in load_lexicon().groups["adjectives"]:
-            assert not adjective["zh"].endswith(" 的") or "de_comp" not in adjective

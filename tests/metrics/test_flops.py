@@ -95,11 +95,6 @@ def test_the_parts_of_a_model_over_patches():
     assert flops.total == sum(flops)
 
 
-def test_padding_costs_as_patches_that_long():
-    assert patch_flops(STACK, TINY, 300, 5, 2.5, padded=4) == patch_flops(STACK, TINY, 300, 5, 4)
-    assert patch_flops(STACK, TINY, 300, 5, 4, padded=4) == patch_flops(STACK, TINY, 300, 5, 4)
-
-
 def test_the_parts_of_a_model_over_chunks():
     flops = chunk_flops(STACK, TINY, 256, size=12, chunks=3)
     assert flops.latent == products(STACK, 3, True, 3)

@@ -67,12 +67,6 @@ def test_falls_with_alpha_and_ignores_order_and_zeros(counts, random):
     assert renyi_entropy(shuffled) == renyi_entropy(np.array(counts, np.int32))
 
 
-def test_a_uniform_distribution_is_fully_efficient():
-    for alpha in (0, 0.5, 1, 2.5, math.inf):
-        assert renyi_entropy([7] * 8, alpha) == pytest.approx(3)
-        assert renyi_efficiency([7] * 8, alpha) == pytest.approx(1)
-
-
 def test_undefined_where_nothing_or_no_choice_is():
     assert renyi_entropy([]) is None and renyi_entropy([0, 0]) is None and renyi_efficiency([0]) is None
     assert renyi_entropy([5]) == 0.0
@@ -92,12 +86,6 @@ def test_errors_say_what_to_do():
         renyi_entropy([2, -1])
 
 
-FIGURES = {
-    "renyi 3": 0.8425513023241566,
-    "renyi 2.5, 50": 0.39366216478235677,
-    "renyi_entropy 2.5": 2.2217726453870217,
-    "shannon_entropy": 2.413088436425758,
-}
 LINES = ["pick ed pick l ed pick les", "and and and a"]
 
 
@@ -116,12 +104,3 @@ def test_the_public_tool_on_shannon_entropy():
     score = pytest.importorskip("tokenization_scorer", reason="tokenization-scorer is not installed").score
     counts = list(Counter(" ".join(LINES).split()).values())
     assert renyi_entropy(counts, 1) == pytest.approx(score(LINES, metric="shannon_entropy"))
-
-
-def test_figures_of_the_public_tool():
-    """What tokenization-scorer 1.1.8 gives for these lines, for where it is not installed."""
-    counts = list(Counter(" ".join(LINES).split()).values())
-    assert renyi_efficiency(counts, 3) == pytest.approx(FIGURES["renyi 3"], rel=1e-12)
-    assert renyi_efficiency(counts, 2.5, 50) == pytest.approx(FIGURES["renyi 2.5, 50"], rel=1e-12)
-    assert renyi_entropy(counts, 2.5) == pytest.approx(FIGURES["renyi_entropy 2.5"], rel=1e-12)
-    assert renyi_entropy(counts, 1) == pytest.approx(FIGURES["shannon_entropy"], rel=1e-12)

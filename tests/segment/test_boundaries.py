@@ -1,7 +1,5 @@
 """Boundaries against scipy's peaks, against each rule written as a loop, and by hand."""
 
-from dataclasses import fields
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.signal import find_peaks, peak_prominences
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.segment.boundaries import RULES, Rule, maxima, prominences
+from tokenlab.segment.boundaries import RULES, maxima, prominences
 from tokenlab.segment.by_entropy import boundary_scores, entropy_boundaries, segment_by_entropy
 from tokenlab.segment.options import BoundaryOptions
 
@@ -87,17 +85,6 @@ def test_threshold_is_strict_and_bytes_are_like_characters():
 def test_invalid_options(rule, threshold, message):
     with pytest.raises(ParameterError, match=message):
         BoundaryOptions(rule, threshold)
-
-
-def test_a_new_rule_is_one_line(monkeypatch):
-    """The options of the command line and of parameters take their choices from the registry."""
-    every_second = Rule(lambda values, threshold: np.arange(1, len(values), 2), needs_threshold=False)
-    monkeypatch.setitem(RULES, "every-second", every_second)
-    (choices,) = (field.metadata["choices"] for field in fields(BoundaryOptions) if field.name == "rule")
-    assert "every-second" in choices()
-    assert entropy_boundaries([1.0, NAN, 1.0, 1.0, 1.0], BoundaryOptions("every-second")).tolist() == [2, 4]
-    with pytest.raises(ParameterError, match="no meaning with the rule `every-second`"):
-        BoundaryOptions("every-second", 1.0)
 
 
 def test_segments_stand_between_boundaries():

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tokenlab.segment.words.context_kernels import EPOCHS, LARGEST_SCORE, SLOTS, fill_odds, learn, slots_of
+from tokenlab.segment.words.context_kernels import EPOCHS, LARGEST_SCORE, fill_odds, learn
 
 WINDOWS = [(2,), (3,), (1,), (4,), (2, 3), (1, 2), (3, 4), (1, 3), (2, 4), (1, 4), (1, 2, 3), (2, 3, 4), (0, 1, 2),
            (3, 4, 5)]  # fmt: skip
@@ -58,23 +58,3 @@ def test_weights_are_those_of_plain_gradient_descent():
             score = sum(plain.get(f, 0.0) for f in plain_features(units, first, place))
             expected = math.exp(min(max(score, -LARGEST_SCORE), LARGEST_SCORE)) if run % 2 == 0 else -1.0
             assert odds[place] == pytest.approx(expected, rel=1e-9)
-
-
-def test_the_other_half_is_judged_well():
-    units, first, lengths = text(300)
-    odds = np.ones(len(units))
-    fill_odds(units, first, learn(units, first, np.arange(300), 0, lengths), 1, odds)
-    inside = np.ones(len(units), bool)
-    inside[first[:-1]] = False
-    judged = inside & (np.repeat(np.arange(300), np.diff(first)) % 2 == 1)
-    assert ((odds > 1) == (lengths > 0))[judged].all()
-    assert (odds[~judged] == 1).all()
-
-
-def test_slots():
-    units, window, slots = np.array([5, 6, 7], np.int32), np.empty(6, np.int64), np.empty(len(WINDOWS), np.int64)
-    slots_of(units, 0, 3, 1, window, slots)
-    assert window.tolist() == [0, 0, 7, 8, 9, 1]
-    assert len(set(slots.tolist())) == len(WINDOWS)
-    assert slots.min() >= 0
-    assert slots.max() < SLOTS

@@ -48,7 +48,7 @@ def random_lengths(spans, seed):
     return lengths
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_bits_are_those_of_the_formula(seed):
     lexicon, spans, _ = make(np.ones(len(TEXT), np.int8))
     *_, code = make(random_lengths(spans, seed))
@@ -77,7 +77,7 @@ def changes(words, string):
             yield [part for word in words for part in ((word[:cut], word[cut:]) if word == string else (word,))]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_decision_is_the_best_of_all_changes_of_a_string(seed):
     lexicon, spans, _ = make(np.ones(len(TEXT), np.int8))
     offsets, places = occurrences(spans, lexicon.units, len(lexicon))

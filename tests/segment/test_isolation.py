@@ -8,7 +8,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_segmentation import kind_of, split_units
-from unicode_text import SENTENCES, UNSPACED, text
+from unicode_text import SENTENCES, text
 
 from tokenlab.metrics.words import UNSPACED_SCRIPTS
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
@@ -26,8 +26,7 @@ def class_of(kind, split_kana):
     return classes[kind]
 
 
-@pytest.mark.slow
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(text, st.sampled_from(["script", "punctuation", "none"]), st.booleans())
 def test_equals_the_plain_rule_over_unicode(text, isolate, split_kana):
     options = SegmentOptions(isolate=isolate, split_kana=split_kana)
@@ -47,20 +46,6 @@ def chinese_rule(sentence):
         for found in regex.finditer(f"{pattern}+", sentence):
             classes[found.start() : found.end()] = value
     return classes.tolist()
-
-
-of_chinese = st.one_of(
-    st.sampled_from(regex.findall(r"(?V1)[\p{Script=Han}--\p{M}]", _ALL)),
-    st.characters(max_codepoint=0x7F),
-    st.sampled_from("０９ＡＺａｚ．％·○〇々"),
-    st.sampled_from(regex.findall(r"(?V1)[\p{P}&&\p{Script=Common}]", _ALL)),
-)
-
-
-@settings(max_examples=1000, deadline=None)
-@given(st.text(of_chinese, max_size=20))
-def test_text_of_han_ascii_and_punctuation_is_cut_as_before(sentence):
-    assert CharacterClasses("script")(code_points(sentence)).tolist() == chinese_rule(sentence)
 
 
 def test_real_chinese_is_cut_as_before(mirror):
@@ -121,10 +106,6 @@ def test_no_segment_crosses_from_one_script_to_another(decoder, seen):
         assert [seen[start:end] for start, end in found] == words
 
 
-def test_punctuation_does_not_cut_clusters():
-    assert isolated("กำลัง,1️⃣👍🏽e\u0301", "punctuation") == "กำลัง , 1️⃣ 👍🏽 e\u0301\n"
-
-
 @pytest.mark.parametrize("isolate", ["script", "punctuation", "none"])
 def test_entropy_cuts_no_cluster_but_with_none(isolate):
     rising = [0.0, 9.0, 0.0, 9.0, 0.0, 0.0]
@@ -158,21 +139,7 @@ def test_no_word_and_no_cluster_is_cut(unit, options):
         check_cuts(found)
 
 
-def test_the_check_of_cuts_can_fail():
-    for sentence, cut in (("Tämä", 2), ("Ве\u0301ра", 4), ("กำ", 1), ("🇫🇷", 1), ("१२", 1)):
-        found = segment_by_entropy([sentence], [np.arange(len(sentence)) == cut], BoundaryOptions("threshold", 0.5))
-        with pytest.raises(AssertionError):
-            check_cuts(found)
-
-
-@pytest.mark.parametrize("language", UNSPACED)
-def test_unspaced_scripts_are_segmented(language):
-    sentence = UNSPACED[language]
-    spans = Segmenter(ngram_statistics([sentence] * 2 + [sentence[1:]])).spans(sentence)
-    assert 1 < len(spans) < len(regex.findall(r"\X", sentence))
-
-
-SPACED_BIBLES = "Basque-NT Cherokee-NT English French German Greek Gujarati-NT Korean Portuguese Spanish Swahili-NT"
+SPACED_BIBLES = "Cherokee-NT Greek Gujarati-NT Korean Portuguese"
 
 
 @pytest.mark.parametrize("name", SPACED_BIBLES.split())

@@ -48,42 +48,6 @@ def test_upstream_addresses_and_compressed_copies_are_the_same_text(mirror: Path
     assert compared == 9  # four New Testaments, two lists of words, the table of components, a byte map, a tokenizer
 
 
-def test_the_sources_of_the_papers_are_there() -> None:
-    assert {"pku", "msr", "slimpajama", "skypile", "bible/English", "bible/Chinese", "amazon/ja"} <= set(CATALOGUE)
-    pku = CATALOGUE["pku"]
-    assert [(file.name, file.format, file.required) for file in pku.files] == [
-        ("training.utf8", "sighan", True),
-        ("test.utf8", "sighan", False),
-        ("words.utf8", "words", False),
-    ]
-    assert pku.research_only and "no longer serves" in (CATALOGUE["amazon/en"].note or "")
-    # The gold test set comes out of the official archive or not at all.
-    assert [each.kind for each in pku.files[1].alternatives] == ["official"]
-
-
-def test_the_tables_of_the_codes_are_there() -> None:
-    files = [(file.name, file.required) for name in ("ids", "myte") for file in CATALOGUE[name].files]
-    assert files == [("ids.txt", True), ("strokes.tsv", True), ("decompose_map.json", True), ("merge_map.json", False)]
-    # The mirror's strokes are another file than upstream's, and nobody there has the merge map.
-    strokes, merge = CATALOGUE["ids"].files[1], CATALOGUE["myte"].files[1]
-    assert [(each.kind, each.mirror is None) for each in strokes.alternatives] == [
-        ("official", True),
-        ("substitute", False),
-    ]
-    assert [each.mirror for each in merge.alternatives] == [None]
-
-
-def test_the_tokenizers_are_there() -> None:
-    names = {name.partition("/")[2] for name in CATALOGUE if name.startswith("tokenizers/")}
-    assert {"llama3", "llama4", "mistral-v1", "mistral-v7", "tekken", "deepseek", "qwen", "whisper-gpt2"} <= names
-    assert {"whisper-multilingual", "gpt2", "gpt-neox", "cluecorpussmall"} <= names
-    files = [file for name in names for file in CATALOGUE[f"tokenizers/{name}"].files]
-    assert {file.format for file in files} == {"tokenizer"}
-    # A package is checked as a whole, so one of its tokenizers cannot differ from what the catalogue describes.
-    packed = [each for file in files for each in file.alternatives if each.package]
-    assert len(packed) == 12 and all(each.sha256 and each.size and each.member for each in packed)
-
-
 def test_addresses_are_pinned_or_the_publishers_own() -> None:
     for source in CATALOGUE.values():
         for file in source.files:

@@ -2,8 +2,6 @@ import gzip
 import io
 import os
 import random
-import subprocess
-import sys
 import threading
 import tracemalloc
 from pathlib import Path
@@ -73,28 +71,6 @@ def test_a_pipe_that_gives_a_byte_at_a_time(compress):
     writer.join()
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
-@pytest.mark.parametrize("start", ["", "\ufeff"])
-@pytest.mark.parametrize("last", ["", "ending"])
-def test_line_ends_and_bom_make_no_difference(ending, start, last):
-    data = start + ending.join(["a", "b  c", "", "上"]) + (ending if last else "")
-    assert list(read_lines(io.BytesIO(data.encode()))) == ["a", "b  c", "", "上"]
-
-
-def test_only_lf_ends_a_line():
-    line = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\x1dh\x1ei\rj"
-    assert list(read_lines(io.BytesIO(f"{line}\nk".encode()))) == [line, "k"]
-
-
-def test_only_one_cr_and_one_bom_go():
-    assert list(read_lines(io.BytesIO("\ufeff\ufeffa\r\r\n\ufeffb".encode()))) == ["\ufeffa\r", "\ufeffb"]
-
-
-@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf"])
-def test_nothing_has_no_lines(data):
-    assert list(read_lines(io.BytesIO(data))) == []
-
-
 @settings(deadline=None)
 @given(
     text=st.text(
@@ -126,19 +102,6 @@ def test_bad_bytes_are_named_with_line_and_column(before, bad, after, block):
             list(read_lines(io.BytesIO(before.encode() + bad + after), "x.txt"))
     message = f"x.txt:{line}: not UTF-8 (byte 0x{bad[0]:02X} at column {column}); convert the file to UTF-8"
     assert str(error.value) == message
-
-
-def test_bad_byte_far_behind_a_block_boundary():
-    data = "上\r\n".encode() * 300_000 + b"ab\xff"
-    with pytest.raises(InputError, match=r"^x:300001: not UTF-8 \(byte 0xFF at column 3\)"):
-        list(read_lines(io.BytesIO(data), "x"))
-
-
-def test_utf16_is_refused(tmp_path):
-    path = tmp_path / "utf16.txt"
-    path.write_text("abc", encoding="utf-16")
-    with pytest.raises(InputError, match=r"utf16.txt:1: not UTF-8 \(byte 0xFF at column 1\)"):
-        list(read_lines(path))
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd])
@@ -211,13 +174,6 @@ def test_only_one_layer_of_compression_goes(tmp_path):
     for source in (path, io.BytesIO(path.read_bytes())):
         with pytest.raises(InputError, match=r":1: not UTF-8 \(byte 0x8B at column 2\)"):
             list(read_lines(source))
-
-
-def test_a_real_pipe_into_a_process():
-    program = "from tokenlab.text.lines import read_lines\nprint(sum(map(len, read_lines('-'))))"
-    data = "上\r\n".encode() * 100_000
-    done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, check=True)
-    assert done.stdout == b"100000\n"
 
 
 def test_memory_is_flat(tmp_path):

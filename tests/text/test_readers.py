@@ -260,10 +260,6 @@ def test_lines_that_are_no_document(tmp_path, line, message):
     assert refused(path, "jsonl").startswith(f":3: {message}")
 
 
-def test_bad_utf8_in_json(tmp_path):
-    assert refused(write(tmp_path / "a.jsonl", b'{"text": "\xff"}'), "jsonl").startswith(":1: not UTF-8 (byte 0xFF")
-
-
 # text
 
 

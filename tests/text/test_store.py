@@ -85,17 +85,6 @@ def test_shards_are_bounded_in_documents_too(tmp_path, monkeypatch):
     assert list(read_corpus(tmp_path / "corpus")) == items
 
 
-def test_the_file_is_plain_parquet_for_others(tmp_path):
-    polars = pytest.importorskip("polars")
-    write_corpus(DOCUMENTS, tmp_path / "corpus")
-    table = polars.read_parquet(tmp_path / "corpus" / "*.parquet")
-    assert table.columns == ["id", "text", "boundaries", "source"]
-    assert table.rows() == [
-        (item.id, item.text, None if item.boundaries is None else list(item.boundaries), item.source)
-        for item in DOCUMENTS
-    ]
-
-
 def test_the_layout_of_a_shard(tmp_path):
     items = (Document(str(number), "some text") for number in range(40_000))
     write_corpus(items, tmp_path / "corpus")

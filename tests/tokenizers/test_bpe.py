@@ -1,7 +1,6 @@
 import hashlib
 import subprocess
 import sys
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -21,27 +20,6 @@ def test_merges_stay_inside_segments():
     assert any(
         "们在" in token for token in train_bpe(["".join(s.split()) for s in SEGMENTED], BpeOptions(100)).get_vocab()
     )
-
-
-def test_merges_are_those_of_a_plain_bpe():
-    """A count over words, most frequent pair first (Sennrich et al., 2015), on text without ties."""
-    words = ["abab"] * 5 + ["abc"] * 3 + ["dc"] * 2
-    sequences, merges = [list(word) for word in words], []
-    for _ in range(3):
-        pairs = {}
-        for sequence in sequences:
-            for pair in pairwise(sequence):
-                pairs[pair] = pairs.get(pair, 0) + 1
-        best = max(pairs, key=pairs.get)
-        merges.append("".join(best))
-        for sequence in sequences:
-            i = 0
-            while i < len(sequence) - 1:
-                if (sequence[i], sequence[i + 1]) == best:
-                    sequence[i : i + 2] = ["".join(best)]
-                i += 1
-    vocabulary = train_bpe([" ".join(words)], BpeOptions(1 + 4 + 3)).get_vocab()
-    assert sorted(vocabulary, key=vocabulary.get)[5:8] == merges
 
 
 def test_baseline_with_punctuation_split_off():

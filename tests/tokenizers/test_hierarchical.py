@@ -27,7 +27,7 @@ def gpt2() -> list[bytes]:
     return vocabulary_of(tokenizer_folder("gpt2"))
 
 
-@pytest.mark.parametrize("longest", [*(pytest.param(S, marks=pytest.mark.slow) for S in (4, 6, 8)), 10])
+@pytest.mark.parametrize("longest", [*(pytest.param(S, marks=pytest.mark.nightly) for S in (4, 6, 8)), 10])
 def test_merges_of_gpt2_are_those_of_an_independent_implementation(longest):
     learned = learn_hierarchical(gpt2(), longest)
     assert list(map(tuple, learned.merges.tolist())) == plain_patches.learn_indexed(gpt2(), longest)
@@ -39,10 +39,6 @@ def test_every_token_of_gpt2_fits(longest):
     assert len(learned.merges) == MERGES[longest]
     assert learned.size == 257 + MERGES[longest]
     assert learned.lengths(gpt2()).max() == longest
-
-
-def test_the_papers_size():
-    assert learn_hierarchical(gpt2(), 10).size == 497
 
 
 def test_llama3():
@@ -68,26 +64,6 @@ def test_merges_of_any_vocabulary(tokens, longest):
         assert len(ids) == length
         assert ids[-1] == MARKER and MARKER not in ids[:-1]
         assert learned.decode(ids) == token
-
-
-def test_each_spelling_counts_once_and_the_smallest_pair_wins():
-    # "ab" is most frequent only if the first token counts three times.
-    assert learn_hierarchical([b"abab", b"abab", b"cdcd"], 3).merges.tolist() == [[97, 98], [99, 100]]
-    assert learn_hierarchical([b"zy", b"ba"], 2).merges.tolist() == [[98, 97], [122, 121]]
-
-
-def test_overlapping_pairs_count_and_the_leftmost_is_replaced():
-    learned = learn_hierarchical([b"aaa", b"bc", b"bd"], 2)
-    assert learned.merges[0].tolist() == [97, 97]  # Twice in "aaa", though only one is replaced.
-    assert learned.encode(b"aaa") == [len(learned.spellings) - 1, MARKER]
-    assert learned.merges.tolist()[1:] == [[98, 99], [98, 100], [257, 97]]
-
-
-def test_a_token_takes_no_part_once_it_fits():
-    # After "ab", all but the last token fit, so what they have in common counts no more.
-    learned = learn_hierarchical([b"abxy", b"abxyz", b"abxyw", b"abpqrstu"], 5)
-    assert learned.merges.tolist()[0] == [97, 98]
-    assert [120, 121] not in learned.merges.tolist()
 
 
 @given(text=unicode_text.text, longest=st.integers(3, 8), seed=st.integers(0, 99))

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from plain_sequences import flat
 
 from tokenlab.core.errors import InputError
-from tokenlab.metrics import bits_of_counts
 from tokenlab.tokenizers import apply_merges, bpe_sweep, tokenize
 from tokenlab.tokenizers.bpe_kernels import _index_pairs, _merge, lay_out
 from tokenlab.tokenizers.merges import LARGEST_TOTAL
@@ -104,12 +103,6 @@ def test_a_growing_table_keeps_large_counts_and_places():
         assert pairs.starts[row] == 2**32 + number * 2**51 + sum(range(number))
 
 
-def test_bits_of_large_counts():
-    """Bits of a text that is repeated 2^33 times, begins included, are 2^33 times as many."""
-    counts, contexts = np.array([5, 3, 1, 7], np.int64), np.array([8, 8], np.int64)
-    assert bits_of_counts(counts << 33, contexts << 33) == pytest.approx(bits_of_counts(counts, contexts) * 2**33)
-
-
 def test_a_text_with_too_many_places_is_refused_before_it_is_read():
     """Positions are int32. The symbols here take no memory."""
     symbols = np.broadcast_to(np.int32(0), LARGEST_TOTAL)
@@ -122,8 +115,3 @@ def test_a_text_with_too_many_places_is_refused_before_it_is_read():
     ):
         with pytest.raises(InputError, match="too many at once"):
             run()
-
-
-def test_counts_of_results_are_64_bits():
-    sweep = bpe_sweep(*flat([[0, 1, 0, 1]]), 2, [2, 3])
-    assert sweep.tokens.dtype == sweep.sizes.dtype == np.int64

@@ -14,7 +14,6 @@ from tokenizers import Tokenizer, models, trainers
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
 from tokenlab.metrics import bigram_bits
-from tokenlab.text.readers import read_documents
 from tokenlab.tokenizers import apply_merges, bpe_sweep, bpe_tokenizer, save_tokenizer, tokenize
 
 few_symbols = st.lists(st.lists(st.integers(0, 2), max_size=30), max_size=5)
@@ -93,14 +92,6 @@ def test_text_against_huggingface(language, atoms):
     assert sweep.tokens[-1] == ids.size
     encodings = tokenizer.encode_batch(list(map(private, sequences)))
     assert [i for encoding in encodings for i in encoding.ids] == ids.tolist()
-
-
-def test_bible_against_huggingface(mirror):
-    verses = [document.text for document in read_documents(mirror / "bible/English.xml.gz", "ces")][::10]
-    sequences, alphabet = texts_as_sequences(verses, atoms=2)
-    assert bpe_sweep(*flat(sequences), alphabet, [1500]).merges.tolist() == huggingface_merges(
-        sequences, alphabet, 1500
-    )
 
 
 def test_ties_runs_and_the_end_of_merges():

@@ -12,7 +12,6 @@ from tokenizers import Tokenizer, models, trainers
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
-from tokenlab.text.readers import read_documents
 from tokenlab.tokenizers import (
     UnigramModel,
     save_tokenizer,
@@ -21,7 +20,7 @@ from tokenlab.tokenizers import (
     unigram_tokenize,
     unigram_tokenizer,
 )
-from tokenlab.tokenizers.unigram_kernels import build_trie, digamma, log_probabilities, pruning_losses
+from tokenlab.tokenizers.unigram_kernels import build_trie, log_probabilities, pruning_losses
 
 short = st.lists(st.lists(st.integers(0, 2), max_size=9), min_size=1, max_size=4)
 longer = st.lists(st.lists(st.integers(0, 2), max_size=30), min_size=1, max_size=4)
@@ -54,7 +53,7 @@ def segmentations(sequence, pieces):
     return found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(short, models_of_three_symbols())
 def test_e_step_is_the_sum_over_all_segmentations(sequences, model):
     pieces = {tuple(piece): i for i, piece in enumerate(model.pieces())}
@@ -95,20 +94,6 @@ def test_e_step_of_a_long_sequence_of_rare_symbols():
     assert expected @ np.diff(model.offsets) == pytest.approx(len(sequence), rel=1e-9)
 
 
-def test_likelihood_never_falls_in_em():
-    """With the plain M-step; what is tested is that the expected counts are those of the likelihood."""
-    sequences, alphabet = texts_as_sequences([d.text for d in generate("en", sentences=100, seed=2)], atoms=2)
-    model = unigram_sweep(*flat(sequences), alphabet, [300]).models[0]
-    model = model._replace(log_probabilities=np.full(300, -math.log(300)))
-    likelihoods = []
-    for _ in range(8):
-        counts, likelihood = unigram_counts(*flat(sequences), alphabet, model)
-        counts = np.maximum(counts, 1e-12)
-        model = model._replace(log_probabilities=np.log(counts / counts.sum()))
-        likelihoods.append(likelihood)
-    assert np.all(np.diff(likelihoods) > 0)
-
-
 @settings(max_examples=150, deadline=None)
 @given(longer, models_of_three_symbols(), st.integers(0, 3))
 def test_segmentation_and_export_are_those_of_huggingface(sequences, model, digits):
@@ -141,12 +126,6 @@ def assert_as_good(texts, size, within):
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_as_good_as_huggingface(language):
     assert_as_good([d.text for d in generate(language, sentences=300, seed=1)], 300, within=0.03)
-
-
-@pytest.mark.slow
-def test_as_good_as_huggingface_on_the_bible(mirror):
-    verses = [document.text for document in read_documents(mirror / "bible/English.xml.gz", "ces")][::120]
-    assert_as_good(verses, 400, within=0.03)
 
 
 def test_sweep():
@@ -264,11 +243,6 @@ def test_m_step():
     found = log_probabilities(expected, kept, 0.5)
     assert found[kept] == pytest.approx(logs[kept], abs=1e-9)
     assert found[3] == -np.inf
-
-
-@pytest.mark.parametrize("x", [1e-3, 0.5, 1.0, 6.99, 7.0, 123.4, 1e7])
-def test_digamma(x):
-    assert digamma(x) == pytest.approx(scipy.special.digamma(x), rel=1e-9, abs=1e-9)
 
 
 def test_errors():

@@ -21,13 +21,6 @@ def test_all_others_occur(prefixes: int, emission: str) -> None:
     assert {*live_payloads().tolist()} == {symbol for symbol in occurring.tolist() if 256 <= symbol < 512}
 
 
-def test_counts_and_reasons() -> None:
-    reasons = {dead.symbol: dead.reason for dead in dead_symbols(BitOptions("paper", 3))}
-    assert [symbol for symbol in reasons if symbol < 256] == [*range(0xE4, 0xF0), *range(0xF5, 0x100)]
-    assert reasons[512] == "the prefix is not enabled" and reasons[516] == "mode paper writes no reset"
-    assert len(dead_symbols()) == 16 + 11 + 128
-
-
 def test_lead_bytes_before_tokens_of_parts_of_characters_live() -> None:
     dead = {dead.symbol for dead in dead_symbols(whole=False)}
     assert not dead & {*range(0xE0, 0xF0)} and {*range(0xF5, 0x100)} <= dead

@@ -78,16 +78,6 @@ def test_with_emission_on_change_a_prefix_stays_in_force(tokens: str, replaced: 
     assert decode(stream(tokens), WORDS, "replace", "change").text == replaced
 
 
-def test_messages() -> None:
-    errors = decode(stream("P:39 P:38 N:05E N:1F0 B:80"), on_error="skip", emission="run").errors
-    assert [error.message for error in errors] == [
-        "token 1: the prefix P:39 is not followed by a first payload",
-        "token 3: the first payload N:05E is not followed by a second",
-        "token 4: the payload N:1F0 is outside a run, or not a first one",
-        "token 5: bytes that are not UTF-8 begin here",
-    ]
-
-
 def test_a_token_that_the_vocabulary_lacks() -> None:
     for spelled in (WORDS, dict(enumerate([b"a"] * 5)).__getitem__):
         with pytest.raises(InputError, match=r"^token 2: "):

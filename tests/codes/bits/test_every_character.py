@@ -1,4 +1,4 @@
-"""Every character of Unicode, alone and beside characters of every script, and a million random strings."""
+"""Every character of Unicode beside characters of every script, and a million random strings."""
 
 from itertools import product
 
@@ -10,8 +10,6 @@ from unicode_text import SENTENCES
 from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.options import BitOptions
 
-pytestmark = pytest.mark.slow
-
 SCALARS = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
 OPTIONS = [BitOptions("lossless", *options) for options in product((3, 4), ("run", "change"))]
 OTHERS = [options for options in OPTIONS if options != BitOptions()]
@@ -20,18 +18,13 @@ PLACES += [0xBFFF, 0xC000, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x1F600, 0x10FFFF]
 """Code points at which the number of bytes, the prefix or the ambiguity of the lead byte changes."""
 
 
-def test_there_are_as_many_scalar_values_as_unicode_has():
-    assert len(SCALARS) == 1_112_064
-
-
-def test_every_character_alone():
-    codes = [CharacterBits("", options) for options in OPTIONS]
-    for number, character in enumerate(SCALARS):
-        for code in codes if "\u0800" <= character <= "\uffff" else codes[number % 4 :][:1]:
-            assert code.decode(code.encode(character)).text == character
-
-
-@pytest.mark.parametrize("name", SENTENCES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.nightly if place else pytest.mark.slow)
+        for place, name in enumerate(SENTENCES)
+    ],
+)
 def test_every_character_between_neighbours(name):
     """In one text: a character of the script, any character, another of the script, and so on."""
     letters = "".join(SENTENCES[name].split())
@@ -46,6 +39,7 @@ def test_every_character_between_neighbours(name):
         assert encoded.size <= code.fallback(text).size + resets
 
 
+@pytest.mark.nightly
 def test_a_million_random_strings():
     random = np.random.default_rng(12)
     lengths = random.integers(0, 13, 1_000_000)

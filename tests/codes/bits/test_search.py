@@ -156,11 +156,6 @@ def test_6_9_9_is_the_code(prefixes: int, emission: str) -> None:
     assert found.added == 128 + prefixes + 1
 
 
-def test_plain_bytes_are_a_split() -> None:
-    found = measure(Characters(TEXTS), Split(0, (8, 8, 8)), "run", ())
-    assert found.tokens == len("".join(TEXTS).encode()) and found.added == 0
-
-
 def test_ambiguous_bytes_of_6_9_9() -> None:
     assert np.flatnonzero(Split(6, (9, 9)).ambiguous).tolist() == [*range(0x40, 0x60), *range(0xC0, 0xE0)]
     for split in SPLITS:

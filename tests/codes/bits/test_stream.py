@@ -5,8 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from bit_streams import stream
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.bits.stream import restore, restored_positions, rewrite, rewrite_batch
@@ -62,23 +60,6 @@ def test_by_hand(text: str, options: BitOptions | None, tokens: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "tokens"),
-    [
-        (b"\xe4\xbd", "B:E4 B:BD"),
-        (b"\xe4\xbd_\xa0", "B:E4 B:BD T:7 B:A0"),
-        (b"\xe0\x80\x80", "B:E0 B:80 B:80"),  # overlong
-        (b"\xed\xa0\x80", "B:ED B:A0 B:80"),  # a surrogate
-        (b"\xe4\xe4\xbd\xa0\xa0", f"B:E4 P:39 {NI} B:A0"),
-        (b"\xf0\xe4\xbd\xa0\xc0", f"B:F0 P:39 {NI} R B:C0"),
-        (b"", ""),
-    ],
-)
-def test_bytes_that_are_no_utf8_stay(data: bytes, tokens: str) -> None:
-    assert rewrite(plain(data)).tolist() == stream(tokens).tolist()
-    assert restore(stream(tokens)).symbols.tolist() == plain(data).tolist()
-
-
-@pytest.mark.parametrize(
     ("text", "emission", "message"),
     [
         ("你1你A", "run", "token 8 of the byte fallback: the byte 41 after a run would be read as a payload"),
@@ -112,20 +93,6 @@ def test_a_batch_in_paper_mode_names_the_text() -> None:
     starts = np.cumsum([0, *(plain(text).size for text in texts)])
     with pytest.raises(InputError, match=r"^text 3, token 4 of the byte fallback: the byte 41 "):
         rewrite_batch(plain("".join(texts)), starts, PAPER)
-
-
-PIECES = st.sampled_from(["你", "好", "の", "한", "A", "z", "é", "😀", "_"])
-STRAYS = st.sampled_from([b"\xe4", b"\xbd", b"\xc0", b"\xff", b"\xed\xa0\x80"])
-
-
-@given(
-    st.lists(PIECES.map(str.encode) | STRAYS).map(b"".join), st.sampled_from([3, 4]), st.sampled_from(["run", "change"])
-)
-def test_every_stream_of_bytes_comes_back(data: bytes, prefixes: int, emission: str) -> None:
-    found = rewrite(plain(data), BitOptions(prefixes=prefixes, emission=emission))
-    restored = restore(found, emission)
-    assert not restored.damaged and restored.symbols.tolist() == plain(data).tolist()
-    assert found.size <= len(data) + (found == 516).sum()
 
 
 def test_positions_of_restored_symbols() -> None:

@@ -88,11 +88,6 @@ def test_draws_come_in_the_order_of_the_model(end_state):
     assert (drawn.end is not None) == end_state
 
 
-def test_a_generator_serves_as_seed():
-    for one, other in zip(draw_hmm(2, 3, 4, 5)[:3], draw_hmm(2, 3, 4, np.random.default_rng(5))[:3], strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_rows_without_counts_stay():
     before = PeriodicHmm(
         np.array([0.25, 0.75]), np.array([[[0.5, 0.25], [0.0, 0.5]]]), np.full((1, 2, 2), 0.5), np.array([0.25, 0.5])
@@ -110,13 +105,6 @@ def test_rows_without_counts_stay():
     assert after.transitions.tolist() == [[[0.25, 0.5], [0.0, 0.5]]]
     assert after.end.tolist() == [0.25, 0.5]
     assert after.emissions.tolist() == [[[0.0, 1.0], [0.5, 0.5]]]
-
-
-def test_training_goes_on_where_a_row_has_no_counts():
-    codes, offsets = sequences([0], [1], [0])  # One character each: nothing leads from the last digit to the first.
-    trained = train(codes, offsets, 2, 2, 2, iterations=3)
-    np.testing.assert_array_equal(trained.hmm.transitions[1], draw_hmm(2, 2, 2, 0).transitions[1])
-    assert np.isfinite(trained.log_likelihoods).all()
 
 
 def test_training_reports_every_log_likelihood():
@@ -209,7 +197,7 @@ def assert_rows_sum_to_one(hmm):
         np.testing.assert_allclose(sums, 1, rtol=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     N=st.integers(1, 5),
     K=st.integers(1, 18),
@@ -265,11 +253,3 @@ def test_same_input_same_bytes_on_any_number_of_threads():
         assert result.log_likelihoods == results[0].log_likelihoods
         assert result.posteriors.tobytes() == results[0].posteriors.tobytes()
         assert [x.tobytes() for x in result.hmm[:3]] == [x.tobytes() for x in results[0].hmm[:3]]
-
-
-def test_the_model_is_left_alone():
-    hmm = draw_hmm(2, 1, 4, 3, end_state=True)
-    before = [array.copy() for array in hmm]
-    expected_counts(hmm, *random_sequences([5, 4], 4))
-    for array, copy in zip(hmm, before, strict=True):
-        np.testing.assert_array_equal(array, copy)

@@ -7,7 +7,7 @@ import pytest
 
 from tokenlab.codes.latom.hmm import expected_counts, train
 from tokenlab.codes.latom.hmm_model import draw_hmm, maximise
-from tokenlab.codes.latom.hmm_reference import masked_model, posterior_means, repeated, train_hmmlearn
+from tokenlab.codes.latom.hmm_reference import posterior_means, repeated, train_hmmlearn
 from tokenlab.core.errors import ParameterError
 
 TOLERANCE = {"rtol": 1e-9, "atol": 1e-11}
@@ -44,31 +44,6 @@ def test_log_space_gives_the_same(sequences, end_state):
     trained, trace, _ = train_hmmlearn(hmm, *sequences, 1, lambda *_: None, "log")
     np.testing.assert_allclose(trained.transitions, maximise(hmm, counts).transitions, **TOLERANCE)
     assert trace[0] == pytest.approx(likelihood, rel=1e-12)
-
-
-@pytest.mark.parametrize("end_state", [False, True])
-def test_rows_without_counts_stay_in_hmmlearn_too(end_state):
-    codes, offsets = np.array([0, 1, 0], np.int32), np.arange(4)  # One character each.
-    options = {"iterations": 2, "end_state": end_state}
-    ours, theirs = (train(codes, offsets, 2, 2, 2, backend=name, **options) for name in ("auto", "hmmlearn"))
-    np.testing.assert_allclose(theirs.log_likelihoods, ours.log_likelihoods, rtol=1e-12)
-    np.testing.assert_allclose(theirs.hmm.transitions, ours.hmm.transitions, **TOLERANCE)
-
-
-def test_the_mask_holds_what_the_model_says():
-    hmm = draw_hmm(2, 2, 3, 1, end_state=True)
-    model = masked_model(hmm)
-    np.testing.assert_allclose(model.transmat_.sum(axis=1), 1)
-    np.testing.assert_array_equal(model.transmat_ > 0, np.array([
-        [0, 0, 1, 1, 0],
-        [0, 0, 1, 1, 0],
-        [1, 1, 0, 0, 1],
-        [1, 1, 0, 0, 1],
-        [0, 0, 0, 0, 1],
-    ]) > 0)  # fmt: skip
-    observations, lengths = repeated(hmm, np.array([2, 0, 1], np.int32), np.array([0, 2, 2, 3]))
-    assert observations[:, 0].tolist() == [2, 2, 0, 0, 3, 1, 1, 3]
-    assert lengths.tolist() == [5, 3]
 
 
 def test_hmmlearn_may_be_absent(sequences, monkeypatch):

@@ -11,9 +11,9 @@ from tokenlab.codes.codebook import Codebook, smallest_K
 from tokenlab.codes.corpus import CharacterCorpus, character_corpus
 from tokenlab.codes.interface import write_code
 from tokenlab.codes.latom.hmm import train
-from tokenlab.codes.latom.learn import ANNEALINGS, learn_latom, refine_codebook
+from tokenlab.codes.latom.learn import ANNEALINGS, refine_codebook
 from tokenlab.codes.latom.refine import atom_entropy
-from tokenlab.codes.options import CodeShape, LatomOptions, SelectionOptions
+from tokenlab.codes.options import CodeShape
 from tokenlab.codes.registry import learn_code, read_code
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
@@ -132,17 +132,3 @@ def test_refinement(corpus):
         refine_codebook(plain, character_corpus(["abc"]))
     of_characters = character_codebook(corpus)
     assert np.array_equal(refine_codebook(of_characters, corpus).assigned, of_characters.assigned)
-
-
-def test_progress_hears_of_every_iteration(corpus):
-    heard = []
-    code = latom(corpus, iterations=2, restarts=2, progress=lambda *seen: heard.append(seen))
-    assert [seen[:2] for seen in heard] == [(restart, iteration) for restart in (0, 1) for iteration in (0, 1, 2)]
-    chosen = code.facts["restart"]
-    assert [seen[2] for seen in heard if seen[0] == chosen] == code.facts["log_likelihood"]
-
-
-def test_options_are_dataclasses_of_the_library(corpus):
-    options = {"N": 3, "seed": 2, "iterations": 1, "refine": "swaps"}
-    shape, training, selection = CodeShape(3, None, 2), LatomOptions(iterations=1), SelectionOptions(refine="swaps")
-    assert same(latom(corpus, **options), learn_latom(corpus, shape, training, selection))

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 from word_states import make_state
 
-from tokenlab.segment.words.classes import cluster_words, find_classes
+from tokenlab.segment.words.classes import find_classes
 from tokenlab.segment.words.pair_kernels import compact
 
 TEXT = ["中国人民的中国", "人民在中国", "人在国中，人民的人民。中国的人", "中国，人民", "在人民的中国人民，"] * 3
@@ -81,14 +81,3 @@ def test_classes_by_the_definition():
         assert np.allclose(found.affinity, affinity, rtol=1e-12)
         assert found.new_kinds.tolist() == [3, 4, 5, 6]
         before = found
-
-
-def test_clusters_of_two_kinds_of_features_are_told_apart():
-    random = np.random.default_rng(0)
-    truth = random.integers(0, 2, 60)
-    rows = [random.choice(20, 30) + 20 * kind for kind in truth]
-    offsets, features = np.arange(0, 60 * 30 + 1, 30), np.concatenate(rows).astype(np.int32)
-    members = np.full(60, -1, np.int32)
-    members[[np.flatnonzero(truth == 0)[0], np.flatnonzero(truth == 1)[0]]] = 0, 1
-    cluster_words(offsets, features, np.ones(len(features), np.int32), members, 2, 8)
-    assert members.tolist() == truth.tolist()

@@ -87,12 +87,6 @@ def test_batches_change_nothing(sentences, model, monkeypatch):
     assert text_of(batches) == whole
 
 
-def test_progress(sentences):
-    steps = []
-    WordModel.fit(sentences, FEW, lambda *at: steps.append(at))
-    assert steps == [(number, 6) for number in range(1, 7)]
-
-
 def test_options_matter(sentences):
     def count(**changed):
         options = WordOptions(**{"sweeps": 6, "classes": 5} | changed)

@@ -7,7 +7,7 @@ from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.metrics.segmentation import Counts
 from tokenlab.ngrams import ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions
-from tokenlab.tokenizers.export import Agreement, ExportOptions, HuggingFace, measure_agreement, parse_special_tokens
+from tokenlab.tokenizers.export import ExportOptions, HuggingFace, measure_agreement, parse_special_tokens
 
 LINES = ["甲乙，丙12.5 丁", "", "甲乙"]
 
@@ -48,11 +48,6 @@ def test_gold(segmenter, exported):
     for wrong in (gold[:2], [*gold, []]):
         with pytest.raises(InputError, match="gold words for"):
             measure_agreement(exported, segmenter, LINES, wrong)
-
-
-def test_nothing(segmenter, exported):
-    assert measure_agreement(exported, segmenter, []) == Agreement()
-    assert Agreement().figures()["segments_equal_to_a_word"] is None
 
 
 @pytest.mark.parametrize(

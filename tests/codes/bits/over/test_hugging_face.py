@@ -39,14 +39,6 @@ BYTE_LEVEL = BitLevelTokenizer.from_base(small_bases.byte_level(), BitOptions(pr
 V = 900
 
 
-@pytest.mark.parametrize("tokenizer", [PIECES, BYTE_LEVEL])
-def test_decoding_restores_sentences(tokenizer):
-    ids = tokenizer(TEXTS, split_special_tokens=True, add_special_tokens=False).input_ids
-    assert tokenizer.batch_decode(ids) == TEXTS
-    assert [tokenizer.decode(some) for some in ids] == TEXTS
-    assert [tokenizer.convert_tokens_to_string(tokenizer.convert_ids_to_tokens(some)) for some in ids] == TEXTS
-
-
 @given(unicode_text.text)
 def test_decoding_restores_every_text(text):
     for tokenizer in (PIECES, BYTE_LEVEL):

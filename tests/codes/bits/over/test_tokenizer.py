@@ -16,7 +16,6 @@ from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.bits.over.bases import base_of
 from tokenlab.codes.bits.over.recycling import dead_tokens
 from tokenlab.codes.bits.over.tokenizer import BitTokenizer
-from tokenlab.codes.bits.symbols import LONG, OTHER
 from tokenlab.core.errors import InputError, ParameterError
 
 BASES = {kind: base_of(make()) for kind, make in small_bases.KINDS.items()}
@@ -71,7 +70,7 @@ def test_decoding_restores_every_text(tokenizer, text):
     assert tokenizer.decode(tokenizer.encode(text)).text == text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", BASES)
 def test_decoding_restores_every_character(kind):
     tokenizer = BitTokenizer(BASES[kind], recycle=True)
@@ -168,12 +167,6 @@ def test_recycled_ids_come_first():
     assert BitTokenizer(base, recycle=tokenizer.recycled).ids.ids.tolist() == tokenizer.ids.ids.tolist()
 
 
-def test_half_of_the_added_payloads_are_dead():
-    dead = [token for token in PIECES.dead() if token.id >= V]
-    assert len(dead) == 128
-    assert all(LONG <= int(PIECES.symbols([token.id])[0]) < OTHER for token in dead)
-
-
 def test_bytes_without_a_token_get_ids_where_they_are_payloads():
     """U+1000 is E1 80 80, and its first payload C0."""
     content = json.loads(small_bases.byte_level().to_str())
@@ -187,7 +180,7 @@ def test_bytes_without_a_token_get_ids_where_they_are_payloads():
 
 
 @pytest.mark.parametrize(
-    "name", ["mistral-v7", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt2", "tekken"))]
+    "name", ["mistral-v7", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("gpt2", "tekken"))]
 )
 def test_published_bases(name):
     base = small_bases.real_base(name)

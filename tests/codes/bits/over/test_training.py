@@ -63,11 +63,6 @@ def test_no_merge_crosses_words():
         assert len(rest) <= 1 or rest.isalpha() or not any(c.isalnum() or c.isspace() for c in rest), token
 
 
-@pytest.mark.parametrize("text", [*TEXTS[::50], *unicode_text.SENTENCES.values(), " a  b ", "<0x41><0xE4>", "a\n\tb"])
-def test_decoding_restores_sentences(text):
-    assert TOKENIZER.decode(TOKENIZER.encode(text, add_special_tokens=False).ids) == text
-
-
 @given(unicode_text.text)
 def test_decoding_restores_every_text_without_the_mark_of_a_space(text):
     text = text.replace(SPACE, "")
@@ -76,12 +71,6 @@ def test_decoding_restores_every_text_without_the_mark_of_a_space(text):
 
 def test_the_order_of_texts_does_not_matter():
     assert train_byte_fallback(TEXTS[::-1], 900, 200).to_str() == TOKENIZER.to_str()
-
-
-def test_without_characters_all_is_bytes():
-    tokenizer = train_byte_fallback(TEXTS, 2000, 0)
-    assert tokenizer.get_vocab_size() == FIXED + 1
-    assert tokenizer.encode("a b", add_special_tokens=False).tokens == ["▁", "<0x61>", "▁", "<0x62>"]
 
 
 def test_bad_arguments_are_one_line():
