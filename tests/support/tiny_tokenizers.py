@@ -10,8 +10,7 @@ from typing import Any
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tokenlab.exact.encoders.byte_pair import BytePair
-from tokenlab.exact.splits.composed import SplitEncoding
-from tokenlab.exact.splits.hypotheses import Hypothesis
+from tokenlab.exact.splits.composed import Hypothesis, SplitEncoding
 from tokenlab.exact.splits.reading import read_added_tokens, read_splits
 from tokenlab.exact.splits.regex_machine import ADD, BREAK, KINDS, SplitMachine
 from tokenlab.exact.vocabulary import Vocabulary
