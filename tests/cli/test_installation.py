@@ -24,7 +24,6 @@ NEED_EXTRAS = (
     "tokenlab.entropy.scorer",
     "tokenlab.codes.bits.over.hugging_face",
     "tokenlab.codes.latom.hmm_reference",
-    "tokenlab.exact.tree_cache",
     "tokenlab.exact.transformers_model",
     "tokenlab.patches.entropy_patcher",
     "tokenlab.patches.learned",

@@ -1,14 +1,11 @@
 """One call for every estimator: texts as str and bytes, several at once, and errors."""
 
-import numpy as np
 import pytest
 from brute_probabilities import TableModel
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.exact.character_model import CharacterModel
-from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
-from tokenlab.exact.incremental import log_probabilities
 from tokenlab.exact.options import ExactOptions
 from tokenlab.exact.vocabulary import Vocabulary
 
@@ -64,41 +61,3 @@ def test_only_incremental_prunes(model):
 def test_top_is_at_least_one(model):
     with pytest.raises(ParameterError, match="top is 0"):
         character_model(model).next_character("A", top=0)
-
-
-def test_texts_scored_together_share_contexts_and_passes(model):
-    """Twenty texts in one pass, each context once, and the costs sum to the whole."""
-    automaton = MaximumPrefix(Vocabulary(TOKENS))
-    texts = [b"ABBA" + b"AB"[i % 2 : i % 2 + 1] * (i // 2) for i in range(20)]
-    together = log_probabilities(texts, model, automaton)
-    assert sum(found.cost.passes for found in together) == 2
-    apart = [log_probabilities([text], model, automaton)[0] for text in texts]
-    assert [found.log_probability for found in together] == [found.log_probability for found in apart]
-    assert sum(found.cost.contexts for found in together) < sum(found.cost.contexts for found in apart) / 2
-
-
-def test_many_texts_take_passes_of_bounded_size(model):
-    """More contexts than one pass holds: the passes stay about 256 contexts, and nothing changes."""
-    automaton = BytePair(Vocabulary([None, b"A", b"B", b"AB"]), [(1, 2, 3)])
-    generator = np.random.default_rng(0)
-    texts = [bytes(generator.choice(list(b"AB"), 60).tolist()) for _ in range(40)]
-    widest = 0
-
-    class Watched(TableModel):
-        def tree(self):
-            tree = super().tree()
-            extend = tree.extend
-
-            def watched(parents, tokens):
-                nonlocal widest
-                widest = max(widest, len(tokens))
-                return extend(parents, tokens)
-
-            tree.extend = watched
-            return tree
-
-    small = Watched(4, 0)
-    together = log_probabilities(texts, small, automaton)
-    assert 128 < widest <= 256
-    alone = CharacterModel(small, automaton).log_probability(texts[-1])
-    assert together[-1].log_probability == pytest.approx(alone.log_probability, rel=1e-14)

@@ -10,30 +10,9 @@ from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.options import ExactOptions
 
 END = 50256
-CONTINUATIONS = (
-    "",
-    "a",
-    "e",
-    "s",
-    "A",
-    " ",
-    "  ",
-    " a",
-    "\n",
-    "\n\n",
-    "\na",
-    "1",
-    "12",
-    "'",
-    "'s",
-    ".",
-    ",",
-    "é",
-    "你",
-    "😀",
-)
+CONTINUATIONS = ("", *"aesA \n1'.,é你😀", "  ", " a", "\n\n", "\na", "12", "'s")
 TEXTS = ["Hello wor", "the  c", "it's", "it'", "a\n\n", "a\n\nb", "a  ", "12", "1234", "你", "é", "😀", "x 😀", " \n"]
-SPACES = pytest.param(b"a  ", marks=pytest.mark.slow)
+SPACES = pytest.param(b"a  ", marks=pytest.mark.nightly)
 """30,000 tokens begin with a space: 600,000 texts to encode."""
 CUT = ["你好".encode()[:4], "a 😀".encode()[:4], "é".encode()[:1], b"it\xe2\x80"]
 

@@ -3,9 +3,11 @@
 import numpy as np
 
 from tokenlab.core.errors import InputError
-from tokenlab.exact.adapters.paths import completion, live_paths, tokens_to
-from tokenlab.exact.adapters.probes import FUTURES
+from tokenlab.exact.adapters.check import completion, live_paths, tokens_to
 from tokenlab.exact.adapters.real import RealTokenizer, decoded
+
+FUTURES = ["", *" a\n1'sS\u4e2d\u0301\U0001f600!/", "  x", "\n\nx", "\r\n", "11", "ll", "re"]
+"""Short continuations, one for each class of characters that expressions tell apart."""
 
 
 def futures_of(text: bytes, cut: int) -> list[bytes]:

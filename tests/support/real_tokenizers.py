@@ -37,8 +37,9 @@ EXACT = (
 """Handled as they are."""
 WITHOUT_NORMALIZER = ("gpt-neox", "cluecorpussmall")
 """Refused, and handled for texts that are normalised already."""
-QUICK = ("gpt2", "mistral-v1", "mistral-v7", "gpt-neox", "whisper-multilingual", "llama3", "qwen")
-"""Tried in the fast suite; the others, of kinds that are among these, in the slow one."""
+QUICK = ("gpt2", "mistral-v7", "gpt-neox")
+SLOW = ("llama3", "qwen")
+"""Tried in the quick tests and in the slow ones; the others, of kinds that are among these, nightly."""
 LANGUAGES = (
     "English",
     "Chinese",
@@ -57,8 +58,15 @@ LANGUAGES = (
 
 
 def names(*wanted: str) -> list[Any]:
-    """Parameters of a test: names of tokenizers, of which only QUICK ones are tried in the fast suite."""
-    return [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in wanted]
+    """Parameters of a test: names of tokenizers, with the group in which each is tried."""
+    nightly = pytest.mark.nightly
+    return [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow if n in SLOW else nightly) for n in wanted]
+
+
+def all_names() -> list[Any]:
+    """Parameters of a long test: all tokenizers, of which three kinds are tried in the slow tests."""
+    wanted = (*EXACT, *WITHOUT_NORMALIZER)
+    return [pytest.param(n, marks=pytest.mark.slow if n in QUICK else pytest.mark.nightly) for n in wanted]
 
 
 @cache

@@ -1,17 +1,13 @@
 """Tiny byte-level BPE tokenizers of the library `tokenizers`, and automata over their tokens."""
 
-import gzip
 import json
 from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tokenlab.exact.encoders.byte_pair import BytePair
-from tokenlab.exact.splits.composed import SplitEncoding
-from tokenlab.exact.splits.hypotheses import Hypothesis
+from tokenlab.exact.splits.composed import Hypothesis, SplitEncoding
 from tokenlab.exact.splits.reading import read_added_tokens, read_splits
 from tokenlab.exact.splits.regex_machine import ADD, BREAK, KINDS, SplitMachine
 from tokenlab.exact.vocabulary import Vocabulary
@@ -98,39 +94,6 @@ def automaton(tokenizer: Tokenizer) -> SplitEncoding:
         read_added_tokens(content["added_tokens"]),
         lambda text: tokenizer.encode(text.decode(), add_special_tokens=False).ids,
     )
-
-
-def real_tokenizer(mirror: Path, name: str) -> Tokenizer:
-    """`gpt2` or `neox` from the mirror's files, without NeoX's normalizer; special tokens are text."""
-    if name == "neox":
-        with gzip.open(mirror / "tokenizers" / "gpt-neox-20b-pii-special.json.gz", "rt", encoding="utf-8") as lines:
-            content = json.load(lines)
-        tokenizer = Tokenizer.from_str(json.dumps(content | {"normalizer": None}))
-    else:
-        vocabulary = json.loads((mirror / "gpt2" / "encoder.json").read_text(encoding="utf-8"))
-        merges = (mirror / "gpt2" / "vocab.bpe").read_text(encoding="utf-8").splitlines()[1:]
-        del vocabulary["<|endoftext|>"]
-        tokenizer = Tokenizer(models.BPE(vocabulary, [tuple(merge.split()) for merge in merges if merge]))
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.encode_special_tokens = True
-    return tokenizer
-
-
-def paths(automaton: SplitEncoding, text: bytes) -> list[list[tuple[tuple[int, ...], Any]]]:
-    """For each place of a text, the live sequences that spell it up to there, with their states."""
-    found: list[list[tuple[tuple[int, ...], Any]]] = [[] for _ in range(len(text) + 1)]
-    found[0].append(((), automaton.start()))
-    vocabulary = automaton.vocabulary
-    for place in range(len(text)):
-        for length in range(1, min(vocabulary.longest, len(text) - place) + 1):
-            for position in range(*vocabulary.equal_to(text[place : place + length])):
-                id = int(vocabulary.ids[position])
-                for tokens, state in found[place]:
-                    after = automaton.step(state, id)
-                    assert (after is not None) == automaton.allowed(state)[position]
-                    if after is not None:
-                        found[place + length].append(((*tokens, id), after))
-    return found
 
 
 def live_sequences(automaton: SplitEncoding, most: int) -> Iterator[tuple[tuple[int, ...], object]]:

@@ -9,10 +9,10 @@ is one byte longer than the text, so following it takes what one more byte takes
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from heapq import nlargest
 from math import inf, nan
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.exact import naive
 from tokenlab.exact.covers import check_bytes, check_sizes, log_sum
 from tokenlab.exact.encoders.every import EveryEncoding
-from tokenlab.exact.incremental import Incremental, evaluate, log_probabilities
+from tokenlab.exact.incremental import Incremental, evaluate
 from tokenlab.exact.interface import NextBytes, NextCharacters, TextProbability, TokenAutomaton, TokenModel
 from tokenlab.exact.options import DEFAULT, ExactOptions
 from tokenlab.exact.paper import bpc, mpc
@@ -79,24 +79,32 @@ class CharacterModel:
         if top is not None and top < 1:
             raise ParameterError(f"top is {top}; it must be at least 1")
         checked = self._checked(text)
-        if self.options.estimator == "incremental":
-            return next_characters(self._incremental(checked), top)
-        return next_characters(Asked(self._asked, checked), top)
+        begun = unfinished(checked)
+        if self.options.estimator != "incremental":
+            return next_characters(lambda all: [self._asked(checked, one[len(begun) :]) for one in all], begun, top)
+        grown = {begun: self._incremental(checked)}
+
+        def ask(beginnings: list[bytes]) -> list[NextBytes]:
+            """Evaluates all of them in one pass."""
+            for spelled in beginnings:
+                if spelled != begun:
+                    grown[spelled] = grown[spelled[:-1]].copy()
+                    grown[spelled].advance(spelled[-1])
+            texts = [grown[spelled] for spelled in beginnings]
+            evaluate(texts)
+            return [text.next_bytes() for text in texts]
+
+        return next_characters(ask, begun, top)
 
     def log_probability(self, text: bytes | str) -> TextProbability:
         """The probability that a text starts with this one, and that it ends after it.
 
         Raises what `next_byte` raises.
         """
-        return self.log_probabilities([text])[0]
-
-    def log_probabilities(self, texts: Iterable[bytes | str]) -> list[TextProbability]:
-        """`log_probability` of several texts; short texts share passes of the model where the estimator allows."""
-        checked = (self._checked(text) for text in texts)
         if self.options.estimator == "incremental":
-            return log_probabilities(checked, self.model, self.automaton, self.options)
+            return self.incremental(text).probability()
         estimator = _ESTIMATORS[self.options.estimator]
-        return [estimator.log_probability(text, self.model, self.automaton, self.options) for text in checked]
+        return estimator.log_probability(self._checked(text), self.model, self.automaton, self.options)
 
     def incremental(self, text: bytes | str = b"") -> Incremental:
         """The text, ready to grow byte by byte, on a tree of its own."""
@@ -127,54 +135,21 @@ class CharacterModel:
         return grown
 
 
-class Asked:
-    """A text whose next bytes are asked for anew at every step: for models that keep nothing.
-
-    ask: the next bytes after the text and the bytes that begin its next character.
-    """
-
-    def __init__(self, ask: Callable[[bytes, bytes], NextBytes], text: bytes, begun: bytes = b"") -> None:
-        self._ask, self._before, self._begun = ask, text, begun
-
-    @property
-    def text(self) -> bytes:
-        return self._before + self._begun
-
-    def copy(self) -> "Asked":
-        return Asked(self._ask, self._before, self._begun)
-
-    def advance(self, byte: int) -> None:
-        self._begun += bytes([byte])
-
-    def next_bytes(self) -> NextBytes:
-        return self._ask(self._before, self._begun)
-
-
 _AT_ONCE = 16
 """Paths followed in one pass of the model."""
 _PATHS = 1024
 """Largest number of paths followed to list all characters."""
 
 
-class GrowsByBytes(Protocol):
-    """A text that can be copied and go on by a byte: `Incremental`, or one that is asked about anew."""
-
-    @property
-    def text(self) -> bytes: ...
-
-    def copy(self) -> Self: ...
-
-    def advance(self, byte: int) -> None: ...
-
-    def next_bytes(self) -> NextBytes: ...
+Ask = Callable[[list[bytes]], list[NextBytes]]
+"""What may follow beginnings of the next character, each a text of bytes."""
 
 
 class _Path(NamedTuple):
-    """A beginning of a character, with the text before its last byte."""
+    """A beginning of a character."""
 
     log_probability: float
     spelled: bytes
-    before: GrowsByBytes
 
 
 class _Found:
@@ -186,7 +161,7 @@ class _Found:
         self.open: list[_Path] = []
         self.rest: list[float] = []
 
-    def divide(self, text: GrowsByBytes, following: NextBytes, spelled: bytes, log_probability: float) -> None:
+    def divide(self, following: NextBytes, spelled: bytes, log_probability: float) -> None:
         """Sort the continuations of a path into complete characters, longer paths and the rest."""
         for byte in np.flatnonzero(following.log_probability > -inf):
             longer = spelled + bytes([byte])
@@ -194,7 +169,7 @@ class _Found:
             if character_status(longer) == "whole":
                 self.complete.append((share, longer))
             elif character_status(longer) == "begun":
-                self.open.append(_Path(share, longer, text))
+                self.open.append(_Path(share, longer))
             else:
                 self.rest.append(share)
 
@@ -209,28 +184,30 @@ class _Found:
         return taken
 
 
-def next_characters(text: GrowsByBytes, top: int | None) -> NextCharacters:
+def next_characters(ask: Ask, begun: bytes, top: int | None) -> NextCharacters:
     """The `top` most probable characters after a text, or all of them.
 
-    After a text that ends inside a character, those that begin with its last bytes. Bytes that break UTF-8 are a part
-    of the rest. Raises ParameterError where all characters are asked for and more than 1,024 paths have to be followed.
+    begun: the bytes of a character with which the text ends; all characters then begin with them. `ask` is about
+        beginnings of the character, with these bytes.
+
+    Bytes that break UTF-8 are a part of the rest. Raises ParameterError where all characters are asked for and more
+    than 1,024 paths have to be followed.
     """
-    following = text.next_bytes()
+    (following,) = ask([begun])
     cost, pruned, end = following.cost, following.pruned, following.end
     if np.isnan(end):
         return NextCharacters((), np.empty(0), nan, nan, pruned, cost)
     found = _Found(top)
-    found.divide(text, following, unfinished(text.text), 0.0)
+    found.divide(following, begun, 0.0)
     followed = 0
     while paths := found.next_paths():
         followed += len(paths)
         if top is None and followed + len(found.open) > _PATHS:
             raise ParameterError(f"more than {_PATHS} beginnings of characters are possible here; set top")
-        for path, grown in zip(paths, _followed(paths), strict=True):
-            following = grown.next_bytes()
+        for path, following in zip(paths, ask([path.spelled for path in paths]), strict=True):
             cost += following.cost
             found.rest.append(path.log_probability + following.end)
-            found.divide(grown, following, path.spelled, path.log_probability)
+            found.divide(following, path.spelled, path.log_probability)
     ordered = sorted(found.complete, key=lambda character: (-character[0], character[1]))
     shown = ordered[:top]
     left = [share for share, _ in ordered[len(shown) :]] + [path.log_probability for path in found.open]
@@ -242,14 +219,3 @@ def next_characters(text: GrowsByBytes, top: int | None) -> NextCharacters:
         pruned,
         cost,
     )
-
-
-def _followed(paths: list[_Path]) -> list[GrowsByBytes]:
-    """The texts that the paths spell, evaluated in one pass where they share a tree."""
-    grown = []
-    for path in paths:
-        copy = path.before.copy()
-        copy.advance(path.spelled[-1])
-        grown.append(copy)
-    evaluate([text for text in grown if isinstance(text, Incremental)])
-    return grown

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.exact.character_model import Asked, next_characters
+from tokenlab.exact.character_model import next_characters
 from tokenlab.exact.interface import ByteModel, Cost, NextBytes, NextCharacters, TextProbability
-from tokenlab.exact.utf8 import as_bytes
+from tokenlab.exact.utf8 import as_bytes, unfinished
 
 Rule = Literal["product", "mean", "mixture"]
 
@@ -81,7 +81,10 @@ class Combination:
 
     def next_character(self, text: bytes | str, top: int | None = None) -> NextCharacters:
         """The most probable characters after a text, or all of them, in descending order."""
-        return next_characters(Asked(lambda before, begun: self.next_byte(before + begun), as_bytes(text)), top)
+        data = as_bytes(text)
+        begun = unfinished(data)
+        before = data[: len(data) - len(begun)]
+        return next_characters(lambda all: [self.next_byte(before + one) for one in all], begun, top)
 
     def log_probability(self, text: bytes | str) -> TextProbability:
         """The probability that a text starts with this one: the product of the distributions of its bytes.

@@ -18,6 +18,7 @@ that looks ahead there may be more, and with all encodings there are many.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import exp, inf, log, nan
 from typing import NamedTuple
@@ -47,48 +48,31 @@ class TokenDistribution(NamedTuple):
     """False after a context of probability zero: then all probabilities are 0"""
 
 
+@dataclass(slots=True, eq=False)
 class Context:
-    """A live token sequence that spells a beginning of a text.
+    """A live token sequence that spells a beginning of a text."""
 
-    Attributes:
-        parent: the context without the last token; None for the root, which has no tokens.
-        token, place: id and position in the vocabulary of the last token.
-        length: bytes that the tokens spell.
-        state: state of the automaton after them.
-        log_probability: of the tokens, in nats; None until the parent is evaluated.
-        number: of the node in the tree of the model; None until it is evaluated.
-        undefined: whether the model gave it probability zero.
-        plain: ids whose log-probabilities by the model as it is (no truncation) are asked for, and these when it is
-            evaluated, in nats; None where nothing is asked.
-        children, covers: those that wait for the context to be evaluated.
-    """
-
-    __slots__ = (
-        "children",
-        "covers",
-        "length",
-        "log_probability",
-        "number",
-        "parent",
-        "place",
-        "plain",
-        "state",
-        "token",
-        "undefined",
-    )
-
-    def __init__(self, parent: "Context | None", token: int, place: int, length: int, state: Hashable) -> None:
-        self.parent = parent
-        self.token = token
-        self.place = place
-        self.length = length
-        self.state = state
-        self.log_probability: float | None = None if parent else 0.0
-        self.number: int | None = None
-        self.undefined = False
-        self.plain: dict[int, float] | None = None
-        self.children: list[Context] = []
-        self.covers: list[Cover] = []
+    parent: "Context | None"
+    """the context without the last token; None for the root, which has no tokens"""
+    token: int
+    place: int
+    """id and position in the vocabulary of the last token"""
+    length: int
+    """bytes that the tokens spell"""
+    state: Hashable
+    """of the automaton after the tokens"""
+    log_probability: float | None = None
+    """of the tokens, in nats; None until the parent is evaluated"""
+    number: int | None = None
+    """of the node in the tree of the model; None until it is evaluated"""
+    undefined: bool = False
+    """whether the model gave it probability zero"""
+    plain: dict[int, float] | None = None
+    """ids whose log-probabilities by the model as it is (no truncation) are asked for, and these when it is evaluated,
+    in nats; None where nothing is asked"""
+    children: "list[Context]" = field(default_factory=list)
+    covers: "list[Cover]" = field(default_factory=list)
+    """those that wait for the context to be evaluated"""
 
     def child(self, automaton: TokenAutomaton, token: int) -> "Context | None":
         """The context with one more token, None where it is not live.
@@ -346,15 +330,12 @@ class Evaluator:
     Attributes:
         root: the context before the first token.
         users: the covers of texts that go on from this tree; nodes that none of them needs can be forgotten.
-
-    Raises InputError for a model that has fewer ids than the vocabulary.
     """
 
     def __init__(self, model: TokenModel, automaton: TokenAutomaton, *, truncate: bool, nodes: int = NODES) -> None:
-        check_sizes(model, automaton)
         self.model, self.automaton, self.truncate, self.nodes = model, automaton, truncate, nodes
         self.tree = model.tree()
-        self.root = Context(None, -1, -1, 0, automaton.start())
+        self.root = Context(None, -1, -1, 0, automaton.start(), log_probability=0.0)
         self.users: WeakSet[Covers] = WeakSet()
         self._root: TokenDistribution | None = None
         self._log_prefix: float | None = None

@@ -7,19 +7,18 @@ they have in common evaluated once and the new contexts of all in one pass: `cop
 This is the way of the follow-up work "Exact Byte-Level Probabilities from Tokenized Language Models", exact here also
 for pre-tokenizers that look ahead.
 
-Texts that are known (`log_probabilities`) are extended at once: of their contexts, with BPE about one for each token
-and not for each byte goes through the model, in passes of up to 256, several short texts in one tree. The logits of a
-pass become sums of probabilities at once, so memory stays flat.
+A text that is known is extended at once: of its contexts, with BPE about one for each token and not for each byte goes
+through the model, in passes of up to 256. The logits of a pass become sums of probabilities at once, so memory stays
+flat.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import expm1, inf, log1p, nan
 
 import numpy as np
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.exact.covers import (
-    NODES,
     Context,
     Cover,
     Covers,
@@ -29,7 +28,6 @@ from tokenlab.exact.covers import (
     log_branches,
     log_masses,
     log_sum,
-    unevaluated,
     unknown_byte,
 )
 from tokenlab.exact.interface import Cost, NextBytes, TextProbability, TokenAutomaton, TokenModel
@@ -141,6 +139,11 @@ class Incremental:
         text = self.evaluator.log_mass(self._covers)
         return self.evaluator.log_end(self._covers) - (text if text > -inf else nan)
 
+    def probability(self) -> TextProbability:
+        """The probability that a text starts with this one, and that it ends here."""
+        evaluate([self])
+        return TextProbability(self.log_probability(), self.log_end(), self.pruned, self.take_cost())
+
     def take_cost(self) -> Cost:
         """What the tree took since this was asked last. Texts that share a tree share what it takes."""
         before, self._reported = self._reported, self.evaluator.cost()
@@ -182,41 +185,3 @@ def evaluate(texts: Sequence[Incremental]) -> None:
         same[0].evaluator.evaluate([context for text in same for context in text.wanted()])
         for text in same:
             text.forget()
-
-
-def log_probabilities(
-    texts: Iterable[bytes], model: TokenModel, automaton: TokenAutomaton, options: ExactOptions = DEFAULT
-) -> list[TextProbability]:
-    """The probabilities that texts start with these, and that they end there.
-
-    The cost of passes that several texts share is that of the first of them; the costs sum to the whole. With `prune`,
-    texts are scored byte by byte.
-
-    Raises InputError for bytes that no token has and for texts longer than the model allows, ParameterError where there
-    are more contexts than max_contexts.
-    """
-    evaluator = Evaluator(model, automaton, truncate=options.truncate)
-    results: list[TextProbability] = []
-    pack: list[Incremental] = []
-    waiting, reported = 0, Cost()
-
-    def score() -> None:
-        nonlocal reported
-        evaluate(pack)
-        for text in pack:
-            log_probability, end = text.log_probability(), text.log_end()
-            now = evaluator.cost()
-            cost, reported = now - reported, now
-            results.append(TextProbability(log_probability, end, text.pruned, cost))
-        pack.clear()
-        evaluator.tree.keep([0])
-
-    for text in texts:
-        pack.append(Incremental(model, automaton, options, evaluator=evaluator))
-        pack[-1].extend(text)
-        waiting += len(unevaluated(pack[-1].wanted()))
-        if waiting >= NODES:
-            score()
-            waiting = 0
-    score()
-    return results

@@ -4,11 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
-from real_tokenizers import names, real_lines, real_tokenizer, tokenizer_folder
+from real_tokenizers import all_names, names, real_lines, real_tokenizer, tokenizer_folder
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.probes import NAMED
-from tokenlab.exact.adapters.real import RealTokenizer
 from tokenlab.formats.ranks import read_rank_tokenizer, read_tekken
 
 RANK_FILES = {
@@ -66,24 +65,19 @@ def test_unigram_as_sentencepiece_on_texts_that_are_normalised() -> None:
     assert compared > 10
 
 
-@pytest.mark.slow
-def test_special_tokens_are_ordinary_text(real: RealTokenizer) -> None:
+@pytest.mark.parametrize("name", all_names())
+def test_special_tokens_the_empty_text_and_bytes_that_are_no_text(name: str) -> None:
+    real = real_tokenizer(name)
     for text in ("<|endoftext|>", "</s>", "<s>"):
         try:
             ids = real.automaton.encode(text.encode())
         except InputError:
             continue
-        assert not {real.bos, real.eos} & set(ids)
+        assert not {real.bos, real.eos} & set(ids), "special tokens are ordinary text"
         assert real.decode(ids) == text.encode()
     for id in (real.bos, real.eos):
         assert id is None or real.automaton.vocabulary.tokens[id] is None
-
-
-def test_the_empty_text_has_no_tokens(real: RealTokenizer) -> None:
     assert real.automaton.encode(b"") == []
     assert real.automaton.may_end(real.automaton.start()) == (not real.automaton.prefix)
-
-
-def test_bytes_that_are_no_text_are_an_error(real: RealTokenizer) -> None:
     with pytest.raises(InputError, match="not UTF-8 at byte 1"):
         real.automaton.encode(b"a\xff")

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from engine_covers import assert_exact_covers
-from real_tokenizers import real_lines
+from real_tokenizers import EXACT, QUICK, WITHOUT_NORMALIZER, all_names, real_lines, real_tokenizer
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.probes import NAMED
@@ -22,37 +22,40 @@ def encodable(real: RealTokenizer, text: str) -> bool:
     return True
 
 
-def compare(real: RealTokenizer, texts: list[str], cuts: int, seed: int) -> int:
+def compare(real: RealTokenizer, texts: list[str], seed: int) -> int:
+    """The covers compared, at one place of each text."""
     random, compared = np.random.default_rng(seed), 0
     for text in texts:
         data = text.encode()
-        chosen = sorted({int(cut) for cut in random.integers(1, min(len(data), LONGEST) + 1, cuts)})
-        compared += assert_exact_covers(real, data, chosen, random)
+        compared += assert_exact_covers(real, data, [int(random.integers(1, min(len(data), LONGEST) + 1))], random)
     return compared
 
 
 @pytest.mark.slow
-def test_lines_of_all_languages(real: RealTokenizer, mirror: Path) -> None:
-    count = 60 if real.name == "cluecorpussmall" else 30  # of the former, few can be encoded
-    texts = [text for text in real_lines(mirror, count) if text and encodable(real, text)]
-    assert len(texts) >= (10 if real.name == "cluecorpussmall" else count)
-    assert compare(real, texts, cuts=1, seed=0) > 3 * len(texts)
+@pytest.mark.parametrize("name", QUICK)
+def test_lines_of_all_languages(name: str, mirror: Path) -> None:
+    real = real_tokenizer(name)
+    texts = [text for text in real_lines(mirror, 30) if text and encodable(real, text)]
+    assert len(texts) >= 30
+    assert compare(real, texts, seed=0) > 3 * len(texts)
 
 
-@pytest.mark.slow
-def test_named_cases_at_every_byte(real: RealTokenizer) -> None:
-    random = np.random.default_rng(1)
+@pytest.mark.parametrize("name", all_names())
+def test_named_cases_at_every_byte(name: str) -> None:
+    real, random = real_tokenizer(name), np.random.default_rng(1)
     texts = [text for group in NAMED.values() for text in group if encodable(real, text)]
     for text in texts:
         data = text.encode()
         assert_exact_covers(real, data, list(range(1, min(len(data), 24) + 1)), random, most=3)
 
 
-@pytest.mark.slow
-def test_a_thousand_lines(real: RealTokenizer, mirror: Path) -> None:
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", [*EXACT, *WITHOUT_NORMALIZER])
+def test_a_thousand_lines(name: str, mirror: Path) -> None:
+    real = real_tokenizer(name)
     texts = [text for text in real_lines(mirror, 1080, first=2000) if text and encodable(real, text)]
-    if real.name == "cluecorpussmall":  # refused but for its normaliser; Chinese alone, and slow
-        assert compare(real, texts[:100], cuts=1, seed=2) > 300
+    if name == "cluecorpussmall":  # refused but for its normaliser; Chinese alone, and slow
+        assert compare(real, texts[:100], seed=2) > 300
     else:
         assert len(texts) >= 1000
-        assert compare(real, texts, cuts=1, seed=2) > 5_000
+        assert compare(real, texts, seed=2) > 5_000

@@ -85,12 +85,9 @@ def word_piece(pre_tokenizer: Any, **options: Any) -> Tokenizer:
         (word_piece(pre_tokenizers.BertPreTokenizer()), "depend on their place|drops white space"),
         (word_piece(None, continuing_subword_prefix="##"), "WordPiece with '##'"),
         (word_piece(None, continuing_subword_prefix=""), "words of more than 100 characters"),
-        (bpe(pre_tokenizer=pre_tokenizers.Whitespace()), "drops white space: 'a b' and 'a  b'"),
         (bpe(dropout=0.1), "several encodings"),
         (bpe(end_of_word_suffix="</w>"), "depend on their place"),
         (bpe(pre_tokenizer=pre_tokenizers.ByteLevel(add_prefix_space=True)), "'a' and ' a' have the same tokens"),
-        (bpe(pre_tokenizer=pre_tokenizers.Metaspace()), "adds a space before the text|'a' and ' a'"),
-        (bpe(pre_tokenizer=pre_tokenizers.Split(" ", "removed")), "removes text"),
         (bpe(normalizers.Prepend("\u2581")), "keeps spaces"),
         (
             Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a")),
@@ -102,14 +99,6 @@ def test_the_reason_is_said(tokenizer: Tokenizer, message: str) -> None:
     with pytest.raises(UnsupportedTokenizer, match=message) as caught:
         from_tokenizer(tokenizer, name="it")
     assert str(caught.value).startswith("it: ") and "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("option", ["lstrip", "rstrip", "single_word"])
-def test_added_tokens_that_take_more_than_their_text(option: str) -> None:
-    tokenizer = bpe()
-    tokenizer.add_tokens([AddedToken("cab", **{option: True})])
-    with pytest.raises(UnsupportedTokenizer, match="cab"):
-        from_tokenizer(tokenizer)
 
 
 def test_a_space_before_each_part_of_the_text() -> None:

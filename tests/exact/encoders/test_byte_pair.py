@@ -29,7 +29,7 @@ def paper_or_random(seed):
     return (b"AB", PAPER, PAPER_MERGES) if seed is None else random_case(seed)
 
 
-@pytest.mark.parametrize("seed", [None, *range(60)])
+@pytest.mark.parametrize("seed", [None, *range(20)])
 def test_live_sequences(seed):
     alphabet, tokens, merges = paper_or_random(seed)
     longest = LONGEST[len(alphabet)]
@@ -42,7 +42,7 @@ def test_live_sequences(seed):
     assert all(tuple(automaton.encode(text)) == merge_lowest(tokens, merges, text) for text in strings)
 
 
-@pytest.mark.parametrize("seed", [None, *range(20)])
+@pytest.mark.parametrize("seed", [None, *range(10)])
 def test_encode_is_algorithm_3(seed):
     alphabet, tokens, merges = paper_or_random(seed)
     made, proper = set(range(len(alphabet))), []
@@ -55,7 +55,7 @@ def test_encode_is_algorithm_3(seed):
         assert tuple(automaton.encode(text)) == merge_in_order(tokens, proper, text)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(40))
 def test_merges_in_any_order(seed):
     """A merge may use a token that only a later merge makes: then ranks go up and down while a token is made."""
     alphabet, tokens, merges = random_case(seed, shuffled=True)
@@ -64,7 +64,7 @@ def test_merges_in_any_order(seed):
     assert set(live_sequences(BytePair(Vocabulary(tokens), merges), longest)) == truth
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_pairs_of_many_merges(seed):
     """Every pair of tokens, with equal ranks and ranks in any order."""
     rng = random.Random(seed)
@@ -79,7 +79,7 @@ def test_pairs_of_many_merges(seed):
             assert (automaton.step(state, right) is not None) == valid
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_ranks(seed):
     """Ranks in an order that has nothing to do with how tokens are made, and equal ranks."""
     alphabet, tokens, _ = random_case(seed)
@@ -95,7 +95,7 @@ def test_ranks(seed):
     assert set(live_sequences(automaton, longest)) == beginnings(encode, tokens, texts(alphabet, longest), longest)
 
 
-@pytest.mark.parametrize("seed", [None, *range(40)])
+@pytest.mark.parametrize("seed", [None, *range(12)])
 def test_live_sequences_of_endless_texts(seed):
     alphabet, tokens, merges = paper_or_random(seed)
     longest, far = {2: (4, 11), 3: (3, 8), 4: (2, 6)}[len(alphabet)]
@@ -107,7 +107,7 @@ def test_live_sequences_of_endless_texts(seed):
     assert not any(automaton.may_end(state) for state in found.values())
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_whole_words(seed):
     """Tokens that merging does not make are produced as whole words, and other spellings of them cannot end."""
     alphabet, tokens, merges = random_case(seed, shuffled=True)

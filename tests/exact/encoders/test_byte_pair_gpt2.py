@@ -77,7 +77,7 @@ def test_ranks_and_merges_allow_the_same(gpt2):
     """The ids of GPT-2 are in the order of the merges; ties of ranks only matter where tokens overlap themselves."""
     _, automaton = gpt2
     by_rank = BytePair.from_ranks(automaton.vocabulary, [*range(50256), None])
-    for token in random.Random(2).sample(range(50256), 200):
+    for token in random.Random(2).sample(range(50256), 60):
         first, second = (a.allowed(a.step(a.start(), token)) for a in (automaton, by_rank))
         assert (first == second).mean() > 0.9999
 

@@ -52,7 +52,7 @@ def test_the_vocabularies_of_the_paper(kind, order):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_random_vocabularies(seed):
     alphabet, order, automaton = random_automaton(seed, longest=5 if seed % 6 < 2 else 3)
     chain = MarkovChain.random(order, alphabet, seed=seed)
@@ -70,7 +70,7 @@ def test_the_example_of_the_paper():
     assert np.allclose(found.matrix, [after_aa, [0, 0, 1], after_b], rtol=1e-13, atol=1e-15)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_transitions_are_the_rows_of_the_model(seed):
     alphabet, order, automaton = random_automaton(seed)
     found = token_transitions(MarkovChain.random(order, alphabet, seed), automaton)

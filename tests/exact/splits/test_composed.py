@@ -15,7 +15,7 @@ from tokenizers import AddedToken, pre_tokenizers
 from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.splits.composed import SplitEncoding
-from tokenlab.exact.splits.reading import Splits, read_added_tokens, read_splits
+from tokenlab.exact.splits.reading import read_added_tokens, read_splits
 from tokenlab.exact.splits.regex_syntax import parse
 from tokenlab.exact.vocabulary import Vocabulary
 
@@ -159,7 +159,7 @@ def test_look_ahead_without_a_limit():
 def test_a_vocabulary_of_characters():
     """Without tokens for bytes, texts consist of the characters that are tokens."""
     word = BytePair(Vocabulary(["中".encode(), "é".encode(), b"a", "a中".encode(), b" "]), [(2, 0, 3)])
-    splits = Splits((parse(EXPRESSIONS["gpt2"]),))
+    splits = (parse(EXPRESSIONS["gpt2"]),)
     here = SplitEncoding(word, splits, None, lambda text: [])
     assert live(here, "a中", " ", "é") == (True, True)
     assert live(here, "a", "中") == (False, False)
@@ -188,7 +188,7 @@ def test_refused():
 def test_matches_kept_and_the_rest_removed():
     """GPT-4's way: nothing is removed where the expression matches all text."""
     split = {"type": "Split", "pattern": {"Regex": EXPRESSIONS["llama3"]}, "invert": True, "behavior": "Removed"}
-    assert read_splits(split) == Splits((parse(EXPRESSIONS["llama3"]),))
+    assert read_splits(split) == (parse(EXPRESSIONS["llama3"]),)
 
 
 def test_added_tokens_refused():
@@ -206,4 +206,4 @@ def test_added_tokens_refused():
 def test_endless_texts_are_refused():
     word = BytePair(Vocabulary([b"a"]), [], has_end=False)
     with pytest.raises(InputError, match="without an end"):
-        SplitEncoding(word, Splits(), None, lambda text: [])
+        SplitEncoding(word, (), None, lambda text: [])

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokenlab.core.errors import InputError
-from tokenlab.exact.adapters.real import HOW_TO_IGNORE, RealTokenizer, UnsupportedTokenizer, exact_encoder, joined
+from tokenlab.exact.adapters.real import HOW_TO_IGNORE, RealTokenizer, UnsupportedTokenizer, joined
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
 from tokenlab.exact.interface import TokenAutomaton
@@ -125,8 +125,9 @@ def _read(tokenizer: "Tokenizer", name: str, ends: tuple[int | None, int | None]
         _word_automaton(model, vocabulary, absent=[SPACE.encode()] if prepared.spaces else []),
         _splits(settings),
         read_added_tokens(added),
-        exact_encoder(lambda text: engine.encode(text, add_special_tokens=False).ids, tokens, prepared.prefix),
-        prefix=prepared.prefix,
+        lambda text: engine.encode(text, add_special_tokens=False).ids,
+        tokens,
+        prepared.prefix,
         of_bytes=library.byte_level,
     )
     bos, eos = (
@@ -145,7 +146,7 @@ def _splits(settings: dict[str, Any]) -> Splits:
         raise UnsupportedTokenizer(
             "WordLevel makes words that are no token unknown; it is exact only behind a split into single characters"
         )
-    return Splits()
+    return ()
 
 
 def _prepare_metaspace(settings: dict[str, Any], prepared: Preparation, ignore: bool) -> None:

@@ -92,29 +92,6 @@ NAMED = {
 }
 """By the point of the tokenizer that they try."""
 
-FUTURES = (
-    "",
-    " ",
-    "a",
-    "\n",
-    "1",
-    "'",
-    "s",
-    "S",
-    "\u4e2d",
-    "\u0301",
-    "\U0001f600",
-    "!",
-    "  x",
-    "\n\nx",
-    "/",
-    "\r\n",
-    "11",
-    "ll",
-    "re",
-)
-"""Short continuations, one for each class of characters that expressions tell apart."""
-
 
 def probe_texts() -> list[str]:
     """The named texts of all groups."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
-from tokenlab.exact.adapters.real import HOW_TO_IGNORE, RealTokenizer, UnsupportedTokenizer, exact_encoder, joined
+from tokenlab.exact.adapters.real import HOW_TO_IGNORE, RealTokenizer, UnsupportedTokenizer, joined
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.interface import TokenAutomaton
 from tokenlab.exact.splits.reading import AddedTokens, read_splits
@@ -73,7 +73,8 @@ def _of_ranks(ranks: RankTokenizer, name: str) -> RealTokenizer:
         word,
         read_splits({"type": "Sequence", "pretokenizers": [split, byte_level]}),
         None,
-        exact_encoder(lambda text: engine.encode(text, add_special_tokens=False).ids, ranks.tokens, b""),
+        lambda text: engine.encode(text, add_special_tokens=False).ids,
+        ranks.tokens,
     )
     return RealTokenizer(name, automaton, engine, ranks.bos, ranks.eos)
 
@@ -118,13 +119,7 @@ def _of_pieces(model: PieceModel, name: str, ignore_normalizer: bool) -> RealTok
         marked = prefix.decode() + text
         return engine.encode(marked, add_special_tokens=False).ids if engine else word.encode(marked.encode())
 
-    automaton = joined(
-        word,
-        read_splits(None),
-        AddedTokens.from_mapping(added) if added else None,
-        exact_encoder(encode, tokens, prefix),
-        prefix=prefix,
-    )
+    automaton = joined(word, (), AddedTokens.from_mapping(added) if added else None, encode, tokens, prefix)
     return RealTokenizer(name, automaton, engine, model.bos, model.eos, tuple(notes))
 
 

@@ -62,7 +62,7 @@ def decoded(tokens: Sequence[bytes | None], ids: Sequence[int]) -> bytes:
     return b"".join(part or b"" for part in parts)
 
 
-def exact_encoder(encode: Callable[[str], list[int]], tokens: Sequence[bytes | None], prefix: bytes) -> Encode:
+def _exact_encoder(engine: Callable[[str], list[int]], tokens: Sequence[bytes | None], prefix: bytes) -> Encode:
     """An engine for texts of bytes that raises InputError where the tokens do not spell the text.
 
     Engines drop what they do not know, or replace it by an unknown token.
@@ -73,7 +73,7 @@ def exact_encoder(encode: Callable[[str], list[int]], tokens: Sequence[bytes | N
             characters = text.decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError(f"the text is not UTF-8 at byte {error.start}; the tokenizer reads characters") from error
-        ids = encode(characters)
+        ids = engine(characters)
         check_spelled(ids, tokens, prefix + text if text else b"")
         return ids
 
@@ -152,17 +152,19 @@ def joined(
     word: TokenAutomaton,
     splits: Splits,
     added: AddedTokens | None,
-    encode: Encode,
+    engine: Callable[[str], list[int]],
+    tokens: Sequence[bytes | None],
     prefix: bytes = b"",
     *,
     of_bytes: bool = False,
 ) -> TokenAutomaton:
     """The automaton of a tokenizer from that of its words, its splits, its added tokens and its prefix.
 
-    of_bytes: whether words are any bytes, so that something else has to keep texts in UTF-8.
+    engine: the ids of a text; tokens: the bytes of each id. of_bytes: whether words are any bytes, so that something
+    else has to keep texts in UTF-8.
     """
-    inner: TokenAutomaton = word
-    if splits.levels or added or of_bytes:
+    encode, inner = _exact_encoder(engine, tokens, prefix), word
+    if splits or added or of_bytes:
         inner = SplitEncoding(word, splits, added, encode)
     if prefix:
         return PrefixedEncoding(inner, encode, prefix)

@@ -34,9 +34,8 @@ def next_bytes(text: bytes, model: TokenModel, automaton: TokenAutomaton, option
 
     The cost counts the contexts from the anchor on; those before it have only to be in the model's cache.
 
-    Raises ParameterError for other encodings, InputError for a text longer than the model allows.
+    Raises InputError for a text longer than the model allows.
     """
-    check(automaton)
     contexts = _Contexts(model, automaton, options)
     encoded = automaton.encode(text)
     is_anchor = anchors(automaton.vocabulary)
@@ -57,7 +56,6 @@ def log_probability(
     text: bytes, model: TokenModel, automaton: TokenAutomaton, options: ExactOptions = DEFAULT
 ) -> TextProbability:
     """The probability that a text starts with this one, and that it ends after it. Raises what `next_bytes` raises."""
-    check(automaton)
     contexts = _Contexts(model, automaton, options)
     contexts.find(contexts.root, [text])
     whole = contexts.log_query(contexts.root, text)

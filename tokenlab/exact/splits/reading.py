@@ -18,11 +18,8 @@ GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|
 """The expression of GPT-2, which `ByteLevel` has built in."""
 
 
-@dataclass(frozen=True)
-class Splits:
-    """The splits of a pre-tokenizer, in their order: each divides the pieces of the one before."""
-
-    levels: tuple[Node, ...] = ()
+Splits = tuple[Node, ...]
+"""The splits of a pre-tokenizer, in their order: each divides the pieces of the one before."""
 
 
 def read_splits(pre_tokenizer: dict[str, Any] | None) -> Splits:
@@ -31,11 +28,11 @@ def read_splits(pre_tokenizer: dict[str, Any] | None) -> Splits:
     Raises InputError, with the reason and if possible an example, for what cannot be handled exactly.
     """
     if pre_tokenizer is None:
-        return Splits()
+        return ()
     kind = pre_tokenizer.get("type")
     if kind == "Sequence":
-        return Splits(tuple(node for part in pre_tokenizer["pretokenizers"] for node in read_splits(part).levels))
-    readers: dict[str, Callable[[dict[str, Any]], tuple[Node, ...]]] = {
+        return tuple(node for part in pre_tokenizer["pretokenizers"] for node in read_splits(part))
+    readers: dict[str, Callable[[dict[str, Any]], Splits]] = {
         "Split": _split,
         "ByteLevel": _byte_level,
         "Digits": _digits,
@@ -43,7 +40,7 @@ def read_splits(pre_tokenizer: dict[str, Any] | None) -> Splits:
         "Metaspace": _metaspace,
     }
     if kind in readers:
-        return Splits(readers[kind](pre_tokenizer))
+        return readers[kind](pre_tokenizer)
     if kind in ("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "CharDelimiterSplit"):
         raise InputError(
             f"the pre-tokenizer {kind} drops white space: 'a b' and 'a  b' have the same tokens, so no sequence of "
@@ -52,7 +49,7 @@ def read_splits(pre_tokenizer: dict[str, Any] | None) -> Splits:
     raise InputError(f"the pre-tokenizer {kind!r} is not supported")
 
 
-def _split(settings: dict[str, Any]) -> tuple[Node, ...]:
+def _split(settings: dict[str, Any]) -> Splits:
     pattern, behavior = settings["pattern"], settings["behavior"]
     if "String" in pattern:
         if not pattern["String"]:
@@ -100,23 +97,23 @@ _SPACE_BEFORE = (
 )
 
 
-def _byte_level(settings: dict[str, Any]) -> tuple[Node, ...]:
+def _byte_level(settings: dict[str, Any]) -> Splits:
     if settings.get("add_prefix_space", True):
         raise InputError(f"the pre-tokenizer adds a space before the text: {_SPACE_BEFORE}")
     return (parse(GPT2),) if settings.get("use_regex", True) else ()
 
 
-def _digits(settings: dict[str, Any]) -> tuple[Node, ...]:
+def _digits(settings: dict[str, Any]) -> Splits:
     digit = Set(SetSource("digits", ""))
     return (digit if settings.get("individual_digits") else Repeat(digit, 1, None, "greedy"),)
 
 
-def _punctuation(settings: dict[str, Any]) -> tuple[Node, ...]:
+def _punctuation(settings: dict[str, Any]) -> Splits:
     behavior = settings.get("behavior", "Isolated")
     return (_divided(Set(SetSource("punctuation", "")), behavior, "the pre-tokenizer Punctuation"),)
 
 
-def _metaspace(settings: dict[str, Any]) -> tuple[Node, ...]:
+def _metaspace(settings: dict[str, Any]) -> Splits:
     """The replacement of the space stands for a space, as it does in the bytes of the tokens."""
     if settings.get("prepend_scheme", "always") != "never":
         raise InputError(f"the pre-tokenizer Metaspace adds a space before the text: {_SPACE_BEFORE}")

@@ -87,11 +87,8 @@ class Level:
             return ()
         if state.kind == FRESH:
             return tuple(Step(True, new) for new in self.begin(bit))
-        if state.kind == GAP:
-            threads, _ = self._threads((0,), bit)
-            wanted = tuple(node for node in threads if node not in doomed)
-            match = (Step(True, LevelState(MATCH, wanted, doomed)),) if wanted else ()
-            return (Step(False, LevelState(GAP, (), doomed.union(threads))), *match)
+        if state.kind == GAP:  # the gap goes on, or a match begins
+            return tuple(Step(new.kind == MATCH, new) for new in reversed(self.begin(bit, doomed)))
         threads, accepted = self._threads(state.threads, bit)
         wanted = tuple(node for node in threads if node not in doomed)
         on = (Step(False, LevelState(MATCH, wanted, doomed)),) if wanted else ()
