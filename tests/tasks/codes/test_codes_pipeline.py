@@ -148,8 +148,6 @@ def test_held_out_text_is_not_trained_on(built: Path) -> None:
         ("codebook", {"en": {"codebooks": {"lengths": {6: 1}}}}, "codes.corpora.en.codebooks"),
         ("codebook", {"en": {"codebooks": {"lengths": {2: 1}, "K_sweep": [2]}}}, "K^N = 2^2 = 4"),
         ("table_codes", {"en": {"baselines": ["character"]}}, "codes.table_codes lists en"),
-        ("encode", {"en": EN | {"baselines": ["character", "runes"]}}, "codes.corpora.en.baselines: 'runes'"),
-        ("encode", {"zh": EN}, "codes.corpora.zh.baselines: radical needs this corpus in codes.table_codes"),
     ],
 )
 def test_bad_parameters_are_one_line(built: Path, stage: str, changed: dict, message: str) -> None:

@@ -17,7 +17,6 @@ from tasks.codes.variants import (
     write_variants,
 )
 from tasks.runtime.stage import write_json
-from tokenlab.core.errors import ParameterError
 
 CODEBOOKS = CodebookParameters(lengths={2: 2, 3: 1}, K_sweep=(9, 5), restarts=3, held_out=True)
 CHARACTERS = {"all": 25, "train": 16}
@@ -50,7 +49,6 @@ def test_variants_come_back_from_their_file(tmp_path: Path) -> None:
     ("parameters", "message"),
     [
         ({"codebooks": {"lengths": {6: 1}}}, "N, from 1 to 5"),
-        ({"codebooks": {"lengths": {}}}, "N, from 1 to 5"),
         ({"codebooks": {"lengths": {3: 1}, "K_sweep": [9]}}, "K_sweep and restarts are for N = 2"),
         ({"codebooks": {"lengths": {2: 1}}, "unigram": [3]}, "unigram has the code length 3"),
     ],
@@ -65,17 +63,3 @@ def test_baselines_are_sorted_by_how_they_are_made(tmp_path: Path) -> None:
     write_json(made, {"learned": ["radical"], "refused": ["myte: left out"]})
     names = ["myte", "random", "byte", "radical", "character"]
     assert baseline_kinds(names, made) == (Kinds(["byte", "character"], ["radical"], ["random"]), ["myte: left out"])
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (["character", "runes"], "baselines: 'runes' is none of random, character, byte"),
-        (["character", "latom"], "baselines: 'latom' is none of"),
-        (["byte"], "baselines: character is missing"),
-        (["character", "stroke"], "baselines: stroke needs this corpus in codes.table_codes"),
-    ],
-)
-def test_bad_baselines(names: list[str], message: str, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=message):
-        baseline_kinds(names, tmp_path / "variants.json")
