@@ -15,21 +15,16 @@ def write(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text, encoding="utf-8")
 
 
-@pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = workspace.copy_project(tmp_path / "clone")
-    for command in (["add", "-A"], ["commit", "-qm", "start"]):
-        subprocess.run([*GIT, *command], cwd=folder, check=True)
-    monkeypatch.setattr(workspace, "ROOT", folder)
-    return folder
-
-
 def copied(folder: Path) -> dict[str, bytes]:
     files = (path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts)
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def test_files_of_a_user_are_not_copied(clone: Path, tmp_path: Path) -> None:
+def test_files_of_a_user_are_not_copied_but_new_code_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clone = workspace.copy_project(tmp_path / "clone")
+    for command in (["add", "-A"], ["commit", "-qm", "start"]):
+        subprocess.run([*GIT, *command], cwd=clone, check=True)
+    monkeypatch.setattr(workspace, "ROOT", clone)
     before = copied(workspace.copy_project(tmp_path / "before"))
     for name in ("texts/mine.txt", "analysis.ipynb", "notebooks/one.ipynb", "data/mine.csv", "novel.txt", "own.yaml"):
         write(clone, name, "mine\n")
@@ -37,19 +32,8 @@ def test_files_of_a_user_are_not_copied(clone: Path, tmp_path: Path) -> None:
     parameters["corpora"]["mine"] = {"path": "texts/mine.txt", "format": "text", "gold": None}
     write(clone, "params.yaml", yaml.safe_dump(parameters))
     write(clone, "dvc.lock", "schema: '2.0'\nstages: {}\n")
-    assert copied(workspace.copy_project(tmp_path / "after")) == before
+    new = {"tokenlab/text/new.py": b"NEW = 1\n", "tasks/report/style.py": b"COLOUR = 'blue'\n"}
+    for name, text in new.items():
+        write(clone, name, text.decode())
+    assert copied(workspace.copy_project(tmp_path / "after")) == before | new
     assert "mine" not in workspace.shipped_parameters("sample")["corpora"]
-
-
-def test_code_that_git_does_not_know_yet_is_copied(clone: Path, tmp_path: Path) -> None:
-    write(clone, "tokenlab/text/new.py", "NEW = 1\n")
-    write(clone, "tasks/report/style.py", "COLOUR = 'blue'\n")
-    copy = workspace.copy_project(tmp_path / "copy")
-    assert (copy / "tokenlab/text/new.py").exists()
-    assert (copy / "tasks/report/style.py").read_text() == "COLOUR = 'blue'\n"
-
-
-def test_a_staged_edit_of_the_parameters_counts(clone: Path) -> None:
-    write(clone, "params.yaml", "preset: sample\nroot: .\ncorpora: {new: {}}\n")
-    subprocess.run([*GIT, "add", "params.yaml"], cwd=clone, check=True)
-    assert workspace.shipped_parameters("sample")["corpora"] == {"new": {}}

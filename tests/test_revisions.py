@@ -68,7 +68,7 @@ def test_metrics_and_parameters_of_a_commit(project: Path) -> None:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_plots_of_a_commit(project: Path) -> None:
     """Each figure once, with its values in the commit and in the workspace."""
     shown = dvc(project, "plots", "diff", "HEAD")
@@ -78,7 +78,7 @@ def test_plots_of_a_commit(project: Path) -> None:
     assert {point["rev"]: point["held_out"] for point in points} == {"HEAD": "1", "workspace": "2"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_experiments_show_a_commit(project: Path) -> None:
     rows = {row["rev"]: row["data"]["metrics"] for row in dvc(project, "exp", "show")}
     values = {name: metrics[f"{MODEL}/metrics.json"]["data"]["value"] for name, metrics in rows.items()}

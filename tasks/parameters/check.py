@@ -2,8 +2,8 @@
 
 One model of the whole file (`sections`) finds unknown, missing and invalid values; then names that refer to other
 parameters (`references`) and paths (`paths`) are checked. The result is JSON on standard output. This imports what the
-stages import, PyTorch too, because they declare the parameters; so `flows.check` starts it as a process of its own,
-and only where a file has changed.
+stages import, PyTorch too, because they declare the parameters; so `flows.parameter_check` starts it as a process of
+its own, and only where a file has changed.
 """
 
 import json

@@ -20,6 +20,7 @@ CORPORA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CORPORA)
 def test_savings(name, mirror, tmp_path):
     path, form, expected = CORPORA[name]

@@ -48,7 +48,6 @@ def test_variants_come_back_from_their_file(tmp_path: Path) -> None:
     ("parameters", "message"),
     [
         ({"codebooks": {"lengths": {6: 1}}}, "N, from 1 to 5"),
-        ({"codebooks": {"lengths": {}}}, "N, from 1 to 5"),
         ({"codebooks": {"lengths": {3: 1}, "K_sweep": [9]}}, "K_sweep and restarts are for N = 2"),
         ({"codebooks": {"lengths": {2: 1}}, "unigram": [3]}, "unigram has the code length 3"),
     ],

@@ -46,9 +46,7 @@ def test_shipped_presets_are_valid(preset: str) -> None:
     ("content", "message"),
     [
         ("", "params.yaml: empty; restore it from git"),
-        ("# nothing\n", "params.yaml: empty; restore it from git"),
         ("- a\n", "params.yaml: a list, not a mapping of sections such as `corpora:`; correct it"),
-        ("hello", "params.yaml: a single value, not a mapping of sections such as `corpora:`; correct it"),
         ("corpora:\n\tzh: {}\n", "params.yaml, line 2: found character that cannot start any token; correct it"),
         ("a: {b: [\n", "params.yaml, line 2: did not find expected node content; correct it"),
         ("a: *b\n", "params.yaml, line 1: found undefined alias; correct it"),
@@ -83,59 +81,23 @@ def test_anchors_and_merged_keys_are_yaml(folder: Path) -> None:
     [
         ("\ncodes:\n", "\ncodez:\n", "codes is missing; add it"),
         ("# Patch models.", "poems: {}\n#", "poems is no parameter; correct its name, or remove it"),
-        (
-            "\nconcatenated:\n  en-de: {first: en, second: de}",
-            "\nconcatenated:",
-            "concatenated is empty; it should be a mapping, {} for none",
-        ),
+        ("\nconcatenated:\n  en-de: {first: en, second: de}", "\nconcatenated:", "concatenated is empty; it should"),
         ("  zh: {path", "  no: {path", "corpora: a name is read as False; write it in quotes"),
         ("  zh: {path", "  z/h: {path", "corpora.z/h: the name may have letters, digits, - and _"),
-        (
-            "vocabulary_size: 12000",
-            "vocabulary_size: many",
-            "segmentation.bpe.vocabulary_size is 'many'; it should be a valid integer",
-        ),
-        (
-            "vocabulary_size: 12000",
-            "vocabulary_size: -1",
-            "segmentation.bpe: vocabulary_size is -1; it must be from 2 to 10,000,000",
-        ),
+        ("vocabulary_size: 12000", "vocabulary_size: -1", "segmentation.bpe: vocabulary_size is -1; it must be from"),
         (", train: 0.7, validation: 677}", ", train: 0.7}", "segmentation.split.validation is missing; add it"),
-        (
-            "      decoder: viterbi",
-            "      decoder: viturbi",
-            "segmentation.methods.viterbi.decoder is 'viturbi'; it should be 'viterbi' or 'greedy'",
-        ),
-        (
-            "      isolate: script",
-            "      isolat: script",
-            "segmentation.methods.viterbi.isolat is no parameter; correct its name, or remove it",
-        ),
+        ("      decoder: viterbi", "      decoder: viturbi", "segmentation.methods.viterbi.decoder is 'viturbi'; it"),
+        ("      isolate: script", "      isolat: script", "segmentation.methods.viterbi.isolat is no parameter;"),
         (
             "{by: entropy, rule: maxima, ",
             "{by: entrophy, rule: maxima, ",
             "segmentation.methods.gpt2.by is 'entrophy'; it is one of statistics, entropy, both, words",
-        ),
-        (
-            "{by: entropy, rule: maxima, ",
-            "{rule: maxima, ",
-            "segmentation.methods.gpt2.by is missing; it is one of statistics, entropy, both, words",
         ),
         ("width: 64, heads: 2", "width: 64, heads: 3", "entropy.models.zh: heads is 3; it must divide the width, 64"),
         (
             "device: cpu, dtype: float32, threads: 1}\n\n",
             "device: auto, dtype: float32, threads: 1}\n\n",
             "entropy.scored.zh: device is 'auto'; name it",
-        ),
-        (
-            "lengths: {2: 2}",
-            "lengths: {2: two}",
-            "codes.corpora.en.codebooks.lengths.2 is 'two'; it should be a valid integer",
-        ),
-        (
-            "attention: sdpa",
-            "attention: sdqa",
-            "patches.computation.attention is 'sdqa'; it should be 'sdpa' or 'flex'",
         ),
     ],
 )
@@ -148,31 +110,10 @@ def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: 
     [
         ("preset: sample", "preset: cpu", "preset is 'cpu'; in this folder it must be 'sample'"),
         ("    ja: {}", "    jp: {}", "segmentation.corpora.jp: jp is not in corpora; there are: zh, ja, en, de, en-de"),
-        (
-            "    en: {codebooks",
-            "    eng: {codebooks",
-            "codes.corpora.eng: eng is not in corpora; there are: zh, ja, en, de, en-de",
-        ),
-        (
-            "{first: en, second: de}",
-            "{first: en, second: en-de}",
-            "concatenated.en-de.second: en-de is not in corpora; there are: zh, ja, en, de",
-        ),
-        (
-            "    zh: {entropy: true}",
-            "    zh: {}\n    de: {entropy: true}",
-            "segmentation.corpora.de.entropy is true, but entropy.scored has no de; add its model there",
-        ),
-        (
-            "by: words, model: words",
-            "by: words, model: word",
-            "segmentation.methods.words.model: word is not in segmentation.word_models; there are: words",
-        ),
-        (
-            "full: {methods: [viterbi, ",
-            "full: {methods: [",
-            "segmentation.full.methods has combined without viterbi, on which it is based; add it",
-        ),
+        ("{first: en, second: de}", "{first: en, second: en-de}", "concatenated.en-de.second: en-de is not in"),
+        ("    zh: {entropy: true}", "    zh: {}\n    de: {entropy: true}", "segmentation.corpora.de.entropy is true,"),
+        ("by: words, model: words", "by: words, model: word", "segmentation.methods.words.model: word is not in"),
+        ("full: {methods: [viterbi, ", "full: {methods: [", "segmentation.full.methods has combined without viterbi,"),
         (
             "combined: {by: both, statistics: viterbi",
             "combined: {by: both, statistics: gpt2",
@@ -183,11 +124,7 @@ def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: 
             "shape: {layers: 6, width: 32, heads: 2, context: 32, dropout: 0.1}",
             "exact.markov.third-order.model.shape.dropout is above 0",
         ),
-        (
-            "    unigram: {}",
-            "    unigram: {to: sentencepiece}",
-            "segmentation.export.unigram.to is 'sentencepiece'; the pipeline writes tokenizer.json",
-        ),
+        ("    unigram: {}", "    unigram: {to: sentencepiece}", "segmentation.export.unigram.to is 'sentencepiece';"),
         (
             "  zh: {path: data/raw/builtin/zh, format: parquet, gold: words}",
             "  zh: {path: data/raw/builtin/zh, format: parquet}",
@@ -198,26 +135,9 @@ def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: 
             "{corpus: zh, methods: [literal, ",
             "segmentation.own_text.zh-slices.methods: literal; use methods by words",
         ),
-        (
-            "entropy_models/zh",
-            "entropy_models/zhh",
-            "entropy.scored.zh.model: no stage makes 'models/sample/entropy_models/zhh'; correct the path",
-        ),
-        (
-            "data/raw/builtin/ja",
-            "texts/mine.txt",
-            "corpora.ja.path: texts/mine.txt does not exist, and no stage makes it; correct the path",
-        ),
-        (
-            "data/raw/builtin/ja",
-            "data/raw/bible/Klingon/bible.xml",
-            "corpora.ja.path: data/raw/bible/Klingon/bible.xml does not exist, and no stage makes it; correct the path",
-        ),
-        (
-            "baselines: [character, byte, random]}",
-            "baselines: [byte]}",
-            "codes.corpora.en.baselines: character is missing",
-        ),
+        ("entropy_models/zh", "entropy_models/zhh", "entropy.scored.zh.model: no stage makes"),
+        ("data/raw/builtin/ja", "texts/mine.txt", "corpora.ja.path: texts/mine.txt does not exist, and no stage"),
+        ("baselines: [character, byte, random]}", "baselines: [byte]}", "codes.corpora.en.baselines: character is"),
         (
             "baselines: [character, byte, random]}",
             "baselines: [character, radical]}",
@@ -228,36 +148,10 @@ def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: 
             "held_out: true, tables: [byte]}, baselines",
             "codes.corpora.en.codebooks.tables: byte is not in the kinds of codes from tables",
         ),
-        (
-            "tokens: [A, B, AA",
-            "tokens: [A, AA",
-            "exact.markov.third-order.vocabularies.mpe: tokens lack 'B', a character of the alphabet; add it",
-        ),
-        (
-            "source: en, target: zh",
-            "source: en, target: fr",
-            "bits.translation.en-zh.target: fr is not in corpora; there are: zh, ja, en, de, en-de",
-        ),
-        (
-            "tokenizer: en, vocabulary: 400",
-            "tokenizer: en, vocabulary: 500",
-            "patches.corpora.en.vocabulary: 500 is not in patches.tokenizers.en.vocabularies; there are: 400, 300",
-        ),
-        (
-            "patcher: bpe, longest: 6}",
-            "patcher: bpe, longest: 7}",
-            "patches.variants.bpe.longest: 7 is not in patches.longest; there are: 4, 6",
-        ),
-        (
-            "    en: {models: en, files",
-            "    en: {models: e, files",
-            "patches.zero_shot.en.models: e is not in patches.models; there are: en, zh",
-        ),
-        (
-            "ja: {kind: segmented",
-            "de: {kind: segmented",
-            "compare.measured.de: de is not in segmentation.corpora; there are: zh, ja",
-        ),
+        ("tokens: [A, B, AA", "tokens: [A, AA", "exact.markov.third-order.vocabularies.mpe: tokens lack 'B', a"),
+        ("tokenizer: en, vocabulary: 400", "tokenizer: en, vocabulary: 500", "patches.corpora.en.vocabulary: 500 is"),
+        ("patcher: bpe, longest: 6}", "patcher: bpe, longest: 7}", "patches.variants.bpe.longest: 7 is not in"),
+        ("ja: {kind: segmented", "de: {kind: segmented", "compare.measured.de: de is not in segmentation.corpora"),
     ],
 )
 def test_a_name_that_refers_to_nothing(folder: Path, old: str, new: str, message: str) -> None:

@@ -76,10 +76,6 @@ def test_the_space_may_be_on_either_side(start):
     assert agreement(np.array([0, start]), whitespace_words(b"the cat")) == ((2, 2, 2), (1, 1, 1))
 
 
-def test_both_sides_of_a_gap_are_one_boundary():
-    assert agreement(np.array([0, 3, 4]), whitespace_words(b"the cat")) == ((2, 2, 2), (1, 1, 1))
-
-
 def test_sums_of_texts():
     one = agreement(np.array([0, 3]), whitespace_words(b"the cat"))
     other = agreement(np.array([0, 1]), whitespace_words(b"dogs"))

@@ -9,7 +9,6 @@ from unicode_text import character
 from tasks.patches.texts import (
     Text,
     Texts,
-    block_of,
     joined,
     part_documents,
     passages_of,
@@ -80,10 +79,6 @@ def test_training_stops_at_its_limit(corpus, limit):
     assert sum(sizes) >= limit > sum(sizes[:-1])
 
 
-def test_a_limit_beyond_the_corpus_takes_it_all(corpus):
-    assert ids(corpus, "training", training=10**9) == ids(corpus, "training")
-
-
 def test_an_empty_part_is_refused(tmp_path):
     write_corpus([Document("one", "text")], tmp_path / "corpus")
     empty = [part for part in PARTS if not _has(tmp_path / "corpus", part)]
@@ -127,10 +122,6 @@ def test_joining_keeps_text_and_gold_words(given, size):
     assert all(len(document.text.encode()) >= size for document in found[:-1])
 
 
-def test_unmarked_texts_make_a_joined_one_unmarked():
-    assert next(joined([Document("a", "ab", (1,)), Document("b", "cd")], 99)).boundaries is None
-
-
 @given(documents())
 def test_words_in_bytes(document):
     """Runs without whitespace, cut at gold boundaries, character by character."""
@@ -164,13 +155,6 @@ def test_passages_have_the_words_that_lie_in_them(document, context):
         offset = end
 
 
-def test_blocks_to_store():
-    made = list(passages_of(Document("d", "one two three"), 8))
-    block = block_of(made)
-    assert (block.ids, block.data, block.starts) == (["d:0", "d:1"], [b"one two ", b"three"], {})
-    assert block.words.tolist() == [2, 1]
-
-
 def test_stored_texts(tmp_path):
     given = [text for n in range(3) for text in passages_of(Document(f"é{n}", "zwei Wörter, 日本"), 12)]
     given.append(Text("none", b"\xff\x00", np.zeros((0, 2), np.int64)))
@@ -180,10 +164,3 @@ def test_stored_texts(tmp_path):
         (text.id, text.data, text.words.tolist()) for text in given
     ]
     assert all(text.words.shape[1:] == (2,) and text.words.dtype == np.int64 for text in found)
-
-
-def test_stored_texts_are_the_same_bytes(tmp_path):
-    given = list(passages_of(Document("d", "some words " * 50), 40))
-    for name in "ab":
-        write_texts(given, tmp_path / name)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

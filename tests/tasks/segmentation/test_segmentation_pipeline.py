@@ -193,10 +193,7 @@ def test_a_model_from_elsewhere_scores_any_corpus(built, tmp_path):
     ("change", "message"),
     [
         ({"model": "nowhere"}, "nowhere: no such folder"),
-        ({"device": "auto"}, "entropy.scored.zh: device is 'auto'"),
         ({"threads": None}, "entropy.scored.zh: threads is None"),
-        ({"threads": 0}, "entropy.scored.zh: threads is 0"),
-        ({"dtype": "int8"}, "entropy.scored.zh.dtype"),
         ({"stride": 1}, "entropy.scored.zh.stride"),
     ],
 )
@@ -264,6 +261,21 @@ def test_without_entropies_methods_that_need_them_are_left_out(built):
         "subset": ["literal", "viterbi", "fixed", "plain"],
         "full": ["viterbi"],
     }
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ({"decoder": "viterbi"}, "by is None; use one of statistics"),
+        (VITERBI | {"decoder": "beam"}, "methods.bad.decoder"),
+        (VITERBI | {"weight": 1}, "list the values of lambda under weights"),
+        (VITERBI | {"entropy_only": True}, "grid gives one row"),
+        ({"by": "entropy", "rule": "maxima", "isolate": "none", "grid": [1.0]}, "no meaning with the rule `maxima`"),
+    ],
+)
+def test_methods_that_cannot_be(method, message):
+    with pytest.raises(ParameterError, match=message):
+        read_methods(stage(segmentation=SEGMENTATION | {"methods": {"bad": method}}))
 
 
 class EveryNth(Parameters):
@@ -334,16 +346,6 @@ def test_scores_are_those_of_the_segments(scores, subset):
     predicted = [[d.text[a:b] for a, b in pairwise((0, *starts, len(d.text)))] for d, starts in pairs]
     assert row["f1"] == score_segmentation(gold, predicted).words.f1
     assert row["segments"] == sum(map(len, predicted))
-
-
-def test_scores_name_signals_and_values(scores):
-    signals = dict(scores.filter(pl.col("signal").is_not_null()).select("method", "signal").unique().iter_rows())
-    assert signals["viterbi"] == "statistics" and signals["gpt2"] == "entropy" and signals["combined"] == "both"
-    assert set(scores.filter(pl.col("method").is_null())["configuration"]) == {"bpe", "bpe-punctuation"}
-    rise, both = (scores.filter(configuration=name).row(0, named=True) for name in ("gpt2-rise", "combined"))
-    assert rise["threshold"] in (-1, -0.25, 0.25) and rise["lambda"] is None and rise["nu"] is None
-    assert both["nu"] in (0.25, 1) and both["threshold"] is None
-    assert both["lambda"] == scores.filter(configuration="viterbi").row(0, named=True)["lambda"]
 
 
 def test_scores_hold_the_parameters_that_apply_to_a_row(scores):
