@@ -22,8 +22,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flows.run.presets import DEFAULT_PRESET, find_targets
-from tasks.report.views import VIEWS
 from tasks.runtime.parent_death import die_with_parent
+from tasks.views import VIEWS
 from tokenlab.core.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 from flows.run.presets import DEFAULT_PRESET
 from flows.run.repro import Interrupted, signals_raise
 from flows.tracking.synchronise import track
-from tasks.report.views import VIEWS, View
 from tasks.runtime.parent_death import die_with_parent
+from tasks.views import VIEWS, View
 from tokenlab.core.errors import EXIT_STATUS, TokenlabError, one_line
 
 

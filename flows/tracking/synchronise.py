@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.run.presets import DEFAULT_PRESET
-from tasks.report.views import VIEWS, View
+from tasks.views import VIEWS, View
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import write_text
 

@@ -28,7 +28,7 @@ from prefect_server import FLOW, Server
 
 from flows.flow import require_gpu
 from flows.run.plan import Policy, Step
-from tasks.report.views import SEGMENTATION
+from tasks.views import SEGMENTATION
 from tokenlab.core.errors import ParameterError
 
 Check = Callable[[Path], None]

@@ -15,7 +15,7 @@ import yaml
 from toy_pipeline import write_files
 
 from flows.tracking.__main__ import main
-from tasks.report.views import File, Question, View
+from tasks.views import File, Question, View
 
 _STAGE = """
 import json
