@@ -23,7 +23,7 @@ def report_part(root: Path, preset: str, tag: str, families: Sequence[str], chan
     if not changed and written.exists() and written.read_text() == shown + "\n":
         return
     parameters = str(Path(find_targets(root, preset, None)[0]).with_name("params.yaml"))
-    command = [sys.executable, "-m", "tasks.report.sections.families", parameters, shown]
+    command = [sys.executable, "-m", "tasks.report.page", parameters, shown]
     with DvcProcesses(root) as processes:
         ended = processes.run(command, log)
     if ended.status != 0:
