@@ -28,6 +28,6 @@ def _report_family(root: Path, preset: str, families: tuple[str, ...], changed: 
         return
     parameters = str(find_pipeline(root, preset).with_name("params.yaml"))
     with Processes(root) as processes:
-        ended = processes.run([sys.executable, "-m", "tasks.report.sections.families", parameters, shown], log)
+        ended = processes.run([sys.executable, "-m", "tasks.report.page", parameters, shown], log)
     if ended.status != 0:
         raise TokenlabError(f"the report was not written ({ended.describe()}, see above)")

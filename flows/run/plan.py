@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flows.run.workspace import OUTPUTS, RAW, remove_leftovers, repair_lock_files
-from tasks.report.views import VIEWS
+from tasks.views import VIEWS
 from tokenlab.core.errors import InputError, ParameterError, one_line
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flows.tracking.rows import MEAN, ROW
-from tasks.report.views import View
+from tasks.views import View
 
 _TAG = "mlflow.sharedViewState."
 _RUNS, _VARIANTS = "runs", "variants"

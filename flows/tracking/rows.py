@@ -1,7 +1,7 @@
 """From the tables of the evaluation stages to the parameters and metrics logged to MLflow: one `Row` for each row of a
 table, and one for each variant with the means over its repetitions (seeds).
 
-`tasks.report.views` declares which stages are tracked and what their columns mean. A row's own parameters are in
+`tasks.views` declares which stages are tracked and what their columns mean. A row's own parameters are in
 columns `param.NAME`; the parameters of the stages before come from dvc.lock.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from flows.tracking.lock import Entry, Pipeline, overlap
-from tasks.report.views import PARAMETER, File, View, Where
+from tasks.views import PARAMETER, File, View, Where
 from tokenlab.core.errors import ParameterError
 
 ROW, MEAN = "row", "mean"
@@ -65,7 +65,7 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
     facts = [*view.key, *view.facts]
     if missing := [name for name in view.columns() if name not in table.columns]:
         raise ParameterError(
-            f"{entry.address}: {path} has no column {', '.join(missing)}; correct the view in tasks/report/views.py"
+            f"{entry.address}: {path} has no column {', '.join(missing)}; correct the view in tasks/views.py"
         )
     own = [name for name in table.columns if name.startswith(PARAMETER)]
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and name not in (*facts, *own)]

@@ -27,7 +27,7 @@ from flows.run.workspace import wait_for_lock
 from flows.tracking.lock import Pipeline
 from flows.tracking.mlflow_pages import view_tags
 from flows.tracking.rows import Row
-from tasks.report.views import Question, View
+from tasks.views import Question, View
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file
 

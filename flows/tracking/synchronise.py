@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.run.plan import DEFAULT_PRESET, find_pipeline
-from tasks.report.views import VIEWS, View
+from tasks.views import VIEWS, View
 from tokenlab.core.files import write_text
 
 _STAMPS = ".mlflow/tracked"

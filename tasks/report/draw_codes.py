@@ -1,42 +1,77 @@
-"""Stage `draw_codes`: figures 2 to 16 of the Latom paper, its codebook tables and its tokens at growing sizes."""
+"""Stage `draw_codes`: figures 2 to 16 of the Latom paper, its codebook tables and its tokens at growing sizes, and the
+likelihoods of its HMMs.
 
-from collections.abc import Callable, Iterator
+A picture takes `curves`, one row for each tokenizer, text, code, N, K and vocabulary size: means over the seeds, and
+standard deviations in the columns `*_sd` (`tasks.codes.evaluate`). Codes with a length N are learned or drawn at
+random; codes without one, beside characters and bytes, come from tables.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from tasks.codes.encoded import read_merges
-from tasks.report.figures.canvas import draw_all
-from tasks.report.figures.code_figures import (
-    BITS,
-    PERPLEXITY,
-    TOKENS,
-    TRAINING,
-    draw_held_out,
-    draw_K_summary,
-    draw_K_sweep,
-    draw_lengths,
-    draw_likelihood,
-    draw_overview,
-    draw_tables,
-    table_codes,
-)
 from tasks.report.inputs import read_table
-from tasks.report.token_trace import trace_sizes
+from tasks.report.plot import (
+    THOUSANDS,
+    curve,
+    draw_all,
+    grid,
+    label,
+    legend_above,
+    log_where_needed,
+    panels,
+    save,
+    whole_numbers,
+)
+from tasks.report.style import ACCENT, INK, LENGTH_COLOURS, SECOND, Line, code_lines, line_colours
 from tasks.runtime.stage import Stage, read_json, run, write_json
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.corpus import character_corpus
-from tokenlab.codes.interface import atom_numbers
+from tokenlab.codes.interface import atom_numbers, names_of, shown
 from tokenlab.codes.registry import read_code
 from tokenlab.codes.table import codebook_html, codebook_text, with_table_order
+from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.text.store import read_corpus
+from tokenlab.tokenizers.merges import token_widths, tokenize
 
+TRAINING, HELD_OUT = "training", "held-out"
+"""Values of the column `text`."""
+
+
+class Panel(NamedTuple):
+    """What a row of panels shows: a column of the curves, its name, and whether zero stands for plain characters."""
+
+    column: str
+    label: str
+    difference: bool = True
+
+
+TOKENS = Panel("tokens_saved", "tokens saved")
+PERPLEXITY = Panel("perplexity_saved", "perplexity saved")
+BITS = Panel("bits_per_character_saved", "bits/character saved")
 _OVERVIEWS = {"tokens": TOKENS, "perplexity": PERPLEXITY, "bits": BITS}
-_TRACED_CHARACTERS = 54
+_ABSOLUTE = [
+    Panel("tokens", "tokens", difference=False),
+    Panel("perplexity", "perplexity", difference=False),
+    Panel("bits_per_character", "bits per character", difference=False),
+]
+_SIZE, _PARITY = "vocabulary size", "|V| = |C|"
+_LEARNED = ("random", "latom", "latom-refined")
+_BASELINES = ("character", "byte")
+_SELECTED = ("latom-best", "latom-best-refined")
+"""The best of several restarts is in the tables only."""
+_SEED_STYLES = ("-", "--", ":", "-.")
+_ramp = LinearSegmentedColormap.from_list("K", [SECOND, ACCENT])
+_TRACED_CHARACTERS, _TRACED_SIZES = 54, 6
 _SUMMARY_SIZE = 1500
 """The vocabulary at which all K are compared (figure 8), or the largest where that is smaller."""
 
@@ -70,18 +105,15 @@ def draw(stage: Stage) -> None:
             drawings += _curves(corpus, min(_SUMMARY_SIZE, largest), folder / name)
             if corpus.shown_N is None:
                 continue
-            shown = f"latom-N{corpus.shown_N}-K{corpus.smallest_K[corpus.shown_N]}-seed0"
-            code = read_code(stage.models("codes", name, f"{shown}.json"))
+            variant = f"latom-N{corpus.shown_N}-K{corpus.smallest_K[corpus.shown_N]}-seed0"
+            code = read_code(stage.models("codes", name, f"{variant}.json"))
             assert isinstance(code, Codebook)
             likelihood = read_table(stage.reports("codebooks", name, "likelihood.csv"))
             drawings.append(partial(draw_likelihood, likelihood, code.facts["length"], folder / name / "likelihood"))
-            merges = read_merges(stage.models("code_tokenizers", name, shown))
+            merges = read_merges(stage.models("code_tokenizers", name, variant))
             drawings.append(partial(_write_tables, code, merges, stage.data("corpora", name), folder / name))
-        if corpora:
-            curves = {name: corpus.curves for name, corpus in corpora.items()}
-            characters = {name: corpus.characters for name, corpus in corpora.items()}
-            for name, panel in _OVERVIEWS.items():
-                drawings.append(partial(draw_overview, curves, characters, panel, folder / "overview" / name))
+        for name, panel in _OVERVIEWS.items() if corpora else ():
+            drawings.append(partial(draw_overview, corpora, panel, folder / "overview" / name))
         draw_all(drawings)
 
 
@@ -109,7 +141,7 @@ def _curves(corpus: _Corpus, summary_size: int, folder: Path) -> Iterator[Callab
     if len(sizes_of_K) > 1:
         yield partial(draw_K_sweep, curves, sizes_of_K, characters, folder / "K-sweep")
         yield partial(draw_K_summary, curves, sizes_of_K, summary_size, folder / "K-sweep-summary")
-    if len(curves.filter(pl.col("N").is_not_null(), text="held-out")):
+    if len(curves.filter(pl.col("N").is_not_null(), text=HELD_OUT)):
         yield partial(draw_held_out, curves, folder / "held-out")
 
 
@@ -123,6 +155,270 @@ def _write_tables(code: Codebook, merges: np.ndarray, corpus: Path, folder: Path
     atoms = np.unique(atom_numbers(code.encode(code.characters)))
     rows = trace_sizes(code, text, atoms, merges, len(code.characters))
     write_json(folder / "trace.json", [row._asdict() for row in rows])
+
+
+class TracedText(NamedTuple):
+    """A text cut into tokens: a row of Table 4."""
+
+    vocabulary: int
+    """Entries of the vocabulary, the alphabet included."""
+    tokens: int
+    """Number of tokens."""
+    text: str
+    """The tokens, as `trace_tokens` prints them."""
+
+
+def trace_sizes(
+    code: Codebook, text: str, atoms: np.ndarray, merges: np.ndarray, largest: int, steps: int = _TRACED_SIZES
+) -> list[TracedText]:
+    """A text cut by BPE at vocabulary sizes from the alphabet to `largest`.
+
+    Args:
+        text: characters of the codebook.
+        atoms: the number of the atom of each symbol 0, 1, ... of the merges.
+        merges: int32[merges, 2] of `bpe_sweep` over these symbols.
+        largest: the last vocabulary size, such as |C|; the alphabet where that is larger.
+        steps: sizes at equal distances; equal ones are traced once.
+    """
+    encoded = code.encode(text)
+    symbols = np.searchsorted(atoms, atom_numbers(encoded)).astype(np.int32)
+    offsets = np.array([0, len(symbols)])
+    alphabet = len(atoms)
+    widths = token_widths(alphabet, merges)
+    rows = []
+    for size in sorted({round(size) for size in np.linspace(alphabet, max(largest, alphabet), steps)}):
+        tokens = tokenize(symbols, offsets, alphabet, merges[: size - alphabet])[0]
+        rows.append(TracedText(size, len(tokens), trace_tokens(code, encoded, widths[tokens].tolist())))
+    return rows
+
+
+def trace_tokens(code: Codebook, encoded: str, lengths: Iterable[int]) -> str:
+    """Tokens with spaces between them: whole characters as themselves (a space as ␣), and atoms of a character that the
+    token holds only in part as ⟨a2⟩.
+
+    Args:
+        encoded: atoms of whole characters, without byte escapes.
+        lengths: atoms of each token, in order.
+
+    Raises InputError where the lengths do not add up to that of `encoded`.
+    """
+    names, tokens, start = names_of(code), [], 0
+    for length in lengths:
+        tokens.append(_token(code, encoded, start, start + length, names))
+        start += length
+    if start != len(encoded):
+        raise InputError(f"tokens of {start} atoms do not cover a text of {len(encoded)}")
+    return " ".join(tokens)
+
+
+def _token(code: Codebook, encoded: str, start: int, end: int, names: dict[str, str]) -> str:
+    pieces, position = [], start
+    while position < end:
+        if position % code.N == 0 and position + code.N <= end:
+            character = code.decode(encoded[position : position + code.N])
+            pieces.append("␣" if character == " " else shown(character))
+            position += code.N
+        else:
+            pieces.append(f"⟨{names[encoded[position]]}⟩")
+            position += 1
+    return "".join(pieces)
+
+
+def draw_lengths(curves: pl.DataFrame, tokenizer: str, smallest_K: dict[int, int], characters: int, path: Path) -> None:
+    """Figures 2 to 5, 9 to 12: tokens, perplexity and bits over vocabulary sizes, a column for each code length.
+
+    Args:
+        smallest_K: code length N -> K.
+        characters: the number of distinct characters, |C|.
+    """
+    size = (1.2 + 3.1 * len(smallest_K), 7.6)
+    figure, found = grid(3, len(smallest_K), size, sharex=True, sharey="row")
+    for panel, row in zip(_panels(curves, tokenizer), found, strict=True):
+        for (N, K), axes in zip(smallest_K.items(), row, strict=True):
+            _baselines(axes, curves, tokenizer, panel, characters)
+            _learned(axes, curves, tokenizer, panel, N=N, K=K)
+        _finish(row, panel)
+        row[0].set_ylabel(panel.label)
+    for (N, K), top, bottom in zip(smallest_K.items(), found[0], found[-1], strict=True):
+        top.set_title(f"N = {N}, K = {K}")
+        bottom.set_xlabel(_SIZE)
+    legend_above(figure)
+    save(figure, path)
+
+
+def table_codes(curves: pl.DataFrame) -> list[str]:
+    """The codes that come from tables."""
+    codes = curves.filter(pl.col("N").is_null())["code"].unique(maintain_order=True)
+    return [code for code in codes if code not in _BASELINES]
+
+
+def draw_tables(curves: pl.DataFrame, N: int | None, K: int | None, characters: int, path: Path) -> None:
+    """Figures 13 and 14: codes that come from tables, beside the learned ones of length N."""
+    figure, (row,) = grid(1, 3, (11, 3.9))
+    for axes, panel in zip(row, _panels(curves, "bpe"), strict=True):
+        _baselines(axes, curves, "bpe", panel, characters)
+        for code, line in code_lines(table_codes(curves)).items():
+            _curve(axes, of_code(curves, "bpe", TRAINING, code), panel, line)
+        if N is not None:
+            _learned(axes, curves, "bpe", panel, N=N, K=K)
+        axes.set(xlabel=_SIZE, ylabel=panel.label)
+        _finish([axes], panel)
+    legend_above(figure)
+    save(figure, path)
+
+
+def draw_K_sweep(curves: pl.DataFrame, sizes_of_K: Sequence[int], characters: int, path: Path) -> None:
+    """Figures 6 and 7: Latom with N = 2 and more atoms than needed."""
+    figure, (row,) = grid(1, 2, (9, 3.9))
+    for axes, panel in zip(row, (TOKENS, PERPLEXITY), strict=True):
+        _zero(axes, panel, characters)
+        for place, K in enumerate(sizes_of_K):
+            colour = to_hex(_ramp(place / max(1, len(sizes_of_K) - 1)))
+            _curve(axes, of_code(curves, "bpe", TRAINING, "latom", N=2, K=K), panel, Line(f"K = {K}", colour))
+        axes.set(xlabel=_SIZE, ylabel=panel.label)
+        _finish([axes], panel)
+    legend_above(figure)
+    save(figure, path)
+
+
+def draw_K_summary(curves: pl.DataFrame, sizes_of_K: Sequence[int], vocabulary: int, path: Path) -> None:
+    """Figure 8: token count and bigram perplexity over K at one vocabulary size."""
+    at = curves.filter(pl.col("vocabulary") == vocabulary, tokenizer="bpe", text=TRAINING, N=2)
+    figure, (row,) = grid(1, 2, (9, 3.7))
+    measures = {"tokens": f"tokens at |V| = {vocabulary:,}", "perplexity": f"bigram perplexity at |V| = {vocabulary:,}"}
+    for axes, (column, name) in zip(row, measures.items(), strict=True):
+        for place, (code, line) in enumerate(code_lines(_LEARNED).items(), -1):
+            points = at.filter(pl.col("K").is_in(sizes_of_K), code=code).sort("K")
+            if points.is_empty():
+                continue
+            spread = points[f"{column}_sd"].fill_null(0).to_numpy()
+            style: dict[str, Any] = {"color": line.colour, "label": line.label, "marker": "o", "markersize": 3.5}
+            beside = points["K"] + 0.012 * place * (max(sizes_of_K) - min(sizes_of_K))
+            axes.errorbar(beside, points[column], spread, capsize=3, **style)
+        axes.set(xlabel="K", ylabel=name)
+        axes.set_xticks(sizes_of_K)
+    row[0].yaxis.set_major_formatter(THOUSANDS)
+    legend_above(figure)
+    save(figure, path)
+
+
+def draw_held_out(curves: pl.DataFrame, path: Path) -> None:
+    """Figures 15 and 16: tokenizers of the training split applied to held-out text."""
+    rows = curves.filter(text=HELD_OUT)
+    lengths = sorted(rows["N"].drop_nulls().unique())
+    figure, found = grid(2, len(lengths), (1.2 + 3.6 * len(lengths), 6), sharey="row")
+    byte = code_lines(["byte"])["byte"]
+    for row, panel in zip(found, (TOKENS, PERPLEXITY), strict=True):
+        for axes, N in zip(row, lengths, strict=True):
+            _scale(axes, panel)
+            _curve(axes, of_code(rows, "bpe", HELD_OUT, "byte"), panel, byte, marker="o")
+            _learned(axes, rows, "bpe", panel, text=HELD_OUT, marker="o", N=N)
+            axes.set(xlabel=_SIZE, title=f"N = {N}")
+        _finish(row, panel)
+        row[0].set_ylabel(panel.label)
+    legend_above(figure)
+    save(figure, path)
+
+
+def draw_overview(corpora: dict[str, _Corpus], panel: Panel, path: Path) -> None:
+    """Figures 9 to 12 at a glance: every corpus, BPE, the learned and random codes of length 2, and bytes."""
+    figure, found = panels(list(corpora), 4, (3, 2.6))
+    for (characters, curves, _), axes in zip(corpora.values(), found.values(), strict=True):
+        _baselines(axes, curves, "bpe", panel, characters)
+        of_two = curves.filter(tokenizer="bpe", text=TRAINING, N=2)
+        _learned(axes, of_two, "bpe", panel, K=of_two["K"].min())
+        _finish([axes], panel)
+    label(found.values(), _SIZE, panel.label)
+    legend_above(figure, columns=5)
+    save(figure, path)
+
+
+def draw_likelihood(table: pl.DataFrame, characters: int, path: Path) -> None:
+    """Log-likelihood of the HMM before each iteration and after the last, in nats per character: a panel for each N, a
+    colour for each K, a style for each seed.
+
+    Args:
+        table: columns N, K, seed, iteration, log_likelihood (nats, of the whole text).
+        characters: the length of the text.
+    """
+    lengths = table["N"].unique().sort().to_list()
+    figure, found = panels([f"N = {N}" for N in lengths], len(lengths), (3.4, 2.8))
+    styles = dict(zip(table["seed"].unique().sort(), cycle(_SEED_STYLES), strict=False))
+    colours = line_colours(table["K"].unique().sort().to_list(), LENGTH_COLOURS)
+    for axes, N in zip(found.values(), lengths, strict=True):
+        for (K, seed), line in table.filter(N=N).group_by("K", "seed", maintain_order=True):
+            style: dict[str, Any] = {"color": colours[K], "linestyle": styles[seed], "linewidth": 1.2}
+            axes.plot(line["iteration"], line["log_likelihood"] / characters, label=f"K = {K}, seed {seed}", **style)
+        whole_numbers(axes)
+    label(found.values(), "iteration of EM", "log-likelihood, nats per character")
+    legend_above(figure)
+    save(figure, path)
+
+
+def of_code(curves: pl.DataFrame, tokenizer: str, text: str, code: str, **values: Any) -> pl.DataFrame:
+    """The curve of one code, ascending by vocabulary size."""
+    same: dict[str, Any] = {"tokenizer": tokenizer, "text": text, "code": code, **values}
+    return curves.filter(**same).sort("vocabulary")
+
+
+def _panels(curves: pl.DataFrame, tokenizer: str) -> list[Panel]:
+    """Differences to characters, unless these have a tokenizer of one size only because all others are below |C|."""
+    comparable = len(of_code(curves, tokenizer, TRAINING, "character")) > 1
+    return list(_OVERVIEWS.values()) if comparable else _ABSOLUTE
+
+
+def _baselines(axes: Axes, curves: pl.DataFrame, tokenizer: str, panel: Panel, characters: int) -> None:
+    _zero(axes, panel, characters)
+    lines = code_lines(_BASELINES)
+    if not panel.difference:
+        _curve(axes, of_code(curves, tokenizer, TRAINING, "character"), panel, lines["character"])
+    _curve(axes, of_code(curves, tokenizer, TRAINING, "byte"), panel, lines["byte"])
+
+
+def _learned(
+    axes: Axes,
+    curves: pl.DataFrame,
+    tokenizer: str,
+    panel: Panel,
+    text: str = TRAINING,
+    marker: str | None = None,
+    **shape: Any,
+) -> None:
+    """The codes with a length N: random, Latom, refined, and other kinds in their order."""
+    found = curves.filter(pl.col("N").is_not_null())["code"].unique(maintain_order=True)
+    codes = [*_LEARNED, *(code for code in found if code not in (*_LEARNED, *_SELECTED))]
+    for code, line in code_lines(codes).items():
+        _curve(axes, of_code(curves, tokenizer, text, code, **shape), panel, line, marker)
+
+
+def _zero(axes: Axes, panel: Panel, characters: int) -> None:
+    _scale(axes, panel)
+    axes.axvline(characters, color=INK, linewidth=0.8, linestyle=":", label=_PARITY)
+
+
+def _scale(axes: Axes, panel: Panel) -> None:
+    if panel.difference:
+        axes.axhline(0, color=INK, linewidth=0.8, label="zero: characters")
+
+
+def _finish(found: Sequence[Axes], panel: Panel) -> None:
+    """Axes of panels that share the vertical one: whole sizes; a logarithmic scale for large differences near |C|."""
+    for axes in found:
+        whole_numbers(axes)
+        if panel.column.startswith("tokens"):
+            axes.yaxis.set_major_formatter(THOUSANDS)
+    if panel.difference:
+        log_where_needed(found)
+
+
+def _curve(axes: Axes, curves: pl.DataFrame, panel: Panel, line: Line, marker: str | None = None) -> None:
+    """The mean of the seeds, and a band of one standard deviation."""
+    known = curves.filter(pl.col(panel.column).is_not_null())
+    if len(known):
+        style: dict[str, Any] = {"color": line.colour, "label": line.label, "linewidth": 1.3, "markersize": 3}
+        style |= {"marker": marker} if marker else {}
+        mean, spread = known[panel.column], known[f"{panel.column}_sd"]
+        curve(axes, known["vocabulary"], mean, line.style, spread=spread, **style)
 
 
 if __name__ == "__main__":

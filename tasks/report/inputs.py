@@ -1,11 +1,12 @@
-"""Reading the tables of the computing stages."""
+"""Reading what the computing stages wrote."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from tasks.runtime.stage import Stage
+from tasks.runtime.stage import Stage, read_json
 
 
 def read_table(path: Path) -> pl.DataFrame:
@@ -17,20 +18,34 @@ def read_table(path: Path) -> pl.DataFrame:
 
 
 def read_parts(stage: Stage, section: str, folder: str, name: str) -> pl.DataFrame | None:
-    """The tables `name` of all variants of a section, one below the other; None where the section has no variant."""
-    variants = stage.parameters(section, dict[str, Any])
-    tables = [pl.read_parquet(stage.reports(folder, variant, name)) for variant in variants]
+    """The tables `name` of all variants of a section, one below the other; None where the section has no variant.
+
+    Those of CSV files have a column `key`, the variant.
+    """
+    tables = []
+    for variant in stage.parameters(section, dict[str, Any]):
+        path = stage.reports(folder, variant, name)
+        csv = path.suffix == ".csv"
+        tables.append(read_table(path).with_columns(key=pl.lit(variant)) if csv else pl.read_parquet(path))
     return pl.concat(tables, how="diagonal_relaxed") if tables else None
 
 
-def read_lengths(stage: Stage) -> pl.DataFrame | None:
-    """The lengths of all corpora under every code; None without corpora.
+def corpus_facts(stage: Stage, corpus: str) -> dict[str, Any]:
+    """Facts about a corpus, as `prepare` writes them."""
+    return read_json(stage.reports("corpora", f"{corpus}.json"))
 
-    The columns `renyi_nominal` and `renyi_observed` are those of the first `alpha` of the parameters.
-    """
-    lengths = read_parts(stage, "bits.corpora", "bits", "lengths.parquet")
-    if lengths is None:
-        return None
-    alpha = stage.parameters("bits.alphas", list[float])[0]
-    at_alpha = {f"{name}_{alpha:g}": name for name in ("renyi_nominal", "renyi_observed")}
-    return lengths.rename(at_alpha).with_columns(alpha=pl.lit(alpha))
+
+def notes_of(facts: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The notes of these corpora, each once."""
+    return list(dict.fromkeys(note for of_corpus in facts for note in of_corpus["notes"]))
+
+
+def pictures(folder: Path) -> dict[str, str]:
+    """The SVG pictures of a folder, name -> element of the page."""
+    return {path.stem: svg(path) for path in sorted(folder.glob("*.svg"))}
+
+
+def svg(path: Path) -> str:
+    """A picture as an element of the page."""
+    text = path.read_text(encoding="utf-8")
+    return text[text.index("<svg") :]

@@ -11,13 +11,15 @@ A page marks a section by two lines, such as
 """
 
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import networkx
+
 from tasks.report.page import FAMILIES
-from tasks.report.pipeline_diagram import pipeline_diagram
-from tasks.report.tables.table import Table, read_markdown
+from tasks.report.table import Table, read_markdown
 from tasks.runtime.stage import read_json
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 from tokenlab.core.files import atomic_folder, write_text
@@ -26,6 +28,7 @@ _TABLES_SECTION = re.compile(
     "(<!-- tables (?P<names>[^\n]*?) of `make readme` -->\n).*?(<!-- end of tables -->)", re.DOTALL
 )
 PIPELINE_SECTION = re.compile("(<!-- pipeline of `make readme` -->\n)(.*?)(<!-- end of pipeline -->)", re.DOTALL)
+_NODE, _ARROW = re.compile(r'(node\d+)\["(.+)"\]'), re.compile(r"(node\d+)-->(node\d+)")
 KEPT_TABLES = {preset: Path("docs", "tables", preset) for preset in ("sample", "cpu")}
 """Preset -> the folder of its tables in git."""
 
@@ -70,7 +73,7 @@ def main() -> None:
             keep_tables(Path("reports", preset, "tables"), folder)
         for page in _TABLE_PAGES:
             _rewrite(page, _TABLES_SECTION, _tables)
-        _rewrite(_PIPELINE_PAGE, PIPELINE_SECTION, lambda found: f"{found[1]}{diagram_section(Path())}{found[3]}")
+        _rewrite(_PIPELINE_PAGE, PIPELINE_SECTION, _pipeline)
         _draw_picture()
     except (TokenlabError, OSError) as error:
         print(f"readme: {one_line(error)}", file=sys.stderr)
@@ -100,9 +103,16 @@ def keep_tables(made: Path, kept: Path) -> None:
                 (folder / name).write_bytes(content)
 
 
-def diagram_section(root: Path) -> str:
-    """What stands between the two lines of the pipeline's section."""
-    return f"\n```mermaid\n{pipeline_diagram(root)}```\n\n"
+def pipeline_diagram(root: Path) -> str:
+    """The pipeline of all presets by `dvc dag`, as Mermaid text, which GitHub draws: variants of a stage are one node,
+    and arrows that follow from others are left out."""
+    command = [sys.executable, "-m", "dvc", "dag", "--mermaid", "--collapse-foreach-matrix"]
+    drawn = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    names = {node: address.rpartition(":")[2] for node, address in _NODE.findall(drawn)}
+    arrows = {(names[one], names[other]) for one, other in _ARROW.findall(drawn)}
+    graph = networkx.transitive_reduction(networkx.DiGraph((one, other) for one, other in arrows if one != other))
+    before = {name: sorted(graph.predecessors(name)) for name in networkx.lexicographical_topological_sort(graph)}
+    return "\n".join(["flowchart LR", *(f"  {' & '.join(of)} --> {name}" for name, of in before.items() if of)]) + "\n"
 
 
 def _rewrite(page: Path, section: re.Pattern[str], replace: Callable[[re.Match[str]], str]) -> None:
@@ -110,6 +120,11 @@ def _rewrite(page: Path, section: re.Pattern[str], replace: Callable[[re.Match[s
     if not found:
         raise InputError(f"{page}: the lines that mark a section of `make readme` are missing; restore them from git")
     write_text(page, text)
+
+
+def _pipeline(found: re.Match[str]) -> str:
+    """The section with the diagram."""
+    return f"{found[1]}\n```mermaid\n{pipeline_diagram(Path())}```\n\n{found[3]}"
 
 
 def _tables(found: re.Match[str]) -> str:
@@ -146,7 +161,7 @@ def _read(path: Path) -> str:
 
 
 def _draw_picture() -> None:
-    from tasks.report.figures.sentence_picture import draw_sentence
+    from tasks.report.draw_segmentation import draw_sentence
 
     if not _SENTENCES.exists():
         raise InputError(f"{_SENTENCES}: no such file; run `make repro` first")

@@ -104,38 +104,3 @@ def kinds(spreads: Sequence[Spread | None], *, largest: bool = True, printed: Se
         return [str] * len(spreads)  # All are equal: nobody leads.
     leading = dict.fromkeys(found.best, Best) | dict.fromkeys(found.tied, Tied)
     return [leading.get(str(place), str) for place in range(len(spreads))]
-
-
-def mark(
-    rows: Sequence[list[str]],
-    column: int,
-    spreads: Sequence[Spread | None],
-    *,
-    largest: bool = True,
-    printed: Sequence[Spread] = (),
-) -> None:
-    """Turn the leading cells of a column into `Best` or `Tied`, in place; arguments as of `kinds`."""
-    for row, kind in zip(rows, kinds(spreads, largest=largest, printed=printed), strict=True):
-        row[column] = kind(row[column])
-
-
-def mark_each(
-    rows: Sequence[list[str]],
-    scores: pl.DataFrame,
-    key: Sequence[str],
-    values: str,
-    column: int,
-    *,
-    largest: bool = True,
-) -> None:
-    """`mark` a column separately for each value of the first column of the key.
-
-    Args:
-        rows: one for each group of `key`, in the order of the scores.
-        values: the column of scores that is compared.
-    """
-    groups = list(scores.group_by(*key, maintain_order=True))
-    for first in dict.fromkeys(name[0] for name, _ in groups):
-        places = [place for place, (name, _) in enumerate(groups) if name[0] == first]
-        spreads = [Spread.of(groups[place][1][values]) for place in places]
-        mark([rows[place] for place in places], column, spreads, largest=largest)

@@ -22,7 +22,7 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.states import Cancelling
 from prefect_server import Server
 
-from tasks.report.views import SEGMENTATION
+from tasks.views import SEGMENTATION
 
 Check = Callable[[Path], None]
 

@@ -16,7 +16,7 @@ from toy_pipeline import PREFECT, commit, write_files
 
 import flows.__main__
 from flows.tracking.synchronise import track
-from tasks.report.views import File, Question, View
+from tasks.views import File, Question, View
 
 _STAGE = """
 import json

@@ -23,7 +23,7 @@ import flows.tracking.synchronise
 from flows.tracking.lock import Pipeline
 from flows.tracking.mlflow_pages import view_tags
 from flows.tracking.rows import MEAN, ROW, Row, rows_of
-from tasks.report.views import VIEWS, Question, View
+from tasks.views import VIEWS, Question, View
 from tokenlab.core.errors import InputError, ParameterError
 
 ROWS, MEANS = 2 * 2 * 2 * 2, 2 * 2 * 2

@@ -4,19 +4,21 @@ import bits_inputs as inputs
 import polars as pl
 import pytest
 
-from tasks.report.figures.bits_figures import draw_losses, draw_search, draw_translation
-from tasks.report.tables.bits_tables import (
+from tasks.report.bits import (
     choices_table,
     comparison_table,
     corpus_table,
     dead_table,
     entropy_table,
+    error_table,
     front_tables,
     savings_table,
     tokenizers_table,
+    translation_examples,
+    translation_table,
 )
-from tasks.report.tables.table import Table
-from tasks.report.tables.translation_tables import error_table, mean, translation_examples, translation_table
+from tasks.report.draw_bits import draw_losses, draw_search, draw_translation
+from tasks.report.table import Table
 
 
 def lengths(*corpora: str) -> pl.DataFrame:
@@ -122,13 +124,7 @@ def test_examples_show_both_codes():
     assert table.rows == [["light", "光", "火", "光"]]
 
 
-@pytest.mark.parametrize(
-    ("values", "text"), [([], ""), ([None], ""), ([2.0], "2.0"), ([1.0, 3.0], "2.0 ± 1.4"), ([1, None, 3], "2.0 ± 1.4")]
-)
-def test_a_mean_has_a_deviation_where_there_are_several_values(values, text):
-    assert mean(pl.Series(values, dtype=pl.Float64), 1) == text
-
-
+@pytest.mark.slow
 def test_pictures_are_drawn_without_errors_to_show_and_without_a_front(tmp_path):
     """No decode error at all, one seed, and corpora whose only split on the front adds nothing."""
     scores = inputs.translation_scores().with_columns(broken=0).filter(seed=0)

@@ -4,7 +4,7 @@ import polars as pl
 import report_inputs as inputs
 
 from tasks.compare.rows import SCHEMA
-from tasks.report.tables.measure_tables import measure_tables
+from tasks.report.measures import measure_tables
 
 
 def row(name, corpus, family, tokenizer, **values):

@@ -3,20 +3,18 @@
 import patch_report_inputs as inputs
 import polars as pl
 
-from tasks.report.tables.patch_tables import (
-    costs_table,
-    longest_table,
-    models_table,
-    vocabulary_table,
-)
-from tasks.report.tables.patcher_tables import (
+from tasks.report.patches import (
     boundaries_table,
+    costs_table,
     examples_table,
+    longest_table,
     merges_table,
+    models_table,
     patchers_table,
+    vocabulary_table,
     zero_shot_table,
 )
-from tasks.report.tables.table import Table
+from tasks.report.table import Table
 from tasks.report.verdict import Best, Tied
 
 SLIMPAJAMA: dict[str, str | None] = {"en": "slimpajama"}

@@ -1,15 +1,19 @@
 """Tables from small frames of scores."""
 
+import polars as pl
 import pytest
 import report_inputs as inputs
 
-from tasks.report.tables.code_tables import code_summaries, code_tables
-from tasks.report.tables.exact_tables import bias_table, bits_table, examples_table, markov_errors, markov_tables
-from tasks.report.tables.export_tables import export_table
-from tasks.report.tables.metric_tables import code_metrics, segmentation_metrics
-from tasks.report.tables.own_text_tables import own_text_table
-from tasks.report.tables.segmentation_tables import segmentation_tables, summary_table
-from tasks.report.tables.table import Table
+from tasks.report.codes import code_metrics, code_summaries, code_tables
+from tasks.report.exact import bias_table, bits_table, examples_table, markov_errors, markov_tables
+from tasks.report.segmentation import (
+    export_table,
+    own_text_table,
+    segmentation_metrics,
+    segmentation_tables,
+    summary_table,
+)
+from tasks.report.table import Column, Table, tabulate
 from tokenlab.metrics.registry import SEGMENTATION, SHARE, TOKENIZATION, Metric
 
 TABLE = Table("name", "A title", ["method", "|V|"], [["viterbi", "10"], ["other", ""]], ["a note"])
@@ -19,6 +23,37 @@ def test_one_table_in_three_formats():
     assert TABLE.csv() == "method,|V|\nviterbi,10\nother,\n"
     assert TABLE.markdown().splitlines()[2:4] == ["| method | \\|V\\| |", "| --- | ---: |"]
     assert TABLE.text().splitlines()[4] == "viterbi   10"
+
+
+@pytest.mark.parametrize(
+    ("values", "text"), [([], ""), ([None], ""), ([2.0], "2.0"), ([1.0, 3.0], "2.0 ± 1.4"), ([1, None, 3], "2.0 ± 1.4")]
+)
+def test_a_mean_has_a_deviation_where_there_are_several_values(values, text):
+    scores = pl.DataFrame({"value": pl.Series(values, dtype=pl.Float64)})
+    assert Column("", "value", "{:.1f}", spread=True).cell(scores) == text
+
+
+def test_the_best_of_each_part_is_marked_and_optional_columns_without_values_are_left_out():
+    scores = pl.DataFrame({"part": list("aaaabb"), "name": list("xxyyxx"), "value": [1.0, 1.1, 5, 5.1, 9, 9]})
+    columns = [
+        Column("name", "name"),
+        Column("value", "value", "{:.0f}", best="largest"),
+        Column("n", len),
+        Column("paper", lambda rows: None, optional=True, note="a note"),
+    ]
+    table = tabulate(
+        "t", "T", scores, columns, key=["part", "name"], within=1, after=lambda part: [["end", "", "", ""]]
+    )
+    assert table.header == ["name", "value", "n"] and table.notes == []
+    assert table.rows == [["x", "1", "2"], ["y", "5", "2"], ["end", "", ""], ["x", "9", "2"], ["end", "", ""]]
+    assert [type(row[1]).__name__ for row in table.rows] == ["str", "Best", "str", "str", "str"]
+
+
+def test_a_column_may_be_of_some_scores_and_carry_a_note():
+    scores = pl.DataFrame({"kind": list("ab"), "share": [0.25, 0.5]})
+    columns = [Column(kind, "share", "{:.1f}", 100, where={"kind": kind}, optional=True, note=kind) for kind in "abc"]
+    table = tabulate("t", "T", scores.with_columns(row=1), columns, key=["row"], notes=["first"])
+    assert (table.header, table.rows, table.notes) == (["a", "b"], [["25.0", "50.0"]], ["first", "a", "b"])
 
 
 def test_rows_without_values_become_a_note():

@@ -6,10 +6,9 @@ import polars as pl
 import pytest
 import report_inputs as inputs
 
-from tasks.report.tables.code_tables import code_summaries, code_tables
-from tasks.report.tables.own_text_tables import own_text_table
-from tasks.report.tables.segmentation_tables import segmentation_tables
-from tasks.report.tables.table import Table, cell_class, read_markdown
+from tasks.report.codes import code_summaries, code_tables
+from tasks.report.segmentation import own_text_table, segmentation_tables
+from tasks.report.table import Table, cell_class, read_markdown
 from tasks.report.verdict import Best, Ours, Spread, Tied, kinds, separable, verdict
 
 

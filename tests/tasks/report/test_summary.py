@@ -2,7 +2,8 @@
 
 import report_inputs as inputs
 
-from tasks.report.sections.summary import (
+from tasks.report.exact import bias_table, bits_table
+from tasks.report.summary import (
     bits_findings,
     code_findings,
     exact_findings,
@@ -10,8 +11,7 @@ from tasks.report.sections.summary import (
     patch_findings,
     word_findings,
 )
-from tasks.report.tables.exact_tables import bias_table, bits_table
-from tasks.report.tables.table import Table
+from tasks.report.table import Table
 from tasks.report.verdict import Best, Ours, Tied
 
 
@@ -22,15 +22,19 @@ def words(*cells: str) -> Table:
 
 
 def test_words_have_a_best_only_where_the_table_has():
-    (found,) = word_findings(words("50.0 ± 0.1", Best("60.0 ± 0.1")), "zh")
+    (found,) = word_findings([{"facts": {"corpus": "zh"}, "tables": [words("50.0 ± 0.1", Best("60.0 ± 0.1"))]}])
     assert found.anchor == "words-zh"
     assert found.text == "zh, word F1 of segments: method1, λ = 4 (60.0 ± 0.1) is best; BPE alone has 40.0 ± 0.1."
-    (found,) = word_findings(words(Tied("59.0 ± 9.0"), Tied("60.0 ± 0.1")), "zh")
+    (found,) = word_findings([{"facts": {"corpus": "zh"}, "tables": [words(Tied("59.0 ± 9.0"), Tied("60.0 ± 0.1"))]}])
     assert "method1, λ = 4 (60.0 ± 0.1) and method0, λ = 4 (59.0 ± 9.0) are not separable" in found.text
-    (found,) = word_findings(words("50.0", "60.0"), "zh")
+    (found,) = word_findings([{"facts": {"corpus": "zh"}, "tables": [words("50.0", "60.0")]}])
     assert "method1, λ = 4 (60.0) comes first in one run, no verdict" in found.text
-    assert not list(word_findings(words("50.0 ± 0.1", "60.0 ± 0.1"), "zh"))
-    assert not list(word_findings(words()._replace(header=["method", "λ", "|V|", "characters"]), "zh"))
+    assert not list(word_findings([{"facts": {"corpus": "zh"}, "tables": [words("50.0 ± 0.1", "60.0 ± 0.1")]}]))
+    assert not list(
+        word_findings(
+            [{"facts": {"corpus": "zh"}, "tables": [words()._replace(header=["method", "λ", "|V|", "characters"])]}]
+        )
+    )
 
 
 def saved(label: str, *verdicts: str) -> Table:

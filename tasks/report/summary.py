@@ -4,10 +4,10 @@ A sentence names a best only where the table does (`tasks.report.verdict`).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from tasks.report.tables.table import Table
+from tasks.report.table import Table
 from tasks.report.verdict import EQUAL, NOT_SEPARABLE, ONE_RUN, Best, Tied
 
 
@@ -19,15 +19,20 @@ class Finding(NamedTuple):
     text: str
 
 
-def word_findings(table: Table | None, corpus: str) -> Iterator[Finding]:
-    """Word F1 of a corpus: the best method beside BPE alone, from the table of its full text."""
-    if table is None or "F1" not in table.header:
-        return
-    baseline = next((row for row in table.rows if row[0] == "BPE alone"), None)
-    beside = f"; BPE alone has {_cell(table, baseline, 'BPE F1')}" if baseline else ""
-    text = _leaders([row for row in table.rows if _cell(table, row, "F1")], table.header, ["method", "λ"], "F1")
-    if text:
-        yield Finding(f"words-{corpus}", f"{corpus}, word F1 of segments: {text}{beside}.")
+def word_findings(corpora: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Word F1 of each corpus: the best method beside BPE alone, from the table of its full text.
+
+    corpora: with their `facts` and `tables`, the last of which is of the full text.
+    """
+    for corpus in corpora:
+        name, table = corpus["facts"]["corpus"], corpus["tables"][-1]
+        if "F1" not in table.header:
+            continue
+        baseline = next((row for row in table.rows if row[0] == "BPE alone"), None)
+        beside = f"; BPE alone has {_cell(table, baseline, 'BPE F1')}" if baseline else ""
+        known = [row for row in table.rows if _cell(table, row, "F1")]
+        if text := _leaders(known, table.header, ["method", "λ"], "F1"):
+            yield Finding(f"words-{name}", f"{name}, word F1 of segments: {text}{beside}.")
 
 
 def code_findings(summaries: Sequence[Table]) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ import yaml
 from workspace import ROOT
 
 from tasks.report.draw_codes import draw as draw_codes
-from tasks.report.sections.families import report_families, without_others
+from tasks.report.page import report, without_others
 
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_bytes())["stages"]
 SECTIONS = yaml.safe_load((ROOT / "params.yaml").read_bytes())
@@ -36,7 +36,7 @@ def test_page_and_tables_have_the_families_that_are_there(tmp_path: Path, monkey
     old = stage.reports("tables", "segmentation-gone.md")
     old.parent.mkdir(parents=True)
     old.touch()
-    report_families(stage._replace(params_file="params.yaml", variant="codes"))
+    report(stage._replace(params_file="params.yaml", variant="codes"))
     tables = {path.name for path in old.parent.iterdir()}
     assert "codes-sizes.md" in tables and not any(name.startswith("segmentation") for name in tables)
     assert stage.reports("tables", "results-codes.txt").read_text().startswith("All corpora, BPE at |V| = |C|")

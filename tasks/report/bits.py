@@ -1,0 +1,405 @@
+"""The bits family: tables of what bit-level codes save over byte fallback, of the entropy of their tokens, of splits of
+the 24 bits, and of the translation pilot.
+
+They are made from the tables of `bits_length` (of lengths: one row for each corpus, base vocabulary, code, mode,
+prefixes and emission; of the search: one row for each corpus, split, policy and set of prefixes) and of
+`evaluate_translation` (one row for each pair, code, start and seed).
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tasks.report.inputs import corpus_facts, notes_of, pictures, read_parts
+from tasks.report.table import Column, Form, Table, read_paper, shown, tabulate
+from tasks.report.verdict import Spread, kinds
+from tasks.runtime.stage import Stage, read_json
+
+CHARACTERS = "characters"
+"""The base vocabularies that hold the most frequent characters of the corpus and nothing else."""
+
+EMISSIONS = {"run": "every run", "change": "changes"}
+"""Emission -> the places of prefixes: every run, or changes alone."""
+
+CODES = {"bytes": "byte fallback", "bits": "bit-level"}
+"""Code of a translation model -> how tables and pictures name it."""
+
+STARTS = {"scratch": "from scratch", "mean": "fine-tuned, means", "copy": "fine-tuned, copies"}
+"""Where the weights of a model begin, and what its new rows hold -> how tables and pictures name it."""
+
+_LOSSLESS: dict[str, Any] = {"code": "bits", "mode": "lossless"}
+_VARIANTS = {(3, "run"): "3 prefixes", (4, "run"): "4 prefixes", (4, "change"): "4, on change"}
+"""Prefixes and emission of the codes in tables -> their names."""
+
+_OTHER_CODES = {"bytes": "byte fallback", "script": "SCRIPT", "characters": "characters"}
+_CHOSEN = "measured on every second text; prefixes: all, or those that save tokens in the other texts"
+_LIMITS = (16, 259, 1024)
+"""Added tokens of the splits in the short table; 259 is what the paper adds, though half of them can never occur."""
+
+_BEST_LAST = (pl.col("saved"), -pl.col("added"), pl.col("renyi"))
+"""Of equally short splits that with the fewest added tokens is better, then the most efficient."""
+
+_SPLIT = [
+    Column("split", "split"),
+    Column("prefixes", "prefixes"),
+    Column("written", lambda rows: EMISSIONS[rows["policy"][0]]),
+    Column("tokens added", "added", "{:,}"),
+    Column("saved %", "saved", "{:.2f}", 100),
+    Column("H", "entropy", "{:.3f}"),
+    Column("Rényi % of |V|", "renyi", "{:.1f}", 100),
+]
+
+_ERRORS = {
+    "errors_prefix": "prefix alone",
+    "errors_payload": "payload alone",
+    "errors_outside": "outside a run",
+    "errors_utf8": "not UTF-8",
+    "errors_ended": "in ended outputs",
+    "unfinished": "unfinished",
+}
+"""Column -> the kind of decode errors that it counts, and outputs that were cut off."""
+
+
+class BitsResults(NamedTuple):
+    """What the page shows; everything may be empty."""
+
+    lengths: list[Table]
+    """of all corpora: savings, real tokenizers, entropy, codes without merges"""
+    splits: list[Table]
+    """of the search for better ones"""
+    corpora: list[Table]
+    """of each corpus: every length, and the front of the search"""
+    translation: list[Table]
+    examples: list[Table]
+    pictures: dict[str, str]
+    """`savings`, `search`, `translation`, `loss`, those that are there"""
+
+    @property
+    def main(self) -> list[Table]:
+        """The tables of results.txt."""
+        return [*self.lengths[:1], *self.translation[:1]]
+
+    @property
+    def all(self) -> list[Table]:
+        """The tables that are written as files. Examples are on the page alone: they quote corpora, which may not be
+        passed on."""
+        return [*self.lengths, *self.splits, *self.corpora, *self.translation]
+
+
+def bits_results(stage: Stage) -> BitsResults:
+    """Read the results of a preset."""
+    return BitsResults(*_lengths(stage), *_translation(stage), pictures(stage.reports("figures", "bits")))
+
+
+def read_lengths(stage: Stage) -> pl.DataFrame | None:
+    """The lengths of all corpora under every code; None without corpora.
+
+    The columns `renyi_nominal` and `renyi_observed` are those of the first `alpha` of the parameters.
+    """
+    lengths = read_parts(stage, "bits.corpora", "bits", "lengths.parquet")
+    if lengths is None:
+        return None
+    alpha = stage.parameters("bits.alphas", list[float])[0]
+    at_alpha = {f"{name}_{alpha:g}": name for name in ("renyi_nominal", "renyi_observed")}
+    return lengths.rename(at_alpha).with_columns(alpha=pl.lit(alpha))
+
+
+def _lengths(stage: Stage) -> tuple[list[Table], list[Table], list[Table]]:
+    """The tables of all lengths, of the search, and of each corpus."""
+    lengths, search = read_lengths(stage), read_parts(stage, "bits.corpora", "bits", "search.parquet")
+    if lengths is None or search is None:
+        return [], [], []
+    facts = {name: corpus_facts(stage, name) for name in lengths["corpus"].unique(maintain_order=True)}
+    notes = notes_of(facts.values())
+    tables = [make(lengths, notes) for make in (savings_table, tokenizers_table, entropy_table, comparison_table)]
+    of_corpora = [corpus_table(lengths, name, of_corpus["notes"]) for name, of_corpus in facts.items()]
+    return (
+        [*(table for table in tables if table), dead_table(lengths)],
+        [choices_table(search, notes)],
+        of_corpora + front_tables(search, notes),
+    )
+
+
+def savings_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
+    """Tokens saved with the most frequent characters in the vocabulary, a row for each corpus; None without rows."""
+    rows = lengths.filter(**_LOSSLESS, base=CHARACTERS)
+    if rows.is_empty():
+        return None
+    paper = read_paper("bit_level_bpe")["shorter"]
+
+    def saved(rows: pl.DataFrame) -> str:
+        return _joined(_variants(rows, "saved"), "{:.1f}", 100)
+
+    columns = [
+        Column("corpus", "corpus"),
+        Column(
+            "paper",
+            lambda rows: paper.get(rows["corpus"][0]),
+            "{:g}",
+            optional=True,
+            note="paper: another text and another vocabulary",
+        ),
+        *(Column(f"{known:,} known", saved, where={"known": known}) for known in rows["known"].unique().sort()),
+        Column("resets", lambda rows: rows["resets"].max(), "{:,}"),
+    ]
+    title = "Tokens saved over byte fallback in per cent: three / four prefixes / four, on change alone"
+    return tabulate("bits-savings", title, rows, columns, key=["corpus"], notes=notes)
+
+
+def _variants(rows: pl.DataFrame, column: str) -> list[Any]:
+    """A value of one corpus and base under each of the variants."""
+    return [_only(rows.filter(prefixes=prefixes, emission=emission), column) for prefixes, emission in _VARIANTS]
+
+
+def _only(rows: pl.DataFrame, column: str) -> Any:
+    """The value of the only row; None where there is no row."""
+    return rows[column].item() if len(rows) else None
+
+
+def _joined(values: Sequence[Any], form: Form, scale: float = 1) -> str:
+    return " / ".join(shown(value, form, scale) for value in values)
+
+
+def tokenizers_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
+    """Tokens saved over the byte fallback of trained and published tokenizers; None without any."""
+    bases = lengths.filter(pl.col("base") != CHARACTERS, **_LOSSLESS).select("corpus", "base").unique()
+    rows = lengths.join(bases, on=["corpus", "base"], how="semi")
+    if rows.is_empty():
+        return None
+
+    def saved(rows: pl.DataFrame, variant: str) -> str:
+        """Counted without chance, so that any lead over the other variants of the row is one."""
+        shares = _variants(rows, "saved")
+        leading = kinds([None if share is None else Spread(share, 0.0) for share in shares])
+        cells = [kind(shown(share, "{:.2f}", 100)) for kind, share in zip(leading, shares, strict=True)]
+        return dict(zip(_VARIANTS.values(), cells, strict=True))[variant]
+
+    columns = [
+        Column("corpus", "corpus"),
+        Column("tokenizer", "base"),
+        Column("|V|", "vocabulary", "{:,}", where={"code": "bytes"}),
+        Column("tokens/character", _tokens_per_character, "{:.3f}", where={"code": "bytes"}),
+        Column("fallen back %", "fallback_characters", "{:.2f}", 100, where={"code": "bytes"}),
+        *(Column(f"{name}, %", partial(saved, variant=name), where=_LOSSLESS) for name in _VARIANTS.values()),
+        Column("resets", lambda rows: rows["resets"].max(), "{:,}", where=_LOSSLESS),
+    ]
+    title = "Over tokenizers: tokens saved over their byte fallback"
+    return tabulate("bits-tokenizers", title, rows, columns, key=["corpus", "base"], notes=notes)
+
+
+def entropy_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
+    """Entropy of bytes, of prefixes at every run, and of prefixes on change alone; None without rows."""
+    rows = lengths.filter(pl.col("base") == CHARACTERS)
+    if rows.is_empty():
+        return None
+
+    def of_codes(value: Callable[[pl.DataFrame], float | None], form: str, scale: float = 1) -> Callable[..., str]:
+        def joined(rows: pl.DataFrame) -> str:
+            bits = rows.filter(**_LOSSLESS, prefixes=4)
+            codes = [rows.filter(code="bytes"), *(bits.filter(emission=emission) for emission in EMISSIONS)]
+            return _joined([value(code) for code in codes], form, scale)
+
+        return joined
+
+    columns = [
+        Column("corpus", "corpus"),
+        Column("known", "known", "{:,}"),
+        Column("H, bits per token", of_codes(lambda code: _only(code, "entropy"), "{:.2f}")),
+        Column(
+            f"Rényi, alpha = {rows['alpha'][0]:g}, % of |V|",
+            of_codes(lambda code: _only(code, "renyi_nominal"), "{:.1f}", 100),
+        ),
+        Column("% of the used", of_codes(lambda code: _only(code, "renyi_observed"), "{:.1f}", 100)),
+        Column("bits per character", of_codes(_bits_per_character, "{:.2f}")),
+    ]
+    title = "Entropy of single tokens: byte fallback / four prefixes at every run / on change alone"
+    return tabulate("bits-entropy", title, rows, columns, key=["corpus", "known"], notes=notes)
+
+
+def comparison_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
+    """Bytes, bit-level codes and SCRIPT where no character is a token, and characters; None without rows."""
+    bottom = {"base": CHARACTERS, "known": 0}
+    if lengths.filter(**bottom).is_empty():
+        return None
+    codes: dict[str, Mapping[str, Any]] = {"bytes": {**bottom, "code": "bytes"}}
+    for (prefixes, emission), name in _VARIANTS.items():
+        codes[name] = {**bottom, **_LOSSLESS, "prefixes": prefixes, "emission": emission}
+    codes |= {"SCRIPT": {"code": "script"}, "characters": {"code": "characters"}}
+
+    def pair(rows: pl.DataFrame) -> str:
+        return f"{shown(_tokens_per_character(rows), '{:.3f}')} / {shown(_bits_per_character(rows), '{:.2f}')}"
+
+    columns = [Column("corpus", "corpus"), *(Column(name, pair, where=code) for name, code in codes.items())]
+    title = "Without merges: tokens per character / bits per character by the entropy of single tokens"
+    return tabulate("bits-comparison", title, lengths, columns, key=["corpus"], notes=notes)
+
+
+def _tokens_per_character(rows: pl.DataFrame) -> float | None:
+    """Of the only row; None where there is no row."""
+    return rows["tokens"].item() / rows["characters"].item() if len(rows) else None
+
+
+def _bits_per_character(rows: pl.DataFrame) -> float | None:
+    """Of the only row: the entropy of its tokens, times tokens per character; None where there is no row."""
+    return rows["entropy"].item() * rows["tokens"].item() / rows["characters"].item() if len(rows) else None
+
+
+def dead_table(lengths: pl.DataFrame) -> Table:
+    """Tokens that no text can have, a row for the bases that have as many."""
+    rows = lengths.filter(**_LOSSLESS).unique(["base", "prefixes", "emission"], maintain_order=True)
+    bases: dict[tuple[str, ...], list[str]] = {}
+    for (base,), of_base in rows.group_by("base", maintain_order=True):
+        bases.setdefault(tuple(shown(dead, "{:,}") for dead in _variants(of_base, "dead")), []).append(str(base))
+    title = "Tokens that no text can have, of the 256 bytes and the 261 added tokens"
+    cells = [[", ".join(names), *dead] for dead, names in bases.items()]
+    return Table("bits-dead", title, ["base", *_VARIANTS.values()], cells, [])
+
+
+def corpus_table(lengths: pl.DataFrame, corpus: str, notes: Sequence[str]) -> Table:
+    """Every row of one corpus."""
+    columns = [
+        Column("base", lambda rows: shown(rows["known"][0], "{:,} characters") or rows["base"][0]),
+        Column("code", lambda rows: _variant(rows.row(0, named=True))),
+        Column("tokens", "tokens", "{:,}"),
+        Column("saved %", "saved", "{:.2f}", 100),
+        Column("resets", "resets", "{:,}"),
+        Column("ambiguous", "ambiguous", "{:,}"),
+        Column("byte tokens %", "byte_tokens", "{:.1f}", 100),
+        Column("H", "entropy", "{:.3f}"),
+        Column("Rényi % of |V|", "renyi_nominal", "{:.1f}", 100),
+        Column("of the used", "renyi_observed", "{:.1f}", 100),
+        Column("|V|", "vocabulary", "{:,}"),
+        Column("dead", "dead", "{:,}"),
+    ]
+    title = f"{corpus}: every base and code"
+    return tabulate(f"bits-{corpus}", title, lengths.filter(corpus=corpus), columns, notes=notes)
+
+
+def _variant(row: Mapping[str, Any]) -> str:
+    """The code of a row of lengths."""
+    if row["code"] != "bits":
+        return _OTHER_CODES[row["code"]]
+    mode = "" if row["mode"] == "lossless" else f", {row['mode']}"
+    return f"{row['prefixes']} prefixes, {EMISSIONS[row['emission']]}{mode}"
+
+
+def choices_table(search: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """The paper's split, and the shortest of each corpus with at most so many added tokens."""
+    chosen = []
+    for _, rows in search.group_by("corpus", maintain_order=True):
+        chosen.append(rows.filter("paper").head(1).with_columns(limit=pl.lit("the paper's")))
+        for limit in _LIMITS:
+            shortest = rows.filter(pl.col("added") <= limit).sort(*_BEST_LAST, maintain_order=True)
+            chosen.append(shortest.tail(1).with_columns(limit=pl.lit(f"at most {limit:,}")))
+    title = "The shortest splits of the 24 bits, by the number of tokens that they may add"
+    columns = [Column("corpus", "corpus"), Column("added", "limit"), *_SPLIT]
+    return tabulate("bits-splits", title, pl.concat(chosen), columns, notes=[*notes, _CHOSEN])
+
+
+def front_tables(search: pl.DataFrame, notes: Sequence[str]) -> list[Table]:
+    """The front of the search, a table for each corpus; one of those that are equally good."""
+    tables = []
+    for (corpus,), rows in search.group_by("corpus", maintain_order=True):
+        front = rows.filter("front").unique(["added", "tokens", "renyi"], keep="first", maintain_order=True)
+        front = front.sort("added", "saved", maintain_order=True)
+        title = f"{corpus}: splits on the front of tokens, added tokens and Rényi efficiency"
+        tables.append(tabulate(f"bits-front-{corpus}", title, front, _SPLIT, notes=[*notes, _CHOSEN]))
+    return tables
+
+
+def _translation(stage: Stage) -> tuple[list[Table], list[Table]]:
+    """The tables of all pairs, and translated sentences."""
+    scores = read_parts(stage, "bits.translation", "translation", "scores.parquet")
+    if scores is None:
+        return [], []
+    pairs = stage.parameters("bits.translation", dict[str, Any])
+    facts = {name: [corpus_facts(stage, pair[side]) for side in ("source", "target")] for name, pair in pairs.items()}
+    generated = {name for name, both in facts.items() if any(corpus["origin"] == "generated" for corpus in both)}
+    notes = notes_of(corpus for both in facts.values() for corpus in both)
+    found = {name: read_json(stage.reports("translation", name, "examples.json"))["examples"] for name in pairs}
+    examples = [translation_examples(name, of_pair) for name, of_pair in found.items() if of_pair]
+    return [translation_table(scores, generated, notes), error_table(scores, notes)], examples
+
+
+_PAIR_AND_MODEL = [
+    Column("pair", "pair"),
+    Column("code", lambda rows: _model(rows["code"][0], rows["init"][0])),
+]
+
+
+def translation_table(scores: pl.DataFrame, generated: Collection[str], notes: Sequence[str]) -> Table:
+    """Scores, decode errors and lengths of every pair, code and start, beside the paper's.
+
+    generated: the pairs of generated text, beside which the paper's numbers mean nothing.
+    """
+    paper = read_paper("bit_level_bpe")["translation"]
+
+    def printed(of_pair: pl.DataFrame) -> list[list[str]]:
+        pair = of_pair["pair"][0]
+        figures = {} if pair in generated else paper.get(pair, {})
+        return [
+            [
+                pair,
+                f"{CODES[code]}, paper",
+                "",
+                *(shown(printed.get(name), "{:,}") for name in ("bleu", "errors")),
+                "",
+                "",
+                shown(printed.get("relative_gain")),
+            ]
+            for code, printed in figures.items()
+        ]
+
+    columns = [
+        *_PAIR_AND_MODEL,
+        Column("chrF", "chrf", "{:,.1f}", spread=True, best="largest"),
+        Column("BLEU", "bleu", "{:,.1f}", spread=True, best="largest"),
+        Column("decode errors", "errors", "{:,.0f}", spread=True, best="smallest"),
+        Column("broken %", lambda rows: rows["broken"] / rows["sentences"], "{:,.1f}", 100, spread=True),
+        Column("empty %", lambda rows: rows["empty"] / rows["sentences"], "{:,.1f}", 100, spread=True),
+        Column("relative gain", lambda rows: rows["relative_gain"][0], "{:.4f}"),
+    ]
+    sizes = " and ".join(f"{size:,}" for size in scores["sentences"].unique().sort())
+    seeds = scores["seed"].n_unique()
+    title = f"Translation of {sizes} test sentences" + (f"; mean ± sd of {seeds} seeds" if seeds > 1 else "")
+    key = ["pair", "code", "init"]
+    return tabulate("translation", title, scores, columns, key=key, within=1, notes=notes, after=printed)
+
+
+def error_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """Decode errors by kind, lengths, and the loss on held-out sentences."""
+    columns = [
+        *_PAIR_AND_MODEL,
+        *(Column(name, column, "{:,.1f}", spread=True) for column, name in _ERRORS.items()),
+        Column(
+            "tokens/character",
+            lambda rows: rows["reference_tokens"][0] / rows["reference_characters"][0],
+            "{:.3f}",
+        ),
+        Column(
+            "output/reference",
+            lambda rows: rows["output_tokens"] / rows["reference_tokens"],
+            "{:,.3f}",
+            spread=True,
+        ),
+        Column("held-out nats/character", "held_out_nats_per_character", "{:,.3f}", spread=True, best="smallest"),
+        Column("|V|", lambda rows: rows["vocabulary"][0], "{:,}"),
+        Column("weights", lambda rows: rows["parameters"][0], "{:,}"),
+    ]
+    title = "Translation: decode errors by kind, lengths and loss"
+    key = ["pair", "code", "init"]
+    return tabulate("translation-errors", title, scores, columns, key=key, within=1, notes=notes)
+
+
+def translation_examples(pair: str, examples: Sequence[Mapping[str, str]]) -> Table:
+    """Test sentences and their translations by the first models of both codes that were trained from scratch."""
+    codes = [code for code in CODES if all(code in example for example in examples)]
+    rows = [[example[column] for column in ("source", "reference", *codes)] for example in examples]
+    header = ["source", "reference", *(CODES[code] for code in codes)]
+    return Table(f"translation-examples-{pair}", f"{pair}: translations", header, rows, [])
+
+
+def _model(code: str, init: str) -> str:
+    return CODES[code] if init == "scratch" else f"{CODES[code]}, {STARTS[init]}"

@@ -1,0 +1,212 @@
+"""The exact family: tables of the Markov experiments, of bits per character, and of the bias of prompts."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tasks.report.inputs import corpus_facts, notes_of, pictures, read_parts
+from tasks.report.table import Column, Table, tabulate
+from tasks.runtime.stage import Stage, read_json
+
+CORRECTED = "incremental"
+"""The estimator of the columns `corrected`; all that are exact agree."""
+
+_ESTIMATORS = {"naive": "naive", "mpc": "MPC", "bpc": "BPC", "incremental": "incremental"}
+_FIGURES = {"mpe": "MPE (figure 3)", "bpe": "BPE (figure 7)"}
+_SHOWN_END = 30
+"""Characters of a prompt that tables show, its last ones."""
+
+
+class ExactResults(NamedTuple):
+    """What the page shows; everything may be empty."""
+
+    experiments: list[dict[str, Any]]
+    """of Markov chains: `name`, `errors`, `tables`, `pictures`"""
+    tables: list[Table]
+    """of all evaluated models"""
+    examples: list[Table]
+    bias: str | None
+    """the picture of the bias"""
+    models: list[dict[str, Any]]
+    """that were trained: `name`, `parameters`, `metrics`, and the picture of its `loss`"""
+
+    @property
+    def main(self) -> list[Table]:
+        """The tables of results.txt."""
+        return [*(experiment["errors"] for experiment in self.experiments), *self.tables]
+
+    @property
+    def all(self) -> list[Table]:
+        """The tables that are written as files. Examples are on the page alone: they quote corpora, which may not be
+        passed on."""
+        return [*self.main, *(table for experiment in self.experiments for table in experiment["tables"])]
+
+
+def exact_results(stage: Stage) -> ExactResults:
+    """Read the results of a preset."""
+    figures = stage.reports("figures", "exact")
+    scores = read_parts(stage, "exact.evaluated", "exact", "scores.parquet")
+    tables, examples = [], []
+    if scores is not None:
+        notes = notes_of(corpus_facts(stage, name) for name in scores["corpus"].unique(maintain_order=True))
+        tables = [bits_table(scores, notes), bias_table(scores, notes)]
+        names = stage.parameters("exact.evaluated", dict[str, Any])
+        found = {name: read_json(stage.reports("exact", name, "examples.json"))["examples"] for name in names}
+        examples = [examples_table(name, of_model) for name, of_model in found.items() if of_model]
+    losses = pictures(figures / "language_models")
+    models = [
+        {
+            "name": name,
+            "parameters": parameters,
+            "metrics": read_json(stage.reports("language_models", name, "metrics.json")),
+            "loss": losses[name],
+        }
+        for name, parameters in stage.parameters("exact.models", dict[str, Any]).items()
+    ]
+    experiments = [_experiment(stage, name) for name in stage.parameters("exact.markov", dict[str, Any])]
+    return ExactResults(experiments, tables, examples, pictures(figures).get("bias"), models)
+
+
+def _experiment(stage: Stage, name: str) -> dict[str, Any]:
+    scores, summary = (
+        pl.read_parquet(stage.reports("markov", name, f"{table}.parquet")) for table in ("scores", "summary")
+    )
+    drawn = pictures(stage.reports("figures", "exact", "markov"))
+    return {
+        "name": name,
+        "errors": markov_errors(summary),
+        "tables": markov_tables(scores),
+        "pictures": [drawn[f"{name}-seed{seed}"] for seed in scores["seed"].unique().sort()],
+    }
+
+
+def vocabulary_name(vocabulary: str) -> str:
+    """A vocabulary of the Markov experiments as tables and pictures name it."""
+    return _FIGURES.get(vocabulary, vocabulary)
+
+
+def markov_tables(scores: pl.DataFrame) -> list[Table]:
+    """Figures 3 and 7 as tables, one for each vocabulary: P(first character of the alphabet) after each context."""
+    first = scores["next"][0]
+    tables = []
+    for (vocabulary,), rows in scores.filter(next=first).group_by("vocabulary", maintain_order=True):
+        experiment, prompts = rows["experiment"][0], rows["prompts"][0]
+        several = rows["seed"].n_unique() > 1
+        columns = [
+            Column("context", partial(_context, several=several)),
+            Column(f"P({first})", lambda rows: rows["truth"][0], "{:.3f}"),
+        ]
+        for model in ("exact", "trained"):
+            for name, estimator in (("naive", "naive"), ("corrected", CORRECTED)):
+                which = {"model": model, "estimator": estimator}
+                columns.append(Column(f"{name}, {model} model", _probability, where=which))
+        title = (
+            f"{experiment}, {vocabulary_name(str(vocabulary))}: probability of {first} by the chain and by its "
+            f"tokenized models; mean ± sd of {prompts} prompts"
+        )
+        tables.append(tabulate(f"markov-{experiment}-{vocabulary}", title, rows, columns, key=["seed", "context"]))
+    return tables
+
+
+def _context(rows: pl.DataFrame, several: bool) -> str:
+    context, seed = rows.select("context", "seed").row(0)
+    return f"{context}, chain {seed}" if several else context
+
+
+def _probability(rows: pl.DataFrame) -> str:
+    row = rows.row(0, named=True)
+    if row["probability"] is None:
+        return "undefined"
+    undefined = f" ({100 * row['undefined']:.0f} % undefined)" if row["undefined"] else ""
+    return f"{row['probability']:.3f} ± {row['sd']:.3f}{undefined}"
+
+
+def markov_errors(summary: pl.DataFrame) -> Table:
+    """Absolute errors of every estimator, and its model calls; means over the chains."""
+    columns = [
+        Column("estimator", lambda rows: f"{_estimator(rows['estimator'][0])}, {rows['model'][0]} model"),
+        Column("vocabulary", lambda rows: vocabulary_name(rows["vocabulary"][0])),
+        Column("mean", "mean_error", _error),
+        Column("largest", lambda rows: rows["max_error"].max(), _error),
+        Column("mean, biased", "mean_error_biased", _error),
+        Column("undefined %", "undefined", "{:.1f}", 100),
+        Column("calls", "calls", "{:.1f}"),
+    ]
+    experiment, chains = summary["experiment"][0], summary["seed"].n_unique()
+    of_chains = "1 chain" if chains == 1 else f"means over {chains} chains"
+    title = f"{experiment}: absolute error of the probability of the next character, {of_chains}"
+    key = ["vocabulary", "model", "estimator"]
+    return tabulate(f"markov-{experiment}-errors", title, summary, columns, key=key)
+
+
+def _estimator(name: str) -> str:
+    return _ESTIMATORS.get(name, name)
+
+
+def _error(value: float) -> str:
+    return "< 1e-12" if value < 1e-12 else f"{value:.4f}" if value >= 5e-5 else f"{value:.0e}"
+
+
+def bits_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """Bits per character of held-out sentences, a row for each model."""
+
+    def saved(rows: pl.DataFrame) -> float:
+        exact, naive = (rows[f"{which}_bits_per_character"][0] for which in ("exact", "naive"))
+        return (naive - exact) / naive
+
+    short = scores.filter(place="short text").select("name", short_never_made="never_made")
+    rows = scores.filter(place="text").join(short, on="name", maintain_order="left")
+    columns = [
+        Column("model", "name"),
+        Column("corpus", "corpus"),
+        Column("sentences", "texts", "{:,}"),
+        Column("characters/token", lambda rows: rows["characters"] / rows["tokens"], "{:.2f}"),
+        *(Column(which, f"{which}_bits_per_character", "{:.4f}") for which in ("exact", "naive", "untruncated")),
+        Column("saved %", saved, "{:.2f}", 100),
+        Column("never made %", "short_never_made", "{:.2f}", 100),
+        Column("calls/byte", "calls_per_byte", "{:.2f}"),
+        Column("tokens/byte", "tokens_per_byte", "{:.2f}"),
+    ]
+    return tabulate("exact-bits", "Bits per character of held-out sentences", rows, columns, notes=notes)
+
+
+def bias_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """How wrong naive is about the next byte, a row for each model and place of the cut."""
+    columns = [
+        Column("model", "name"),
+        Column("cut", "place"),
+        Column("prompts", "texts", "{:,}"),
+        Column("KL", "kl", "{:.3f}"),
+        Column("TV", "total_variation", "{:.3f}"),
+        Column("other best %", "differs", "{:.1f}", 100),
+        Column("undefined %", "undefined", "{:.1f}", 100),
+        Column("bits, exact", "exact_next_bits", "{:.3f}"),
+        Column("bits, naive", "naive_next_bits", "{:.3f}"),
+        Column("missing", "missing", "{:.4f}"),
+        Column("calls", "calls", "{:.1f}"),
+    ]
+    rows = scores.filter(pl.col("place").is_in(["text", "short text"]).not_())
+    title = "The next byte after prompts cut at random characters"
+    return tabulate("exact-bias", title, rows, columns, notes=notes)
+
+
+def examples_table(name: str, examples: Sequence[Mapping[str, Any]]) -> Table:
+    """Prompts that end inside a token: the most probable characters by both."""
+    rows = []
+    for example in examples:
+        tokens = "|".join(example["tokens"])
+        end = tokens if len(tokens) <= _SHOWN_END else f"…{tokens[-_SHOWN_END:]}"
+        best = (_listed(example[which]) for which in ("exact", "naive"))
+        rows.append([end.replace("\n", "⏎"), _visible(example["true"]), *best, f"{example['kl']:.2f}"])
+    header = ["end of the prompt, its tokens", "true", "exact", "naive", "KL"]
+    return Table(f"exact-examples-{name}", f"{name}: prompts that end inside a token", header, rows, [])
+
+
+def _listed(best: Sequence[Sequence[Any]]) -> str:
+    return "  ".join(f"{_visible(character)} {probability:.2f}" for character, probability in best)
+
+
+def _visible(character: str) -> str:
+    return {" ": "␣", "\n": "⏎"}.get(character, character)

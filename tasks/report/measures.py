@@ -1,0 +1,109 @@
+"""Tables of tokenizers and codes by the measures of the registry, from the scores of the stages of `tasks.compare`.
+
+First languages side by side: tokens against English, and Gini; then one table for each corpus. A metric of the registry
+(`tokenlab.metrics.registry`) needs no entry here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tasks.report.inputs import corpus_facts, notes_of
+from tasks.report.table import Column, Table, tabulate
+from tasks.runtime.stage import Stage
+from tokenlab.metrics.registry import COUNT, SHARE, TOKENIZERS, Metric
+
+_ARROWS = {"higher": " ↑", "lower": " ↓", None: ""}
+SHARES = "↑: higher is better; ↓: lower is better; shares in per cent"
+_NOTES = {
+    "fertility": "fertility: tokens per word; words kept whole (STRR): share of the words that are one token",
+    "normalised_length": "normalised length: tokens per token of {reference}",
+    "byte_token_rate": "byte token rate: tokens that hold a part of a character",
+    "renyi_efficiency": "Rényi entropy and efficiency at alpha 2.5; efficiency is over the whole vocabulary, observed "
+    "efficiency over the tokens that occur",
+}
+_SEEN = "the learned codes and the tokenizers over their atoms were trained on these texts, which favours them"
+_OF_ATOMS = "tokenizer of atoms"
+"""The kind of tokenizers that `measure_codes` measures, on texts from the corpus that they were trained on."""
+
+
+class MeasureResults(NamedTuple):
+    """The tables that compare tokenizers and codes."""
+
+    all: list[Table]
+    """those of parallel corpora first"""
+
+    @property
+    def main(self) -> list[Table]:
+        """The tables of results.txt."""
+        return [table for table in self.all if table.name.startswith("parity-")]
+
+
+def measure_results(stage: Stage) -> MeasureResults:
+    """Read the results of a preset."""
+    names = stage.sections["compare"]["measured"]
+    scores = [pl.read_parquet(stage.reports("measures", name, "scores.parquet")) for name in names]
+    if not scores:
+        return MeasureResults([])
+    table = pl.concat(scores, how="diagonal_relaxed")
+    return MeasureResults(measure_tables(table, {name: corpus_facts(stage, name) for name in table["corpus"].unique()}))
+
+
+def measure_tables(scores: pl.DataFrame, facts: Mapping[str, Mapping[str, Any]]) -> list[Table]:
+    """The tables, those of parallel corpora first; none where there are no scores.
+
+    Args:
+        scores: of all stages of the comparison, one below the other.
+        facts: of every corpus, as `prepare` writes them.
+    """
+    parallel, single = [], []
+    for (name,), rows in scores.group_by("name", maintain_order=True):
+        if rows["gini"].null_count() < len(rows):
+            parallel.append(_parity_table(str(name), rows, facts))
+        else:
+            single.append(_table_of_corpus(str(name), rows, facts))
+    return parallel + single
+
+
+_NAMES = [Column("tokenizer", "tokenizer"), Column("kind", "family")]
+
+
+def _parity_table(name: str, rows: pl.DataFrame, facts: Mapping[str, Mapping[str, Any]]) -> Table:
+    """A row for each tokenizer: parity of every language, and Gini."""
+    corpora = rows["corpus"].unique(maintain_order=True).to_list()
+    columns = [
+        *_NAMES,
+        *(Column(corpus, "parity", "{:.2f}", where={"corpus": corpus}) for corpus in corpora),
+        Column("Gini ↓", lambda rows: rows["gini"][0], "{:.3f}"),
+    ]
+    title = f"{name}: tokens for the same {rows['texts'][0]:,} texts, against English, and the Gini coefficient"
+    notes = notes_of(facts[corpus] for corpus in corpora if corpus in facts)
+    return tabulate(f"parity-{name}", title, rows, columns, key=["family", "tokenizer"], notes=notes)
+
+
+def _table_of_corpus(name: str, rows: pl.DataFrame, facts: Mapping[str, Mapping[str, Any]]) -> Table:
+    """A row for each tokenizer, a column for each measure that has a value."""
+    first = rows.row(0, named=True)
+    columns = [*_NAMES, Column("|V|", "vocabulary", "{:,}")]
+    columns += metric_columns(rows, TOKENIZERS, reference=first["param.reference"])
+    words = "" if first["words"] is None else f", {first['words']:,} words"
+    title = f"{name}: tokenizers and codes on {first['texts']:,} texts ({first['characters']:,} characters{words})"
+    seen = [_SEEN] if _OF_ATOMS in rows["family"] else []
+    notes = [*(notes_of([facts[name]]) if name in facts else []), *seen, SHARES]
+    return tabulate(f"measures-{name}", title, rows, columns, notes=notes)
+
+
+def metric_columns(scores: pl.DataFrame, metrics: Sequence[Metric], reference: str = "") -> list[Column]:
+    """A column for each metric that has a value, with an arrow to what is better. reference: a tokenizer for notes."""
+    return [
+        Column(
+            metric.name.replace("_", " ") + _ARROWS[metric.better],
+            metric.name,
+            "{:.1f}" if metric.unit == SHARE else "{:,.0f}" if metric.unit == COUNT else "{:,.3f}",
+            100 if metric.unit == SHARE else 1,
+            note=_NOTES.get(metric.name, "").format(reference=reference) if reference else "",
+        )
+        for metric in metrics
+        if metric.name in scores and scores[metric.name].null_count() < len(scores)
+    ]

@@ -1,0 +1,505 @@
+"""The patches family: bits per byte of all patchers beside the paper's, costs, vocabularies, S, boundaries and tasks.
+
+Tables of models are made from the scores of `evaluate_patch_lm`: one row for each name (a corpus, and a size of models
+where there are several), variant and seed. Rows without `ablation` are the main comparison, at equal training FLOPs;
+others have another vocabulary of the tokenizer, or another S. Tables of patchers are made from those of `patches`,
+`patch_tokenizer` and `zero_shot`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tasks.report.inputs import corpus_facts, notes_of, pictures, read_parts
+from tasks.report.table import Column, Table, read_paper, shown, tabulate
+from tasks.report.verdict import ONE_RUN, Spread, verdict
+from tasks.runtime.stage import Stage, read_json
+
+VARIANTS = {
+    "bpe-tokens": "BPE",
+    "bytes": "bytes",
+    "bpe": "BPE-Patch",
+    "space": "Space-Patch",
+    "entropy": "Entropy-Patch",
+    "entropy-unbounded": "Entropy-Patch, unbounded",
+    "character": "Character-Patch",
+    "fixed": "Fixed-Patch",
+    "learned": "learned chunks",
+}
+"""Variant of the main comparison -> how tables and pictures name it; others go by their own names."""
+
+MODELS_OF_BPE = {"tokens": VARIANTS["bpe-tokens"], "patches": VARIANTS["bpe"]}
+"""Kind of model of the ablation of the vocabulary -> its name."""
+
+FLOPS = ("flops_paper", "flops_built", "flops_padded")
+"""Columns of FLOPs of a forward pass: by the paper's formula, and as built, packed and with padded patches."""
+
+PAPER_BYTES = 8192
+"""Bytes of the forward pass that Table 2 of the paper counts."""
+
+TASKS = {
+    "mmlu": ("MMLU", "acc"),
+    "hellaswag": ("HellaSwag", "acc_norm"),
+    "lambada": ("LAMBADA", "acc"),
+    "arc_challenge": ("ARC-c", "acc_norm"),
+    "arc_easy": ("ARC-e", "acc"),
+    "winogrande": ("WinoGrande", "acc"),
+    "piqa": ("PIQA", "acc"),
+}
+"""Task -> its name and its metric in Table 4 of the paper, in its order."""
+
+_PAPER_MERGES = {("gpt2", 10): 497}
+"""Tokenizer and S -> V' in the paper (section 3.2)."""
+
+_OTHER_TEXT = "paper: another text; its entropy models are another model, whose threshold it does not state"
+_OTHER_SIZE = "paper: other text, and models of the sizes of its Table 1 trained for much longer"
+_VERDICT = "against the best: difference to the lowest mean"
+_ONE_SEED = "one seed: nothing is said about separability"
+_BOUNDARIES = (
+    "P, R, F1: boundaries inside texts, per cent; word F1: at word level, where both ends must be boundaries and none "
+    "may lie between"
+)
+
+Sources = Mapping[str, str | None]
+"""Corpus -> its entry in the catalogue."""
+
+
+class PatchResults(NamedTuple):
+    """What the page shows; everything may be empty."""
+
+    models: list[Table]
+    """bits per byte of all patchers, and costs"""
+    ablations: list[Table]
+    """vocabularies, S"""
+    patchers: list[Table]
+    """lengths, boundaries, the second BPE"""
+    zero_shot: list[Table]
+    examples: list[Table]
+    pictures: dict[str, str]
+    """`tokens`, `lengths`, `training`, `vocabulary`, `longest`, those that are there"""
+
+    @property
+    def main(self) -> list[Table]:
+        """The tables of results.txt."""
+        return [*self.models[:1], *self.zero_shot]
+
+    @property
+    def all(self) -> list[Table]:
+        """The tables that are written as files. Examples are on the page alone: they quote corpora, which may not be
+        passed on."""
+        return [*self.models, *self.ablations, *self.patchers, *self.zero_shot]
+
+
+def patch_results(stage: Stage) -> PatchResults:
+    """Read the results of a preset."""
+    drawn = pictures(stage.reports("figures", "patches"))
+    merges = read_parts(stage, "patches.tokenizers", "patch_tokenizers", "merges.parquet")
+    of_tokenizers = [] if merges is None else [merges_table(merges)]
+    patchers = read_parts(stage, "patches.corpora", "patches", "patchers.parquet")
+    scores = read_parts(stage, "patches.models", "patch_scores", "scores.parquet")
+    zero_shot = _zero_shot(stage)
+    if patchers is None or scores is None:
+        return PatchResults([], [], of_tokenizers, zero_shot, [], drawn)
+    facts, sources = _facts(stage), read_sources(stage)
+    notes = notes_of(facts.values())
+    models = stage.parameters("patches.models", dict[str, Any])
+    found = {name: read_json(stage.reports("patch_scores", name, "examples.json"))["examples"] for name in models}
+    boundaries = boundaries_table(patchers, scores, list(dict.fromkeys([*notes, *_gold_notes(stage)])))
+    return PatchResults(
+        [models_table(scores, sources, notes), costs_table(scores, sources, notes)],
+        [table for table in (vocabulary_table(scores, notes), longest_table(scores, notes)) if table],
+        [patchers_table(patchers, sources, notes), boundaries, *of_tokenizers],
+        zero_shot,
+        [examples_table(name, examples) for name, examples in found.items() if examples],
+        drawn,
+    )
+
+
+def _facts(stage: Stage) -> dict[str, dict[str, Any]]:
+    """Key of `patches.corpora` -> facts about its corpus."""
+    parameters = stage.parameters("patches.corpora", dict[str, Any])
+    return {key: corpus_facts(stage, of_one["corpus"]) for key, of_one in parameters.items()}
+
+
+def read_sources(stage: Stage) -> dict[str, str | None]:
+    """Key of `patches.corpora` -> the entry of its corpus in the catalogue."""
+    return {key: of_one["source"] for key, of_one in _facts(stage).items()}
+
+
+def _gold_notes(stage: Stage) -> list[str]:
+    """Whose gold words boundaries are compared with, and the notes of these corpora."""
+    parameters = stage.parameters("patches.corpora", dict[str, Any])
+    names = {key: of_one["gold"] for key, of_one in parameters.items() if of_one.get("gold")}
+    texts = [f"{key}: words are the gold words of {name}" for key, name in names.items() if name != key]
+    return [*notes_of(corpus_facts(stage, name) for name in names.values()), *texts]
+
+
+def _zero_shot(stage: Stage) -> list[Table]:
+    """The table of zero-shot tasks; none where no model was asked."""
+    scores = read_parts(stage, "patches.zero_shot", "zero_shot", "zero_shot.parquet")
+    if scores is None:
+        return []
+    facts = _facts(stage)
+    notes = notes_of(facts[name] for name in scores["corpus"].unique(maintain_order=True))
+    return [zero_shot_table(scores, read_sources(stage), notes)]
+
+
+def variant_name(variant: str) -> str:
+    """A variant as tables and pictures name it."""
+    return VARIANTS.get(variant, variant)
+
+
+def published(sources: Sources) -> dict[str, dict[str, dict[str, Any]]]:
+    """What the paper prints of small models, where it has the source of a corpus: corpus -> variant -> figures."""
+    paper = read_paper("hierarchical_bpe")["corpora"]
+    return {corpus: paper[source] for corpus, source in sources.items() if source in paper}
+
+
+def main_rows(scores: pl.DataFrame) -> pl.DataFrame:
+    """The main comparison."""
+    return scores.filter(pl.col("ablation").is_null())
+
+
+def _printed_of(sources: Sources, figure: str) -> Callable[[pl.DataFrame], Any]:
+    """The paper's figure for a row: of Table 4 for medium models, of Tables 2 and 3 for all others."""
+    small, medium = published(sources), read_paper("hierarchical_bpe")["zero_shot"]
+
+    def printed(rows: pl.DataFrame) -> Any:
+        size, corpus, variant = rows.select("size", "corpus", "variant").row(0)
+        figures = small.get(corpus, {})
+        if size == "medium":
+            figures = medium["rows"] if sources.get(corpus) in medium["sources"] else {}
+        return figures.get(variant, {}).get(figure)
+
+    return printed
+
+
+_NAME = Column("corpus", "name")
+_MODEL = Column("model", lambda rows: variant_name(rows["variant"][0]))
+_WEIGHTS = Column("weights", "parameters", "{:,.0f}")
+_BPB = Column("BPB ↓", "bits_per_byte", "{:,.3f}", spread=True, best="smallest")
+
+
+def _costs(paper: Sequence[Column] = ()) -> list[Column]:
+    """MFLOPs of a byte in a forward pass: by the paper's formula, as built, and as built with padded patches."""
+    formula, built, padded = (
+        Column(heading, partial(_mflops, column=column), _three_digits)
+        for heading, column in zip(("MFLOPs/byte, formula", "as built", "padded"), FLOPS, strict=True)
+    )
+    return [formula, *paper, built, padded]
+
+
+def _mflops(rows: pl.DataFrame, column: str) -> pl.Series:
+    return per_byte(rows)[column]
+
+
+def per_byte(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with FLOPs in millions a byte instead of billions a document of `context` bytes."""
+    return rows.with_columns(pl.col(column).cast(pl.Float64) * 1000 / pl.col("context") for column in FLOPS)
+
+
+def _three_digits(value: float) -> str:
+    """With three digits, or all digits before the point."""
+    return f"{value:.3g}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def models_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]) -> Table:
+    """The main comparison of every name: bits per byte, patches, weights and FLOPs, beside the paper's."""
+    main = main_rows(scores)
+    distances = {
+        (name, variant): distance
+        for (name,), rows in main.group_by("name", maintain_order=True)
+        for variant, distance in _against_best(rows).items()
+    }
+    one_seed = main.group_by("name", "variant").len()["len"].min() == 1
+
+    def printed(heading: str, figure: str) -> Column:
+        return Column(heading, _printed_of(sources, figure), "{:.2f}", optional=True)
+
+    columns = [
+        _NAME,
+        _MODEL,
+        _BPB,
+        Column("against the best", lambda rows: distances[rows["name"][0], rows["variant"][0]]),
+        printed("paper BPB", "bpb"),
+        Column("bytes/patch", "bytes_per_patch", "{:.2f}"),
+        printed("paper bytes", "length"),
+        Column("symbols/patch", "symbols_per_patch", "{:.2f}"),
+        Column("fertility", "fertility", "{:.2f}"),
+        printed("paper fertility", "fertility"),
+        _WEIGHTS,
+        *_costs(),
+    ]
+    hashed = main.filter("hash")["variant"].unique(maintain_order=True)
+    hashes = [f"with hash n-gram embeddings: {', '.join(map(variant_name, hashed))}"] if len(hashed) else []
+    seeds = main["seed"].n_unique()
+    title = f"Patch models {equal(scores)}: bits per byte of held-out text"
+    title += f"; mean ± sd of {seeds} seeds" if seeds > 1 else ""
+    table = tabulate("patch-models", title, main, columns, key=["name", "variant"], within=1)
+    beside = [_OTHER_SIZE] if "paper BPB" in table.header else []
+    return table._replace(notes=[*notes, *beside, *hashes, _VERDICT, *([_ONE_SEED] if one_seed else [])])
+
+
+def equal(scores: pl.DataFrame) -> str:
+    """What the models of the main comparison have in common: all steps of a name, or else the budget of FLOPs."""
+    steps = main_rows(scores).group_by("name").agg(pl.col("steps").n_unique())["steps"]
+    return "after equally many steps" if steps.max() == 1 else "at equal training FLOPs"
+
+
+def _against_best(scores: pl.DataFrame) -> dict[str, str]:
+    """Variant -> the distance of its mean to the lowest, and whether the spread over seeds hides it."""
+    spreads = {
+        str(variant): Spread.of(rows["bits_per_byte"])
+        for (variant,), rows in scores.group_by("variant", maintain_order=True)
+    }
+    found = verdict(spreads, largest=False)
+    lowest = min(spread.mean for spread in spreads.values() if spread is not None)
+    texts = {}
+    for variant, spread in spreads.items():
+        behind = 0.0 if spread is None else spread.mean - lowest
+        distance = f"+{behind:.3f}" if behind else "lowest"
+        if variant in found.best:
+            distance = "best" if len(found.best) == 1 else "best, equal"
+        elif variant in found.tied:
+            distance += ", not separable"
+        elif found.unknown and not behind:
+            distance += f", {ONE_RUN}"
+        texts[variant] = distance
+    return texts
+
+
+def costs_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]) -> Table:
+    """What was spent on the models of the main comparison, and the paper's weights and FLOPs."""
+    columns = [
+        _NAME,
+        _MODEL,
+        Column("symbols", "symbols", "{:,.0f}"),
+        _WEIGHTS,
+        Column("paper weights", _printed_of(sources, "parameters"), optional=True),
+        *_costs([Column("paper formula", _printed_of(sources, "flops"), "{:.1f}", 1000 / PAPER_BYTES, optional=True)]),
+        Column("training TFLOPs", "training_flops", lambda value: _three_digits(value / 1e12)),
+        Column("steps", "steps", "{:,.0f}"),
+        Column("training MB", "training_bytes", lambda value: _three_digits(value / 1e6)),
+        Column("epochs", "epochs", "{:.2f}"),
+    ]
+    title = "What the patch models cost, and what was spent on them"
+    return tabulate("patch-costs", title, main_rows(scores), columns, key=["name", "variant"], within=1, notes=notes)
+
+
+def vocabulary_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table | None:
+    """Plain BPE and BPE-Patch at growing vocabularies; None where one size was trained."""
+    rows = vocabulary_points(scores)
+    if rows.is_empty():
+        return None
+    columns = [
+        _NAME,
+        Column("|V|", "vocabulary", "{:,}"),
+        Column("model", lambda rows: MODELS_OF_BPE[rows["model"][0]]),
+        Column("symbols", "symbols", "{:,.0f}"),
+        Column("bytes/token", "bytes_per_patch", "{:.2f}"),
+        Column("nats/token", "nats_per_patch", "{:,.3f}", spread=True),
+        _BPB,
+        _WEIGHTS,
+        *_costs(),
+    ]
+    title = f"Vocabulary of the tokenizer: plain BPE and BPE-Patch {equal(scores)}"
+    key = ["name", "vocabulary", "model"]
+    return tabulate("patch-vocabulary", title, rows, columns, key=key, within=1, notes=notes)
+
+
+def vocabulary_points(scores: pl.DataFrame) -> pl.DataFrame:
+    """The ablation of the vocabulary with the point of the main comparison, by size; empty without ablation."""
+    return _points(scores, "vocabulary", ["bpe-tokens", "bpe"])
+
+
+def longest_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table | None:
+    """BPE-Patch at several S; None where one was trained."""
+    rows = longest_points(scores)
+    if rows.is_empty():
+        return None
+    columns = [
+        _NAME,
+        Column("S", "longest"),
+        Column("V'", "symbols", "{:,.0f}"),
+        Column("symbols/patch", "symbols_per_patch", "{:.2f}"),
+        Column("nats/patch", "nats_per_patch", "{:,.3f}", spread=True),
+        _BPB,
+        _WEIGHTS,
+        *_costs(),
+    ]
+    title = f"The longest patch S of the second BPE: BPE-Patch {equal(scores)}"
+    return tabulate("patch-longest", title, rows, columns, key=["name", "longest"], within=1, notes=notes)
+
+
+def longest_points(scores: pl.DataFrame) -> pl.DataFrame:
+    """The ablation of S with the point of the main comparison, by S; empty without ablation."""
+    return _points(scores, "longest", ["bpe"])
+
+
+def _points(scores: pl.DataFrame, ablation: str, variants: Sequence[str]) -> pl.DataFrame:
+    """The rows of an ablation, and these variants of the main comparison of the names that have it."""
+    of_ablation = scores.filter(pl.col("ablation") == ablation)
+    main = main_rows(scores).filter(pl.col("variant").is_in(variants))
+    parts = [of_ablation]
+    for name in of_ablation["name"].unique(maintain_order=True):
+        points = pl.concat([main.filter(name=name), of_ablation.filter(name=name)])
+        parts.append(points.sort(ablation, pl.col("model") == "patches", maintain_order=True))
+    return pl.concat(parts[1:] or parts)
+
+
+def patchers_table(patchers: pl.DataFrame, sources: Sources, notes: Sequence[str]) -> Table:
+    """The patches of every patcher, beside the mean lengths of the paper (Table 3 and Figure 3)."""
+    paper = published(sources)
+    columns = [
+        Column("corpus", "corpus"),
+        Column("patcher", "patcher"),
+        Column("|V|", "vocabulary", "{:,}"),
+        Column("S", "longest"),
+        Column("symbols", "symbols", "{:,}"),
+        Column("threshold, nats", "threshold", "{:.4f}"),
+        Column("cap", "cap"),
+        Column("bytes/patch", "bytes_per_patch", "{:.2f}"),
+        Column(
+            "paper bytes",
+            lambda rows: printed_length(paper, rows.row(0, named=True)),
+            "{:.2f}",
+            optional=True,
+            note=_OTHER_TEXT,
+        ),
+        Column("symbols/patch", "symbols_per_patch", "{:.2f}"),
+        Column("longest", "largest_patch", "{:,}"),
+        Column("fertility", "fertility", "{:.2f}"),
+    ]
+    return tabulate("patchers", "Patches of the test texts", patchers, columns, notes=notes)
+
+
+def printed_length(paper: Mapping[str, Mapping[str, Mapping[str, Any]]], row: Mapping[str, Any]) -> float | None:
+    """The paper's bytes per patch: of real tokenizers on its own rows, of other patchers by their name."""
+    figures = paper.get(row["corpus"], {})
+    of_bpe = figures.get("bpe", {})
+    if row["kind"] == "bpe":
+        return of_bpe.get("length") if row["tokenizer"] == of_bpe.get("tokenizer") else None
+    return figures.get(row["patcher"], {}).get("length")
+
+
+def boundaries_table(patchers: pl.DataFrame, scores: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """Boundaries of every patcher, then of the learned chunks, against gold words, where a corpus has them, and against
+    whitespace."""
+    has_gold = patchers["gold_f1"].null_count() < len(patchers)
+    chunks = main_rows(scores).filter(model="chunks")
+    of_size = pl.format("{}, {}", "variant", "name")
+    names = pl.when(pl.col("name") == pl.col("corpus")).then("variant").otherwise(of_size)
+    chunks = chunks.with_columns(patcher=names)
+    against = {"gold": "words", "whitespace": "spaces"} if has_gold else {"whitespace": "spaces"}
+    shares = [
+        (f"{text} {heading}", f"{kind}_{name}")
+        for kind, text in against.items()
+        for heading, name in (("P", "precision"), ("R", "recall"), ("F1", "f1"))
+    ]
+    shares += [("word F1", "word_f1")] if has_gold else []
+    shown_columns = ["corpus", "patcher", *(column for _, column in shares)]
+    parts = []
+    for corpus in patchers["corpus"].unique(maintain_order=True):
+        parts.append(patchers.filter(corpus=corpus).unique("patcher", keep="first", maintain_order=True))
+        parts.append(chunks.filter(corpus=corpus))
+    rows = pl.concat(
+        [part.select(name for name in shown_columns if name in part.columns) for part in parts], how="diagonal_relaxed"
+    )
+    columns = [Column("corpus", "corpus"), Column("patcher", "patcher")]
+    columns += [Column(heading, column, "{:,.1f}", 100, spread=True) for heading, column in shares]
+    title = "Boundaries of patches against " + " and ".join(against.values())
+    key = ["corpus", "patcher"]
+    return tabulate("patch-boundaries", title, rows, columns, key=key, notes=[*notes, _BOUNDARIES])
+
+
+def merges_table(merges: pl.DataFrame) -> Table:
+    """The second BPE of every tokenizer and S."""
+    columns = [
+        Column("tokenizer", "tokenizer"),
+        Column("tokens", "vocabulary", "{:,}"),
+        Column("bytes", "mean_bytes", "{:.2f}"),
+        Column("most bytes", "largest_bytes", "{:,}"),
+        Column("S", "longest"),
+        Column("merges", "merges", "{:,}"),
+        Column("V'", "hierarchical_vocabulary", "{:,}"),
+        Column(
+            "paper V'",
+            lambda rows: _PAPER_MERGES.get((rows["tokenizer"][0], rows["longest"][0])),
+            "{:,}",
+            optional=True,
+        ),
+        Column("symbols", "mean_length", "{:.2f}"),
+        Column("most symbols", "largest_length", "{:,}"),
+    ]
+    title = "The second BPE: merges until every token has at most S symbols, the marker included"
+    return tabulate("patch-merges", title, merges, columns)
+
+
+def zero_shot_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]) -> Table:
+    """Tasks as in Table 4 of the paper, a row for each model, what guessing scores, and the paper's rows, which follow
+    the models of its corpus."""
+    paper = read_paper("hierarchical_bpe")["zero_shot"]
+    metrics = {task: _metric(scores.filter(task=task), TASKS[task][1]) for task in TASKS if task in scores["task"]}
+    rows = pl.concat(scores.filter(task=task, metric=metric) for task, metric in metrics.items())
+
+    def beside(part: pl.DataFrame) -> list[list[str]]:
+        name, corpus = part["name"][0], part["corpus"][0]
+        chances = (part.filter(task=task)["chance"].mean() for task in metrics)
+        others = [[name, "guessing", *(shown(chance, "{:.1f}", 100) for chance in chances)]]
+        if sources.get(corpus) in paper["sources"]:
+            for variant, figures in paper["rows"].items():
+                printed = (shown(figures.get(task), "{:g}") for task in metrics)
+                others.append([name, f"{variant_name(variant)}, paper", *printed])
+        return others
+
+    columns = [_NAME, _MODEL]
+    for task, metric in metrics.items():
+        columns.append(
+            Column(
+                f"{TASKS[task][0]}, {metric}",
+                "value",
+                "{:,.1f}",
+                100,
+                spread=True,
+                best="largest",
+                judged=_of_task,
+                where={"task": task},
+            )
+        )
+    items = []
+    for task in metrics:
+        of_task = rows.filter(task=task)
+        error = shown(of_task["stderr"].max(), "{:.1f}", 100)
+        items.append(f"{TASKS[task][0]} {shown(of_task['items'].max(), '{:,}')} (± {error})")
+    title = "Zero-shot tasks, per cent" + (f"; mean ± sd of {n} seeds" if (n := scores["seed"].n_unique()) > 1 else "")
+    notes = [*notes, f"items (largest standard error): {', '.join(items)}"]
+    key = ["name", "corpus", "variant"]
+    return tabulate("patch-zero-shot", title, rows, columns, key=key, within=2, notes=notes, after=beside)
+
+
+def _of_task(rows: pl.DataFrame) -> Spread | None:
+    """The values of a task: their spread over the seeds, or the standard error over the items where it is larger."""
+    found = Spread.of(rows["value"])
+    errors = rows["stderr"].drop_nulls()
+    if found is None or not len(errors):
+        return found
+    return Spread(found.mean, max(found.deviation or 0.0, float(errors.max())))  # type: ignore[arg-type]
+
+
+def _metric(rows: pl.DataFrame, wanted: str) -> str:
+    """The metric of the paper where it was measured, else the first one."""
+    found = rows["metric"].unique(maintain_order=True).to_list()
+    return wanted if wanted in found else found[0]
+
+
+def examples_table(name: str, examples: Sequence[Mapping[str, Any]]) -> Table:
+    """Prompts from held-out text, what follows them there, and what the models write."""
+    variants = list(dict.fromkeys(variant for example in examples for variant in example["texts"]))
+    rows = [
+        [example["prompt"], example["reference"], *(example["texts"].get(variant, "") for variant in variants)]
+        for example in examples
+    ]
+    header = ["prompt", "text", *map(variant_name, variants)]
+    return Table(f"patch-examples-{name}", f"{name}: samples of the models", header, rows, [])

@@ -1,0 +1,226 @@
+"""The one table of the report: columns over groups of scores, then cells of text for a terminal, Markdown, CSV and the
+HTML page.
+
+`tabulate` makes a table from a frame of scores and `Column`s. Cells may carry marks (`tasks.report.verdict`): the best
+is bold (on a terminal, a star), what is not separable from it has ≈, and methods of this project have †. CSV has the
+cells alone.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import polars as pl
+import yaml
+
+from tasks.report.verdict import NOTE, Best, Ours, Spread, Tied, kinds
+
+Form = str | Callable[[Any], str]
+"""How a value is shown: a format such as "{:.2f}", or a function."""
+
+_MARKS: dict[type[str], str] = {Best: "*", Tied: "≈", Ours: "†"}
+_CLASSES: dict[type[str], str] = {Best: "best", Tied: "tied", Ours: "ours"}
+_OURS = "†: a method of this project"
+_EXPLANATIONS = ("bold: ", _OURS)
+_BARS, _NOTE = re.compile(r"(?<!\\)\|"), re.compile(r"\*[^*]")
+
+
+@cache
+def read_paper(name: str) -> dict[str, Any]:
+    """What a paper prints, as papers.yaml has it."""
+    return yaml.safe_load(Path(__file__).with_name("papers.yaml").read_text(encoding="utf-8"))[name]
+
+
+def shown(value: Any, form: Form = "{}", scale: float = 1) -> str:
+    """A value as text; empty for None."""
+    if value is None:
+        return ""
+    value = value if scale == 1 else scale * value
+    return form(value) if callable(form) else form.format(value)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: a cell is made from the scores of its row, those of one group."""
+
+    heading: str
+    value: str | Callable[[pl.DataFrame], Any]
+    """a column of the scores, or a function of the row's scores. Of a series the mean is shown, without its nulls; text
+    is shown as it is"""
+    form: Form = "{}"
+    scale: float = 1
+    """100 for a share in per cent"""
+    where: Mapping[str, Any] = field(default_factory=dict)
+    """column -> value: the scores of a row that the cell is made from; by default all"""
+    spread: bool = False
+    """whether "± standard deviation" follows a mean of several values"""
+    best: Literal["largest", "smallest"] | None = None
+    """which value leads; the leaders are marked"""
+    judged: Callable[[pl.DataFrame], Spread | None] | None = None
+    """what is compared for the mark; by default mean and deviation of the values"""
+    rivals: Sequence[Spread] = ()
+    """published figures in the same conditions"""
+    optional: bool = False
+    """whether the column is left out where no row has a value"""
+    note: str = ""
+    """stands below a table that has the column"""
+
+    def values(self, rows: pl.DataFrame) -> Any:
+        """What the cell of a row shows."""
+        rows = rows.filter(**self.where) if self.where else rows
+        return rows[self.value] if isinstance(self.value, str) else self.value(rows)
+
+    def cell(self, rows: pl.DataFrame) -> str:
+        """The text of a row, without a mark."""
+        found = self.values(rows)
+        if not isinstance(found, pl.Series):
+            return found if isinstance(found, str) else shown(found, self.form, self.scale)
+        found = found.drop_nulls()
+        if found.n_unique() <= 1 or not found.dtype.is_numeric():  # One value keeps its type: 5, not 5.0.
+            mean = found[0] if len(found) else None
+        else:
+            mean = found.mean()
+        text = mean if isinstance(mean, str) else shown(mean, self.form, self.scale)
+        if not self.spread or len(found) < 2:
+            return text
+        unsigned = self.form.replace("+", "") if isinstance(self.form, str) else self.form
+        return f"{text} ± {shown(found.std(), unsigned, self.scale)}"
+
+    def marks(self, groups: Sequence[pl.DataFrame]) -> list[type[str]]:
+        """The kind of cell in each of these rows, which are rivals."""
+        if self.best is None:
+            return [str] * len(groups)
+        if self.judged is None:
+            spreads = [Spread.of(self.values(rows)) for rows in groups]
+        else:
+            spreads = [self.judged(rows.filter(**self.where)) for rows in groups]
+        return kinds(spreads, largest=self.best == "largest", printed=self.rivals)
+
+
+class Table(NamedTuple):
+    """Cells of text, the first column left-aligned; `notes` go below."""
+
+    name: str
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+    notes: list[str]
+
+    def explained(self, best: str = "bold") -> list[str]:
+        """What the marks of the table mean. best: how the best is shown."""
+        kinds = {type(cell) for row in self.rows for cell in row}
+        leaders = [f"{best}: {NOTE}"] if kinds & {Best, Tied} else []
+        return leaders + ([_OURS] if Ours in kinds else [])
+
+    def text(self) -> str:
+        """Aligned columns for a terminal."""
+        columns = [_marked(column) for column in zip(self.header, *self.rows, strict=True)]
+        widths = [max(map(len, column)) for column in columns]
+        lines = [_aligned(row, widths) for row in zip(*columns, strict=True)]
+        rule = "-" * len(lines[0])
+        return "\n".join([self.title, rule, lines[0], rule, *lines[1:], *self.notes, *self.explained("*")]) + "\n"
+
+    def markdown(self) -> str:
+        """A table of GitHub's Markdown, title and notes around it."""
+        lines = ["| " + " | ".join(map(_in_markdown, row)) + " |" for row in [self.header, *self.rows]]
+        rule = "| --- |" + " ---: |" * (len(self.header) - 1)
+        notes = [f"*{note}*  " for note in [*self.notes, *self.explained()]]
+        return "\n".join([f"**{self.title}**", "", lines[0], rule, *lines[1:], "", *notes]).rstrip() + "\n"
+
+    def csv(self) -> str:
+        """The cells as comma-separated values."""
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows([self.header, *self.rows])
+        return out.getvalue()
+
+    def without_empty_rows(self, leading: int) -> "Table":
+        """The table without the rows whose cells are all empty after the first `leading`; a note lists these rows."""
+        left_out = [row[0] for row in self.rows if not any(row[leading:])]
+        if not left_out:
+            return self
+        rows = [row for row in self.rows if any(row[leading:])]
+        return self._replace(rows=rows, notes=[*self.notes, f"no values: {', '.join(left_out)}"])
+
+
+def tabulate(
+    name: str,
+    title: str,
+    scores: pl.DataFrame,
+    columns: Sequence[Column],
+    *,
+    key: Sequence[str] = (),
+    within: int = 0,
+    notes: Iterable[str] = (),
+    after: Callable[[pl.DataFrame], Iterable[list[str]]] = lambda part: (),
+) -> Table:
+    """A table of scores.
+
+    Args:
+        key: columns that name a row; each of their values gives one, in the order of the scores. Empty: a row of scores
+            is a row of the table.
+        within: the first columns of the key that name a part; only rows of one part are rivals.
+        notes: those of the columns follow.
+        after: further rows below those of a part, such as published figures.
+    """
+    rows = []
+    for part in _groups(scores, key[:within]) if within else [scores]:
+        groups = _groups(part, key) if key else [part.slice(number, 1) for number in range(len(part))]
+        marks = zip(*(column.marks(groups) for column in columns), strict=True)
+        for group, kinds_of_row in zip(groups, marks, strict=True):
+            cells = [column.cell(group) for column in columns]
+            rows.append([cell if kind is str else kind(cell) for kind, cell in zip(kinds_of_row, cells, strict=True)])
+        rows += after(part)
+    places = [place for place, column in enumerate(columns) if not column.optional or any(row[place] for row in rows)]
+    header = [columns[place].heading for place in places]
+    of_columns = [columns[place].note for place in places if columns[place].note]
+    rows = [[row[place] for place in places] for row in rows]
+    return Table(name, title, header, rows, list(dict.fromkeys([*notes, *of_columns])))
+
+
+def _groups(scores: pl.DataFrame, key: Sequence[str]) -> list[pl.DataFrame]:
+    return [rows for _, rows in scores.group_by(*key, maintain_order=True)]
+
+
+def cell_class(cell: str) -> str:
+    """The class of a cell in the HTML page; empty for one without a mark."""
+    return _CLASSES.get(type(cell), "")
+
+
+def read_markdown(text: str) -> tuple[list[list[str]], list[str]]:
+    """The rows of a table that `Table.markdown` wrote, header first, with the marks of their cells; and its notes."""
+    lines = text.splitlines()
+    rows = [[_from_markdown(cell) for cell in _BARS.split(line)[1:-1]] for line in lines if line.startswith("| ")]
+    notes = [line.strip("* ") for line in lines if _NOTE.match(line)]
+    return [rows[0], *rows[2:]], [note for note in notes if not note.startswith(_EXPLANATIONS)]
+
+
+def _from_markdown(cell: str) -> str:
+    text = cell.strip().replace("\\|", "|")
+    if text.startswith("**") and text.endswith("**"):
+        return Best(text.strip("*"))
+    kind = next((kind for kind in (Tied, Ours) if text.endswith(f" {_MARKS[kind]}")), str)
+    return kind(text if kind is str else text[:-2])
+
+
+def _marked(column: tuple[str, ...]) -> list[str]:
+    """The cells of a column with their marks; where some have one, the others are as much wider."""
+    marks = [_MARKS.get(type(cell), "") for cell in column]
+    gap = " " if any(marks) else ""
+    return [cell + (mark or gap) for cell, mark in zip(column, marks, strict=True)]
+
+
+def _in_markdown(cell: str) -> str:
+    text = cell.replace("|", "\\|")
+    if isinstance(cell, Best):
+        return f"**{text}**"
+    return f"{text} {_MARKS[type(cell)]}" if type(cell) in _MARKS else text
+
+
+def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
+    cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+    return "  ".join(cells).rstrip()
