@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from flows.tracking.lock import Entry, Pipeline, overlap
+from flows.tracking.lock import Entry, Pipeline
 from tasks.report.views import PARAMETER, File, View, Where
 from tokenlab.core.errors import ParameterError
 
@@ -97,7 +97,7 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
             tags={name: text for name, text in tags.items() if text},
             datasets=datasets,
             artefacts=_paths(view.artefacts, row, names),
-            figures=[path for path in _paths(view.figures, row, names) if pipeline.has(path)],
+            figures=[path for path in _paths(view.figures, row, names) if pipeline.hash_of(path)],
         )
         variants.setdefault(tags["variant"], []).append(of_table)
         yield of_table
@@ -128,9 +128,14 @@ class _Ancestry:
             path: (md5, "source")
             for other in ancestors
             for path, md5 in other.deps.items()
-            if path.partition("/")[0] not in _CODE and not any(overlap(path, out) for out in self._made)
+            if path.partition("/")[0] not in _CODE and not any(_overlap(path, out) for out in self._made)
         }
         return {path: (md5, "input") for path, md5 in self._entry.deps.items() if path.startswith("data/")} | sources
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether two paths are the same or one contains the other."""
+    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
 def _parameters(entry: Entry, ancestors: list[Entry]) -> dict[str, str]:
