@@ -52,7 +52,7 @@ class Schedule:
         In the order of the plan, but a stage waits for another variant of its loop while there is something else to do:
         in a fresh clone each of them would compile the same kernels, which then are in numba's cache.
         """
-        while ready := [step for step in self._waiting if self._may_start(step)]:
+        while ready := [step for step in self._waiting if self._ended.issuperset(step.after) and self._fits(step)]:
             step = min(ready, key=self._variant_runs)
             self._waiting.remove(step)
             self.running.append(step)
@@ -83,9 +83,6 @@ class Schedule:
             now, step = ended = min(ends, key=lambda end: end[0])
             ends.remove(ended)
             rest.end(step)
-
-    def _may_start(self, step: Step) -> bool:
-        return all(other in self._ended for other in step.after) and self._fits(step)
 
     def _variant_runs(self, step: Step) -> bool:
         """Whether another variant of the step's loop (`foreach` in dvc.yaml) is running."""

@@ -27,6 +27,11 @@ class Entry:
     params: dict[str, dict[str, Any]]
 
     @property
+    def pipeline(self) -> str:
+        """The dvc.yaml of the stage, empty for the one in the root."""
+        return self.address.rpartition(":")[0]
+
+    @property
     def stage(self) -> str:
         """The name of the stage without its variant."""
         return self.address.rpartition(":")[2].partition("@")[0]

@@ -112,7 +112,8 @@ class _Ancestry:
         self._pipeline = pipeline
         self._entry = entry
         self._only = view.only
-        self._made = {o for e in [entry, *pipeline.ancestors(entry)] if _file(e) == _file(entry) for o in e.outs}
+        family = [entry, *pipeline.ancestors(entry)]
+        self._made = {out for other in family if other.pipeline == entry.pipeline for out in other.outs}
         self._known: dict[frozenset[str], tuple[dict[str, str], dict[str, tuple[str, str]]]] = {}
 
     def of(self, row: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
@@ -165,11 +166,6 @@ def _flatten(values: Mapping[str, Any]) -> Iterator[tuple[list[str], Any]]:
                 yield [*str(name).split("."), *path], leaf
         else:
             yield str(name).split("."), value
-
-
-def _file(entry: Entry) -> str:
-    """The dvc.yaml of a stage, empty for the one in the root."""
-    return entry.address.rpartition(":")[0]
 
 
 def _mean(variant: str, rows: list[Row], view: View) -> Row:

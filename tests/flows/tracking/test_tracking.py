@@ -233,7 +233,7 @@ def test_tracked_once_then_again_from_the_cache(project: Path) -> None:
     assert contents(project) == found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_row_with_hundreds_of_parameters(project: Path) -> None:
     many = {f"digit{number}": number for number in range(250)}
     set_params(project, corpora={name: corpus | many for name, corpus in PARAMS["corpora"].items()})
@@ -281,7 +281,7 @@ def test_removed_rows_are_superseded_and_restored(project: Path) -> None:
     assert contents(project) == before and not any("superseded" in run.data.tags for run in runs(project))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_tag_restricts_tracking(project: Path) -> None:
     """The runs of another question stay as they are, and its files are not needed."""
     path = project / "dvc.yaml"
@@ -314,7 +314,7 @@ def test_tag_restricts_tracking(project: Path) -> None:
         track(project, views=views)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_presets_share_the_store(project: Path) -> None:
     lock = (project / "dvc.lock").read_text()
     pipeline = (project / "dvc.yaml").read_text().replace("sample", "${preset}")
