@@ -86,6 +86,7 @@ for line in engine.stdout:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", ["before it follows", "later"])
 def test_engine_ends_with_its_worker(killed: str) -> None:
     worker = subprocess.Popen(

@@ -21,6 +21,8 @@ from websockets.typing import Subprotocol
 
 from flows.prefect_environment import read_secret
 
+pytestmark = pytest.mark.slow
+
 POOL = {
     "name": "hostile",
     "type": "process",
@@ -107,7 +109,6 @@ def friend(server: Server, name: str) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.slow
 def test_temporary_server_needs_the_password(fresh: Path) -> None:
     """The one that a run starts for itself, also where the user has the password of another server."""
     started = killing.start(["env", "PREFECT_API_AUTH_STRING=other:server", *killing.RUNNER, "--to", "first"], fresh)
@@ -141,7 +142,6 @@ def answers(address: str) -> bool:
         return False
 
 
-@pytest.mark.slow
 def test_plain_commands_refuse_to_start_without_a_password(tmp_path: Path) -> None:
     (tmp_path / "prefect.toml").symlink_to(PROJECT / "prefect.toml")
     command = ["env", "-u", "PREFECT_SERVER_API_AUTH_STRING", sys.executable, "-m", "prefect", "config", "view"]

@@ -383,6 +383,7 @@ def count(folder: Path) -> int:
         connection.close()
 
 
+@pytest.mark.slow
 def test_moved_project_is_reported(project: Path) -> None:
     track(project)
     moved = project.rename(project.with_name("moved"))
@@ -391,6 +392,7 @@ def test_moved_project_is_reported(project: Path) -> None:
         track(moved)
 
 
+@pytest.mark.slow
 def test_up_to_date_store_needs_no_heavy_import(project: Path) -> None:
     track(project)
     program = (
