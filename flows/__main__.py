@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from flows.parameter_check import find_problems
@@ -50,34 +50,30 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m flows", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    check = commands.add_parser("check", help="check all parameters, of every preset or of one; nothing runs")
+
+    def add(command: Callable[..., int], text: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(command.__name__.removeprefix("_"), help=text)
+        added.set_defaults(command=command)
+        return added
+
+    check = add(_check, "check all parameters, of every preset or of one; nothing runs")
+    run = add(_run, "run the stages that are out of date, independent ones in parallel")
+    track_ = add(_track, "bring MLflow up to date with the results")
+    status = add(_status, "show the last run: state, time and size of each stage")
+    stale = add(_stale, "name the stages whose recorded results are older than their code")
+    add(_reproduced, "compare the results of the preset `sample` with the last commit")
+    clean = add(_clean, "remove the objects from the cache that no dvc.lock names any more")
     check.add_argument("--preset", help="sample, or a folder of presets/ (default: all of them)")
-    check.set_defaults(command=_check)
-    run = commands.add_parser("run", help="run the stages that are out of date, independent ones in parallel")
+    for command in (run, track_, status, stale):
+        command.add_argument("--preset", default=DEFAULT_PRESET, help="sample (default), or a folder of presets/")
     run.add_argument("--only", metavar="TAG", help="only the stages with this tag in dvc.yaml, and their dependencies")
     run.add_argument("--from", dest="start", metavar="STAGE", help="only this stage and the stages after it")
     run.add_argument("--to", dest="end", metavar="STAGE", help="only this stage and the stages before it")
-    run.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="only list the stages that would run, why, and the time that each took last",
-    )
+    dry_run = "only list the stages that would run, why, and the time that each took last"
+    run.add_argument("--dry-run", action="store_true", help=dry_run)
     run.add_argument("--workers", type=_count, metavar="N", help="stages that run in parallel (default: one per core)")
-    run.set_defaults(command=_run)
-    track_ = commands.add_parser("track", help="bring MLflow up to date with the results")
     track_.add_argument("--only", metavar="TAG", help="only the results of stages with this tag in dvc.yaml")
-    track_.set_defaults(command=_track)
-    status = commands.add_parser("status", help="show the last run: state, time and size of each stage")
-    status.set_defaults(command=_status)
-    stale = commands.add_parser("stale", help="name the stages whose recorded results are older than their code")
-    stale.set_defaults(command=_stale)
-    for command in (run, track_, status, stale):
-        command.add_argument("--preset", default=DEFAULT_PRESET, help="sample (default), or a folder of presets/")
-    reproduced = commands.add_parser("reproduced", help="compare the results of `sample` with the last commit")
-    reproduced.set_defaults(command=_reproduced)
-    clean = commands.add_parser("clean", help="remove the objects from the cache that no dvc.lock names any more")
     clean.add_argument("--yes", action="store_true", help="do not ask")
-    clean.set_defaults(command=_clean)
     return parser
 
 
@@ -93,10 +89,9 @@ def _selection(options: argparse.Namespace) -> Selection:
 
 def _check(root: Path, options: argparse.Namespace) -> int:
     presets = [options.preset] if options.preset else list(pipelines(root))
-    if _show_problems(root, presets):
-        return EXIT_STATUS
-    print(f"the parameters of {', '.join(presets)} are valid")
-    return 0
+    if not (problems := _show_problems(root, presets)):
+        print(f"the parameters of {', '.join(presets)} are valid")
+    return EXIT_STATUS if problems else 0
 
 
 def _show_problems(root: Path, presets: list[str]) -> bool:

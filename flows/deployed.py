@@ -14,6 +14,7 @@ import signal
 import stat
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from tasks.runtime.parent_death import PARENT, die_with_parent
 from tokenlab.core.errors import TokenlabError
 
 ON_FAILURE = "TOKENLAB_ON_FAILURE"
-"""Environment variable: the command that gets a notification as JSON on its standard input."""
+"""Environment variable: the command or the address that receives notifications."""
 
 _SECONDS_TO_NOTIFY = 30.0
 
@@ -137,19 +138,23 @@ def _crash(client: SyncPrefectClient, run_id: UUID) -> None:
 
 
 def notify(flow: Any, flow_run: Any, state: Any) -> None:
-    """Hook of a flow that failed or crashed: run the command in TOKENLAB_ON_FAILURE with a notification.
+    """Hook of a flow that failed or crashed: send a notification to the command or the address in TOKENLAB_ON_FAILURE.
 
         {"flow": "tokenlab", "run": "sample", "id": "...", "state": "Failed", "message": "...", "parameters": {...}}
 
-    Errors of the command are logged and have no other effect.
+    A command gets it on its standard input, an address by POST. Errors are logged and have no other effect.
     """
-    command = os.environ.get(ON_FAILURE)
-    if not command:
+    receiver = os.environ.get(ON_FAILURE)
+    if not receiver:
         return
     message = {"flow": flow.name, "run": flow_run.name, "id": str(flow_run.id), "state": state.name}
     message |= {"message": state.message, "parameters": flow_run.parameters}
     content = json.dumps(message, ensure_ascii=False).encode()
     try:
-        subprocess.run(command, shell=True, input=content, timeout=_SECONDS_TO_NOTIFY, check=True)
+        if receiver.startswith(("http://", "https://")):
+            request = urllib.request.Request(receiver, content, {"Content-Type": "application/json"})
+            urllib.request.urlopen(request, timeout=_SECONDS_TO_NOTIFY).close()
+        else:
+            subprocess.run(receiver, shell=True, input=content, timeout=_SECONDS_TO_NOTIFY, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         flow_run_logger(flow_run, flow).error("%s: %s", ON_FAILURE, error)

@@ -166,7 +166,7 @@ def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> Sta
             run = _Run(plan, processes, history, workers)
             if not run.to_end():
                 state = "Cancelled"
-                return Cancelled(message="cancelled; " + _continues(selection))
+                return Cancelled(message=f"cancelled; `{selection.command()}` continues from there")
         if run.failures:
             raise _pipeline_failed(run.failures, plan, selection)
         finish(root, selection, plan, run.changed, _output("report"), _output("tracking"))
@@ -200,12 +200,9 @@ def _pipeline_failed(failures: dict[str, BaseException], plan: Plan, selection: 
             statuses.append(error.ended.status)
             print(f"flows: {error}", file=sys.stderr, flush=True)
             get_run_logger().error("%s; its last lines:\n  %s", error, "\n  ".join(error.ended.lines))
-    message = f"{len(failures)} of {len(plan.steps)} stages failed: {', '.join(failures)}; {_continues(selection)}"
+    failed = f"{len(failures)} of {len(plan.steps)} stages failed: {', '.join(failures)}"
+    message = f"{failed}; `{selection.command()}` continues from there"
     return PipelineFailed(message, EXIT_STATUS if EXIT_STATUS in statuses else 1)
-
-
-def _continues(selection: Selection) -> str:
-    return f"`{selection.command()}` continues from there"
 
 
 def _output(name: str) -> Log:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from urllib.request import ProxyHandler, Request, build_opener
 
 from flows.prefect_environment import HOST, environment, origins, read_secret
-from flows.tracking.mlflow_pages import charts_page, runs_page, variants_page
+from flows.tracking.mlflow_pages import question_pages
 from tasks.runtime.parent_death import PARENT
 from tokenlab.core.errors import InputError, ParameterError, TokenlabError
 
@@ -165,10 +165,8 @@ def ask_questions(mlflow: Server) -> list[Question]:
         for tag in experiment.get("tags", [])
         if tag["key"] == "question"
     ]
-    pages = (variants_page, charts_page, runs_page)
     return [
-        Question(name, title, *(page(mlflow.address, str(number)) for page in pages))
-        for number, name, title in sorted(found)
+        Question(name, title, *question_pages(mlflow.address, str(number))) for number, name, title in sorted(found)
     ]
 
 

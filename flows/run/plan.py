@@ -120,6 +120,7 @@ class Dag:
 
         root = Path(repo.root_dir)
         self.path = find_pipeline(root, preset)
+        self.cache = Path(repo.cache.local.path)
         files = [str(root / path) for path in (self.path, RAW) if (root / path).exists()]
         graph = Index.from_indexes(repo, (Index.from_file(repo, file) for file in files)).graph
         order: list[Stage] = list(networkx.topological_sort(graph))[::-1]  # edges point to dependencies

@@ -52,7 +52,7 @@ class Schedule:
         In the order of the plan, but a stage waits for another variant of its loop while there is something else to do:
         in a fresh clone each of them would compile the same kernels, which then are in numba's cache.
         """
-        while ready := [step for step in self._waiting if self._may_start(step)]:
+        while ready := [step for step in self._waiting if self._ended.issuperset(step.after) and self._fits(step)]:
             step = min(ready, key=self._variant_runs)
             self._waiting.remove(step)
             self.running.append(step)
@@ -64,28 +64,20 @@ class Schedule:
         self._ended.add(step.address)
 
     def seconds_left(self, durations: Mapping[str, float], elapsed: Mapping[str, float]) -> float:
-        """How long the steps that run or wait will still take, if each takes as long as last time.
+        """How long the steps that run or wait will still take at least, if each takes as long as last time: the longest
+        way through them, or their sum shared by all workers.
 
         Args:
             durations: address -> seconds of the last time; a step without takes no time here.
             elapsed: address -> seconds since a running step started.
         """
-        rest = Schedule(self._waiting, self._workers, self._limits)
-        rest.running, rest._ended = [*self.running], {*self._ended}
-        ends = [
-            (max(durations.get(step.address, 0.0) - elapsed.get(step.address, 0.0), 0.0), step) for step in rest.running
-        ]
-        now = 0.0
-        while True:
-            ends += [(now + durations.get(step.address, 0.0), step) for step in rest.start()]
-            if not ends:
-                return now
-            now, step = ended = min(ends, key=lambda end: end[0])
-            ends.remove(ended)
-            rest.end(step)
-
-    def _may_start(self, step: Step) -> bool:
-        return all(other in self._ended for other in step.after) and self._fits(step)
+        ways: dict[str, float] = {}
+        total = 0.0
+        for step in self.unended:  # in the order of the plan, the running ones first
+            own = max(durations.get(step.address, 0.0) - elapsed.get(step.address, 0.0), 0.0)
+            ways[step.address] = own + max((ways.get(other, 0.0) for other in step.after), default=0.0)
+            total += own
+        return max([*ways.values(), total / self._workers])
 
     def _variant_runs(self, step: Step) -> bool:
         """Whether another variant of the step's loop (`foreach` in dvc.yaml) is running."""

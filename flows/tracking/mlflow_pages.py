@@ -103,20 +103,7 @@ def _charts(metrics: list[str], facts: list[str]) -> list[dict[str, Any]]:
     return [{"uuid": f"{chart['type'].lower()}-{first}", **chart, **shared} for chart in charts]
 
 
-def runs_page(server: str, experiment_id: str) -> str:
-    """The address of the list of runs of an experiment, best first."""
-    return _page(server, experiment_id, _RUNS)
-
-
-def variants_page(server: str, experiment_id: str) -> str:
-    """The address of the table of variants of an experiment, with their means."""
-    return _page(server, experiment_id, _VARIANTS)
-
-
-def charts_page(server: str, experiment_id: str) -> str:
-    """The address of the charts that compare the variants of an experiment."""
-    return _page(server, experiment_id, _VARIANTS) + "&compareRunsMode=CHART"
-
-
-def _page(server: str, experiment_id: str, view: str) -> str:
-    return f"{server}/#/experiments/{experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={view}"
+def question_pages(server: str, experiment_id: str) -> tuple[str, str, str]:
+    """The addresses of an experiment: the table of variants with their means, their charts, all runs, best first."""
+    page = f"{server}/#/experiments/{experiment_id}/runs?workflowType=machine_learning&viewStateShareKey="
+    return f"{page}{_VARIANTS}", f"{page}{_VARIANTS}&compareRunsMode=CHART", f"{page}{_RUNS}"

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from flows.tracking.lock import Entry, Pipeline, overlap
+from flows.tracking.lock import Entry, Pipeline
 from tasks.views import PARAMETER, File, View, Where
 from tokenlab.core.errors import ParameterError
 
@@ -97,7 +97,7 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
             tags={name: text for name, text in tags.items() if text},
             datasets=datasets,
             artefacts=_paths(view.artefacts, row, names),
-            figures=[path for path in _paths(view.figures, row, names) if pipeline.has(path)],
+            figures=[path for path in _paths(view.figures, row, names) if pipeline.hash_of(path)],
         )
         variants.setdefault(tags["variant"], []).append(of_table)
         yield of_table
@@ -112,7 +112,8 @@ class _Ancestry:
         self._pipeline = pipeline
         self._entry = entry
         self._only = view.only
-        self._made = {o for e in [entry, *pipeline.ancestors(entry)] if _file(e) == _file(entry) for o in e.outs}
+        family = [entry, *pipeline.ancestors(entry)]
+        self._made = {out for other in family if other.pipeline == entry.pipeline for out in other.outs}
         self._known: dict[frozenset[str], tuple[dict[str, str], dict[str, tuple[str, str]]]] = {}
 
     def of(self, row: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
@@ -128,9 +129,14 @@ class _Ancestry:
             path: (md5, "source")
             for other in ancestors
             for path, md5 in other.deps.items()
-            if path.partition("/")[0] not in _CODE and not any(overlap(path, out) for out in self._made)
+            if path.partition("/")[0] not in _CODE and not any(_overlap(path, out) for out in self._made)
         }
         return {path: (md5, "input") for path, md5 in self._entry.deps.items() if path.startswith("data/")} | sources
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether two paths are the same or one contains the other."""
+    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
 def _parameters(entry: Entry, ancestors: list[Entry]) -> dict[str, str]:
@@ -160,11 +166,6 @@ def _flatten(values: Mapping[str, Any]) -> Iterator[tuple[list[str], Any]]:
                 yield [*str(name).split("."), *path], leaf
         else:
             yield str(name).split("."), value
-
-
-def _file(entry: Entry) -> str:
-    """The dvc.yaml of a stage, empty for the one in the root."""
-    return entry.address.rpartition(":")[0]
 
 
 def _mean(variant: str, rows: list[Row], view: View) -> Row:

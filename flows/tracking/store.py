@@ -47,21 +47,6 @@ _BATCH = 100
 
 
 @dataclass
-class Changes:
-    """How many runs a synchronisation wrote, restored and superseded, and how many there are now."""
-
-    written: int = 0
-    restored: int = 0
-    superseded: int = 0
-    present: int = 0
-
-    def __str__(self) -> str:
-        counts = {"written": self.written, "restored": self.restored, "superseded": self.superseded}
-        changed = [f"{count} {name}" for name, count in counts.items() if count]
-        return f"{self.present} runs ({', '.join(changed) or 'nothing new'})"
-
-
-@dataclass
 class Tracked:
     """A question, the views of all stages that answer it, and their rows."""
 
@@ -80,43 +65,36 @@ class Store:
         self._folder = folder
         self._store = store
 
-    def synchronise(self, preset: str, tracked: list[Tracked], pipeline: Pipeline, whole: bool = True) -> Changes:
-        """Make the runs of a preset equal to the rows of `tracked`.
+    def synchronise(self, preset: str, tracked: list[Tracked], pipeline: Pipeline, whole: bool = True) -> str:
+        """Make the runs of a preset equal to the rows of `tracked`; return how many there are, and what changed.
 
         whole: `tracked` is everything that the preset has; otherwise runs of other questions stay as they are.
         """
         from mlflow.entities import RunTag
 
         runs = self._runs(preset)
-        changes = Changes()
+        changes = {"written": 0, "restored": 0, "superseded": 0}
         experiments = set()
         code = _commit(self._folder.parent)
         for question in tracked:
             experiment = self._experiment(question)
             experiments.add(experiment.experiment_id)
-            changes.present += len(question.rows)
             for row in question.rows:
                 run = runs.pop(row.key, None)
                 if run is None or run.info.status != "FINISHED":
                     self._write(experiment, row, run, code, pipeline)
-                    changes.written += 1
+                    changes["written"] += 1
                     continue
-                if run.info.lifecycle_stage != "active" or _SUPERSEDED in run.data.tags:
-                    self._restore(run)
-                    changes.restored += 1
+                changes["restored"] += self._restore(run)
                 for path in row.figures:
                     _place(pipeline, path, _artefact_folder(run))
         for run in runs.values():
             if run.info.lifecycle_stage == "active" and (whole or run.info.experiment_id in experiments):
                 self._store.set_tag(run.info.run_id, RunTag(_SUPERSEDED, "true"))
                 self._store.delete_run(run.info.run_id)
-                changes.superseded += 1
-        return changes
-
-    def _experiments(self) -> dict[str, str]:
-        """The ids of the experiments by the name of their question."""
-        experiments = self._store.search_experiments()
-        return {e.tags[_QUESTION]: e.experiment_id for e in experiments if _QUESTION in e.tags}
+                changes["superseded"] += 1
+        changed = ", ".join(f"{count} {what}" for what, count in changes.items() if count)
+        return f"{sum(len(question.rows) for question in tracked)} runs ({changed or 'nothing new'})"
 
     def _experiment(self, tracked: Tracked) -> "Experiment":
         from mlflow.entities import ExperimentTag
@@ -143,15 +121,14 @@ class Store:
         from mlflow.entities import ViewType
 
         found: dict[str, Run] = {}
-        experiments = list(self._experiments().values())
-        token = None
-        while experiments:
+        experiments = [one.experiment_id for one in self._store.search_experiments() if _QUESTION in one.tags]
+        token = None if experiments else ""
+        while token != "":
             page = self._store.search_runs(
                 experiments, f"tags.preset = '{preset}'", ViewType.ALL, _PAGE, page_token=token
             )
             found |= {run.data.tags[_KEY]: run for run in page if _KEY in run.data.tags}
-            if not (token := page.token):
-                break
+            token = page.token or ""
         return found
 
     def _write(
@@ -183,11 +160,15 @@ class Store:
             _place(pipeline, path, _artefact_folder(run))
         self._store.update_run_info(number, RunStatus.FINISHED, _now(), None)
 
-    def _restore(self, run: "Run") -> None:
+    def _restore(self, run: "Run") -> bool:
+        """Let a run count again; return whether it was superseded."""
         if run.info.lifecycle_stage != "active":
             self._store.restore_run(run.info.run_id)
+        elif _SUPERSEDED not in run.data.tags:
+            return False
         if _SUPERSEDED in run.data.tags:
             self._store.delete_tag(run.info.run_id, _SUPERSEDED)
+        return True
 
 
 def _now() -> int:
@@ -232,7 +213,8 @@ def open_store(root: Path) -> Iterator[Store]:
         wait_for_lock(lock.fileno())
         for unfinished in folder.rglob(".*.tmp*"):  # of a killed process: whoever writes here holds the lock
             unfinished.unlink(missing_ok=True)
-        _set_environment()
+        os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "1", "MLFLOW_LOGGING_LEVEL": "WARNING"}
+        logging.getLogger("alembic").setLevel(logging.WARNING)
         from mlflow.exceptions import MlflowException
         from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
         from sqlalchemy import event
@@ -266,16 +248,7 @@ def _without_flush(connection: Any, record: Any) -> None:
     connection.execute("PRAGMA synchronous = OFF")
 
 
-def _set_environment() -> None:
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    os.environ.setdefault("DO_NOT_TRACK", "1")
-    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-
-
 def _commit(root: Path) -> dict[str, str]:
     """Tags with the commit of the code, for the reader; the key alone decides whether a row has changed."""
-    git = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True)
-    if git.returncode != 0:
-        return {}
-    return {"code": git.stdout.strip(), "mlflow.source.git.commit": git.stdout.strip()}
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True).stdout.strip()
+    return {"code": commit, "mlflow.source.git.commit": commit} if commit else {}

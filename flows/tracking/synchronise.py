@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.run.plan import DEFAULT_PRESET, find_pipeline
+from flows.run.workspace import RAW
 from tasks.views import VIEWS, View
 from tokenlab.core.files import write_text
 
@@ -24,20 +25,19 @@ def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, view
     Returns a line about the changes, empty where nothing has changed since the last time. Raises ParameterError for a
     preset that does not exist and InputError for results that are neither in the workspace nor in the cache.
     """
-    path = find_pipeline(root, preset)
     stamp = root / _STAMPS / preset
-    sources = _sources(root, path, views)
+    sources = _sources(root, find_pipeline(root, preset), views)
     if stamp.exists() and stamp.read_text(encoding="utf-8") == sources + _identity(root):
         return ""
     from flows.tracking.lock import Pipeline
     from flows.tracking.rows import rows_of
     from flows.tracking.store import Tracked, open_store
 
-    pipeline = Pipeline(root, path)
+    pipeline = Pipeline(root, preset)
     tracked: dict[str, Tracked] = {}
     for view in views:
         for entry in pipeline.stages(view.stage):
-            if tag is None or tag in entry.meta.get("tags", []):
+            if tag is None or tag in entry.tags:
                 of_question = tracked.setdefault(view.question.name, Tracked(view.question, [], []))
                 of_question.rows += rows_of(pipeline, entry, view, preset)
                 if view not in of_question.views:
@@ -54,13 +54,12 @@ def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, view
 
 def _sources(root: Path, path: Path, views: Sequence[View]) -> str:
     """A hash of everything that the runs of a preset come from: views, dvc.yaml, parameters, dvc.lock, this code."""
-    folders = (root / path.parent, root / "data" / "raw")
     state = hashlib.sha256(repr(tuple(views)).encode())
-    for file in (folder / name for folder in folders for name in ("dvc.yaml", "params.yaml", "dvc.lock")):
+    names = ("dvc.yaml", "params.yaml", "dvc.lock")
+    files = [root / folder / name for folder in (path.parent, RAW.parent) for name in names]
+    for file in [*files, *sorted(Path(__file__).parent.glob("*.py"))]:
         content = file.read_bytes() if file.exists() else b""
-        state.update(f"{file.relative_to(root)} {len(content)}\n".encode() + content)
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        state.update(file.read_bytes())
+        state.update(f"{file.name} {len(content)}\n".encode() + content)
     return state.hexdigest()
 
 

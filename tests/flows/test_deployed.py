@@ -1,5 +1,6 @@
 """Flow runs that a worker starts: one run of a deployment at a time, and none without its worker."""
 
+import http.server
 import json
 import logging
 import os
@@ -85,6 +86,7 @@ for line in engine.stdout:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", ["before it follows", "later"])
 def test_engine_ends_with_its_worker(killed: str) -> None:
     worker = subprocess.Popen(
@@ -108,11 +110,20 @@ def test_engine_ends_with_its_worker(killed: str) -> None:
     assert not alive
 
 
-@pytest.mark.parametrize("command", ["cat > message.json", "exit 3"])
+class Webhook(http.server.BaseHTTPRequestHandler):
+    """Writes what it gets to the file that the command writes."""
+
+    def do_POST(self) -> None:
+        Path("message.json").write_bytes(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(204)
+        self.end_headers()
+
+
+@pytest.mark.parametrize("receiver", ["cat > message.json", "exit 3", "address", "http://127.0.0.1:9/"])
 def test_notification(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, command: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, receiver: str
 ) -> None:
-    """A command gets it; its errors are only logged. Without a command nothing happens."""
+    """A command or an address gets it; errors are only logged. Without a receiver nothing happens."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(deployed, "flow_run_logger", lambda run, flow: logging.getLogger("test"))
     flow, state = SimpleNamespace(name="tokenlab"), SimpleNamespace(name="Failed", message="1 of 5 stages failed")
@@ -120,9 +131,13 @@ def test_notification(
     monkeypatch.delenv(ON_FAILURE, raising=False)
     notify(flow, run, state)
     assert not list(tmp_path.iterdir())
-    monkeypatch.setenv(ON_FAILURE, command)
-    notify(flow, run, state)
-    if command == "exit 3":
+    with http.server.HTTPServer(("127.0.0.1", 0), Webhook) as listener:
+        threading.Thread(target=listener.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{listener.server_port}/"
+        monkeypatch.setenv(ON_FAILURE, address if receiver == "address" else receiver)
+        notify(flow, run, state)
+        listener.shutdown()
+    if receiver in ("exit 3", "http://127.0.0.1:9/"):
         assert caplog.messages[0].startswith(f"{ON_FAILURE}: ")
         return
     assert json.loads((tmp_path / "message.json").read_text()) == {

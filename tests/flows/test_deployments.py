@@ -146,7 +146,7 @@ def test_rebuild(project: Path, deployed: Deployed, client: SyncPrefectClient) -
     assert not (project / ".work/rebuild/clone").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("reporting")
 def test_sweep(project: Path, deployed: Deployed, client: SyncPrefectClient) -> None:
     stage = project / "stage.py"

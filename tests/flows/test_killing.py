@@ -104,7 +104,7 @@ def test_interrupt_ends_a_wait_with_polars_imported(tmp_path: Path) -> None:
     assert started.output() == "started\nended by SIGINT\n"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_killed_dvc_is_reported(fresh: Path) -> None:
     started = killing.start(RUNNER, fresh)
     killing.kill(started, "dvc")

@@ -64,7 +64,7 @@ def scheduled(never_run: Path, server: Server, client: SyncPrefectClient) -> Pat
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_scheduled_run_is_tracked(scheduled: Path) -> None:
     assert (scheduled / "reports/sample/index.html").exists()
     with sqlite3.connect(scheduled / ".mlflow/mlruns.db") as store:

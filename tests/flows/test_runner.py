@@ -132,7 +132,7 @@ def test_failing_stage(fresh: Path, assert_complete: Check, client: SyncPrefectC
     assert states(client, last_run(client).id) == dict.fromkeys(["leaf@a", "last"], "Completed")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_retries(fresh: Path, assert_complete: Check, client: SyncPrefectClient) -> None:
     """A stage that fails is tried again, one that a signal ends is not; and a run can be ended between two tries."""
     stage = fresh / "stage.py"
@@ -210,7 +210,7 @@ def test_two_at_once(fresh: Path, assert_complete: Check, first: list[str]) -> N
     assert not list(killing.living(fresh))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_plain_dvc_beside_a_run(fresh: Path, assert_complete: Check) -> None:
     """DVC itself gives up at a busy stage; it says what is at work there."""
     run = killing.start(RUNNER, fresh)
@@ -253,7 +253,7 @@ def files_of(process: psutil.Process) -> list[str]:
     return []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_killed_run_ends_its_temporary_server(
     fresh: Path, assert_complete: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:

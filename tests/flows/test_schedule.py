@@ -62,11 +62,6 @@ def test_time_left_is_that_of_the_slowest_way_through_the_rest():
     assert started(schedule) == ["b", "d"]  # asking has changed nothing
 
 
-def test_time_left_counts_stages_that_wait_for_memory():
-    steps = [step("a", memory_gb=4), step("b", memory_gb=4)]
-    assert Schedule(steps, workers=2, limits={"memory_gb": 6}).seconds_left({"a": 3.0, "b": 2.0}, {}) == 5
-
-
 def test_missing_gpu_is_named():
     Schedule([step("train", gpu=2)], workers=1, limits={"gpu": 2})
     with pytest.raises(ParameterError, match="train asks for gpu: 2, and this machine has 1"):

@@ -1,17 +1,22 @@
-"""Which server a run reports to: the one that the user chose, wherever it is written, with the user's settings."""
+"""Which server a run reports to: the one that the user chose, wherever it is written, with the user's settings; and the
+secret that server and clients share."""
 
 import os
+import stat
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Barrier
 from typing import ClassVar
 
 import killing
 import pytest
+import toy_pipeline
 
-from flows.prefect_environment import SECRET_FILE, adopt, read_secret
+from flows.prefect_environment import SECRET_FILE, adopt, environment, read_secret
 from flows.server import connect
 from tokenlab.core.errors import InputError
 
@@ -36,11 +41,6 @@ def _environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     os.environ.update(before)
 
 
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text)
-
-
 @pytest.mark.parametrize(
     "files",
     [
@@ -52,33 +52,29 @@ def write(path: Path, text: str) -> None:
 )
 def test_chosen_server_is_used(tmp_path: Path, files: dict[str, str]) -> None:
     """Here nobody answers there, and no server is started instead."""
-    for name, text in files.items():
-        write(tmp_path / name, text)
+    toy_pipeline.write_files(tmp_path, files)
     with pytest.raises(InputError, match=f"no server answers at {NOBODY}"):
         connect(tmp_path)
 
 
 def test_environment_counts_before_files(tmp_path: Path) -> None:
-    write(tmp_path / SECRET_FILE, "PREFECT_API_URL=http://127.0.0.1:7/api\n")
-    os.environ["PREFECT_API_URL"] = NOBODY
+    (tmp_path / SECRET_FILE).write_text(
+        "PREFECT_API_URL=http://127.0.0.1:7/api\nPREFECT_CLIENT_MAX_RETRIES=3\nPREFECT_LOGGING_LEVEL=DEBUG\nMINE=1\n"
+    )
+    os.environ |= {"PREFECT_API_URL": NOBODY, "PREFECT_API_AUTH_STRING": "other:server"}
     with pytest.raises(InputError, match=f"no server answers at {NOBODY}"):
         connect(tmp_path)
-
-
-def test_damaged_profiles_are_one_line(tmp_path: Path) -> None:
-    write(tmp_path / ".prefect/profiles.toml", "active = \n")
-    with pytest.raises(InputError, match=r"Prefect's settings: .*profiles.toml.*; `prefect config view`"):
-        connect(tmp_path)
-
-
-def test_settings_of_the_user_stay(tmp_path: Path) -> None:
-    write(tmp_path / SECRET_FILE, "PREFECT_CLIENT_MAX_RETRIES=3\nPREFECT_LOGGING_LEVEL=DEBUG\nMINE=1\n")
-    os.environ["PREFECT_API_AUTH_STRING"] = "other:server"
     adopt(tmp_path)
     assert os.environ["PREFECT_API_AUTH_STRING"] == "other:server"
     assert os.environ["PREFECT_SERVER_API_AUTH_STRING"] == read_secret(tmp_path)
     assert (os.environ["PREFECT_CLIENT_MAX_RETRIES"], os.environ["PREFECT_LOGGING_LEVEL"]) == ("3", "DEBUG")
     assert "MINE" not in os.environ
+
+
+def test_damaged_profiles_are_one_line(tmp_path: Path) -> None:
+    toy_pipeline.write_files(tmp_path, {".prefect/profiles.toml": "active = \n"})
+    with pytest.raises(InputError, match=r"Prefect's settings: .*profiles.toml"):
+        connect(tmp_path)
 
 
 class Proxy(BaseHTTPRequestHandler):
@@ -92,13 +88,12 @@ class Proxy(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.mark.parametrize("given", ["", "example.org"])
-def test_password_goes_through_no_proxy(tmp_path: Path, given: str) -> None:
+def test_password_goes_through_no_proxy(tmp_path: Path) -> None:
     """Neither that of this process, which asks with urllib, nor that of Prefect's client."""
     with HTTPServer(("127.0.0.1", 0), Proxy) as proxy:
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{proxy.server_port}"
-        os.environ |= {"http_proxy": address, "HTTP_PROXY": address, "all_proxy": address, "NO_PROXY": given}
+        os.environ |= {"http_proxy": address, "HTTP_PROXY": address, "all_proxy": address, "NO_PROXY": "example.org"}
         os.environ["PREFECT_API_URL"] = NOBODY
         with pytest.raises(InputError, match="no server answers"):
             connect(tmp_path)
@@ -106,4 +101,62 @@ def test_password_goes_through_no_proxy(tmp_path: Path, given: str) -> None:
         status, output = killing.run([sys.executable, "-c", script], tmp_path)
         assert status != 0 and "ConnectError" in output
         proxy.shutdown()
-    assert Proxy.seen == [] and (os.environ["NO_PROXY"].split(",")[0] == "example.org") == bool(given)
+    assert Proxy.seen == [] and os.environ["NO_PROXY"].split(",")[0] == "example.org"
+
+
+def test_secret_is_made_once_and_for_the_user_alone(tmp_path: Path) -> None:
+    first = read_secret(tmp_path)
+    user, _, password = first.partition(":")
+    assert user == "tokenlab" and len(password) > 40
+    assert stat.S_IMODE((tmp_path / SECRET_FILE).stat().st_mode) == 0o600
+    (tmp_path / SECRET_FILE).chmod(0o644)
+    assert read_secret(tmp_path) == first
+    assert stat.S_IMODE((tmp_path / SECRET_FILE).stat().st_mode) == 0o600
+    assert stat.S_IMODE(Path(environment(tmp_path)["PREFECT_HOME"]).stat().st_mode) == 0o700
+    ignored = (killing.PROJECT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert f"/{SECRET_FILE}" in ignored and "/.prefect/" in ignored
+
+
+@pytest.mark.parametrize(
+    "line", ["PREFECT_API_AUTH_STRING=my:own", "PREFECT_API_URL=x\nPREFECT_SERVER_API_AUTH_STRING=my:own\n"]
+)
+def test_secret_of_the_user_stays(tmp_path: Path, line: str) -> None:
+    """One of the two, which is then the other one as well; and whatever else the file holds."""
+    (tmp_path / SECRET_FILE).write_text(line)
+    assert read_secret(tmp_path) == "my:own"
+    text = (tmp_path / SECRET_FILE).read_text()
+    assert text.startswith(line) and text.count("PREFECT_API_AUTH_STRING=my:own\n") == 1
+    assert text.count("PREFECT_SERVER_API_AUTH_STRING=my:own\n") == 1
+
+
+def test_secret_of_the_servers_is_theirs(tmp_path: Path) -> None:
+    """Where the clients have that of another server."""
+    (tmp_path / SECRET_FILE).write_text("PREFECT_API_AUTH_STRING=a:b\nPREFECT_SERVER_API_AUTH_STRING=c:d\n")
+    assert read_secret(tmp_path) == "c:d"
+    assert environment(tmp_path)["PREFECT_API_AUTH_STRING"] == "a:b"
+
+
+def test_secret_is_the_same_for_all_who_need_it_first(tmp_path: Path) -> None:
+    for number in range(5):
+        root = tmp_path / str(number)
+        root.mkdir()
+        at_once = Barrier(8)
+        with ThreadPoolExecutor(8) as pool:
+            found = set(
+                pool.map(lambda _, root=root, at_once=at_once: at_once.wait() >= 0 and read_secret(root), range(8))
+            )
+        assert found == {read_secret(root)} and (root / SECRET_FILE).read_text().count("AUTH_STRING=") == 2
+
+
+@pytest.mark.parametrize(("content", "message"), [(b"PREFECT_API_AUTH_STRING=a\n", "no colon"), (b"\xff\n", "UTF-8")])
+def test_files_without_a_usable_secret_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / SECRET_FILE).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_secret(tmp_path)
+
+
+def test_secret_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("PREFECT_API_AUTH_STRING=a:b\nPREFECT_SERVER_API_AUTH_STRING=a:b\n")
+    (tmp_path / SECRET_FILE).symlink_to(tmp_path / "theirs")
+    with pytest.raises(InputError, match="must be a plain file of your own"):
+        read_secret(tmp_path)

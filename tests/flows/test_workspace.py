@@ -42,7 +42,7 @@ def test_damaged_lock_file_becomes_the_committed_one(copy_of_finished: Path) -> 
     assert lock.read_bytes() == content
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("reporting")
 def test_lock_file_cut_at_any_line(copy_of_finished: Path, assert_complete: Check) -> None:
     """Each truncation is either repaired, or DVC can read the file; it restores the missing stages."""
@@ -70,7 +70,7 @@ def test_lock_of_paths_that_nobody_holds_is_removed(copy_of_finished: Path, dama
     assert not is_held(copy_of_finished)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("reporting")
 @pytest.mark.parametrize("cut", [True, False], ids=["entry cut off", "no entry"])
 def test_run_after_repairs(copy_of_finished: Path, assert_complete: Check, cut: bool) -> None:

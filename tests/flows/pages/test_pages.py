@@ -259,7 +259,7 @@ def refuse_hostile(address: str, secret: str) -> None:
     assert "access-control-allow-origin" not in hostile.preflight(address, hostile.EVIL).headers
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_comparison_in_a_browser(serve: Callable[..., killing.Run], tracked: Path, tmp_path: Path) -> None:
     """The best run first, the important columns first, and no superseded run on any page."""
     started = serve("--compare", "words", "--mlflow-port", "0", until="Control-C")

@@ -16,7 +16,7 @@ import killing
 import pytest
 import tracked_pipeline
 import yaml
-from toy_pipeline import repro
+from toy_pipeline import repro, write_files
 from tracked_pipeline import PARAMS, TRACKING, VIEW, set_params
 
 import flows.tracking.synchronise
@@ -44,7 +44,7 @@ def project(built: Path, tmp_path: Path) -> Path:
 
 
 def rows(folder: Path, view: View = VIEW) -> list[Row]:
-    pipeline = Pipeline(folder, Path("dvc.yaml"))
+    pipeline = Pipeline(folder, "sample")
     return [row for entry in pipeline.stages(view.stage) for row in rows_of(pipeline, entry, view, "sample")]
 
 
@@ -149,7 +149,7 @@ def test_keys_depend_on_everything_before_a_row(project: Path) -> None:
 def test_files_come_from_the_cache_or_the_workspace(project: Path) -> None:
     path = "models/sample/zh/0/plain/tokenizer.json"
     expected = (project / path).read_bytes()
-    pipeline = Pipeline(project, Path("dvc.yaml"))
+    pipeline = Pipeline(project, "sample")
     cached, never_changes = pipeline.find(path)
     assert never_changes and ".dvc/cache" in str(cached) and cached.read_bytes() == expected
     cached.unlink()
@@ -233,7 +233,7 @@ def test_tracked_once_then_again_from_the_cache(project: Path) -> None:
     assert contents(project) == found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_row_with_hundreds_of_parameters(project: Path) -> None:
     many = {f"digit{number}": number for number in range(250)}
     set_params(project, corpora={name: corpus | many for name, corpus in PARAMS["corpora"].items()})
@@ -281,7 +281,7 @@ def test_removed_rows_are_superseded_and_restored(project: Path) -> None:
     assert contents(project) == before and not any("superseded" in run.data.tags for run in runs(project))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_tag_restricts_tracking(project: Path) -> None:
     """The runs of another question stay as they are, and its files are not needed."""
     path = project / "dvc.yaml"
@@ -314,14 +314,15 @@ def test_tag_restricts_tracking(project: Path) -> None:
         track(project, views=views)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_presets_share_the_store(project: Path) -> None:
-    preset = project / "presets" / "big"
-    preset.mkdir(parents=True)
-    for name in ("dvc.yaml", "dvc.lock", "params.yaml"):
-        (preset / name).write_text((project / name).read_text().replace("sample", "big"))
-    pipeline = preset / "dvc.yaml"
-    pipeline.write_text(pipeline.read_text().replace("      cmd:", "      wdir: ../..\n      cmd:"))
+    lock = (project / "dvc.lock").read_text()
+    pipeline = (project / "dvc.yaml").read_text().replace("sample", "${preset}")
+    pipeline = pipeline.replace("      cmd:", "      wdir: ${root}\n      cmd:")
+    for folder, preset, root in ((".", "sample", "."), ("presets/big", "big", "../..")):
+        files = {"dvc.yaml": pipeline, "dvc.lock": lock.replace("sample", preset)}
+        write_files(project / folder, files)
+        (project / folder / "params.yaml").write_text(yaml.safe_dump(PARAMS | {"preset": preset, "root": root}))
     assert "24 runs (24 written)" in track(project, "big")
     assert "24 runs (24 written)" in track(project)
     assert Counter(run.data.tags["preset"] for run in runs(project)) == {"big": 24, "sample": 24}
@@ -382,6 +383,7 @@ def count(folder: Path) -> int:
         connection.close()
 
 
+@pytest.mark.slow
 def test_moved_project_is_reported(project: Path) -> None:
     track(project)
     moved = project.rename(project.with_name("moved"))
@@ -390,6 +392,7 @@ def test_moved_project_is_reported(project: Path) -> None:
         track(moved)
 
 
+@pytest.mark.slow
 def test_up_to_date_store_needs_no_heavy_import(project: Path) -> None:
     track(project)
     program = (
