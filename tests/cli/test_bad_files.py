@@ -58,5 +58,11 @@ def test_bad_files_are_one_line(folder):
 
 
 def test_unknown_commands_are_one_line():
-    for arguments, part in ((["juggle"], "juggle"), ([], "COMMAND"), (["segment", "-", "-o", "x"], "arguments: -o")):
+    shell = ["--print-completion", "cmd"]
+    for arguments, part in (
+        (["juggle"], "juggle"),
+        ([], "COMMAND"),
+        (shell, "cmd"),
+        (["segment", "-", "-o", "x"], "-o"),
+    ):
         assert part in tokenlab_here(*arguments, status=2)

@@ -61,10 +61,3 @@ def test_the_shell_can_read_it(tmp_path, capsys, shell):
     assert "segment" in text and "--lambda" in text
     if shutil.which(shell):
         assert subprocess.run([shell, "-n", script]).returncode == 0
-
-
-def test_an_unknown_shell_is_one_line(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["--print-completion", "cmd"])
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1

@@ -63,9 +63,7 @@ def test_windows_are_those_that_were_asked_for(tokenlab, model, text):
     assert not np.allclose(expected[0], scores(model)[0], atol=1e-3, equal_nan=True)
 
 
-@pytest.mark.parametrize(
-    "rule", [(), ("prominence", 0.2), ("threshold", 1.5), ("rise", 0.1)], ids=lambda rule: rule[0] if rule else "maxima"
-)
+@pytest.mark.parametrize("rule", [(), ("threshold", 1.5)], ids=lambda rule: rule[0] if rule else "maxima")
 def test_segment_by_model_by_json_and_by_parquet(tokenlab, model, text, tmp_path, rule):
     (tmp_path / "e.json").write_text(tokenlab("entropy", text, "--model", model, "--format", "json"), encoding="utf-8")
     assert tokenlab("entropy", text, "--model", model, "-o", tmp_path / "e.parquet") == ""

@@ -44,13 +44,6 @@ def test_the_table(files):
     assert "normalised length" not in shown and "parity" not in shown
 
 
-def test_scripts_without_spaces_have_no_words(files):
-    (files / "zh.txt").write_text("起初神创造天地。\n", encoding="utf-8")
-    train(byte_level(EXPRESSIONS["gpt2"]), ["起初神创造天地。"], 0).save(str(files / "zh.json"))
-    (row,) = json.loads(tokenlab("measure", files / "zh.txt", "--tokenizer", files / "zh.json", "--format", "json"))
-    assert row["words"] is None and row["fertility"] is None and row["byte_token_rate"] == 1
-
-
 def test_standard_input_and_errors(files):
     arguments = ["measure", "-", "--tokenizer", files / "0.json", "--format", "json"]
     assert json.loads(tokenlab(*arguments, stdin="the heaven\n"))[0]["words"] == 2

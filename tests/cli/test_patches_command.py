@@ -1,6 +1,5 @@
 """`tokenlab patches learn`, `cut` and `flops`."""
 
-import gzip
 import json
 import re
 
@@ -123,12 +122,6 @@ def test_a_summary_with_symbols(text, tokenizer, tmp_path):
     ]
     assert float(found["symbols per patch"]) == pytest.approx(sum(symbols) / patches, abs=1e-4)
     assert int(found["most symbols"]) == max(symbols) <= 6
-
-
-def test_documents(tmp_path):
-    with gzip.open(tmp_path / "a.jsonl.gz", "wt") as file:
-        file.write(json.dumps({"text": "a b\nc d"}) + "\n")
-    assert command("cut", tmp_path / "a.jsonl.gz", "--patcher", "space") == "a |b\\x0A|c |d\n"
 
 
 def test_a_calibrated_threshold(text, model):

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_TOKENS = (
-    "T:x is a known character, B:E4 a byte, P:39 a prefix, N:05C a payload, R a reset. In T:, whitespace, controls and "
-    "backslashes are \\uXXXX or \\UXXXXXXXX; in JSON, T: holds the character itself"
-)
 _KINDS = {
     "prefix": "prefix alone",
     "payload": "payload alone",
@@ -58,39 +54,15 @@ def add_parser(commands: Commands) -> None:
         "Bit-level codes, below the byte: neighbouring three-byte characters of UTF-8 share their first six bits as "
         "one prefix, and the others are two payloads of nine bits each.",
     )
-    parser = add_command(
-        actions,
-        "encode",
-        _encode,
-        "print the tokens of a text",
-        f"Print the tokens of every line on a line of its own. {_TOKENS}.",
-    )
+    parser = add_command(actions, _encode, "print the tokens of a text")
     add_corpus(parser, optional=True)
     _add_code(parser, "bytes of INPUT that are not UTF-8: an error (default), one U+FFFD for each run, or nothing")
     add_json(parser, "print a list of strings a line; without, tokens with a space between them")
-    parser = add_command(
-        actions,
-        "decode",
-        _decode,
-        "print the text of tokens",
-        "Print the text of every line of tokens, as `encode` prints them, on a line of its own; tokens may "
-        "spell line ends, too. It depends on --emission, but not on --mode and --prefixes, which are there so that "
-        "both actions take the same options. With --known, other characters in T: are an error.",
-    )
+    parser = add_command(actions, _decode, "print the text of tokens")
     add_lines(parser, "lines of tokens")
     _add_code(parser, "tokens that are no text: an error (default), one U+FFFD for each run of them, or nothing")
     add_json(parser, "INPUT has a list of strings a line, as `encode --json` prints", former=True)
-    parser = add_command(
-        actions,
-        "measure",
-        _measure,
-        "the tokens of a text, by code and by script",
-        "The tokens of INPUT, a line a text, by byte fallback and by every bit-level code over the same "
-        "known characters. saved: the share of the tokens of byte fallback that a code does without; ambiguous: lines "
-        "at which mode paper raises (its tokens are those it would write if it went on); dead: bytes and added tokens "
-        "that no text can have; renyi: Rényi efficiency over the whole vocabulary (nominal) and over the types that "
-        "occur (observed).",
-    )
+    parser = add_command(actions, _measure, "the tokens of a text, by code and by script")
     add_corpus(parser)
     _add_known(parser)
     parser.add_argument(
@@ -129,7 +101,10 @@ def _known_characters(options: argparse.Namespace) -> str:
 
 
 def _encode(options: argparse.Namespace) -> None:
-    """Print the tokens of every line."""
+    """Print the tokens of every line on a line of its own. T:x is a known character, B:E4 a byte, P:39 a prefix, N:05C
+    a payload, R a reset. In T:, whitespace, controls and backslashes are \\uXXXX or \\UXXXXXXXX; in JSON, T: holds the
+    character itself.
+    """
     from tokenlab.codes.bits.bit_code import CharacterBits
     from tokenlab.codes.bits.printed import TokenPrinter
 
@@ -174,7 +149,10 @@ def _byte_lines(corpus: Corpus) -> Iterator[bytes]:
 
 
 def _decode(options: argparse.Namespace) -> None:
-    """Print the text of every line of tokens."""
+    """Print the text of every line of tokens, as `encode` prints them, on a line of its own; tokens may spell line
+    ends, too. It depends on --emission, but not on --mode and --prefixes, which are there so that both actions take the
+    same options. With --known, other characters in T: are an error.
+    """
     from tokenlab.codes.bits.decoding import decode
     from tokenlab.codes.bits.printed import TokenParser
 
@@ -214,7 +192,11 @@ def _report(options: argparse.Namespace, errors: Counter[str], what: str, kinds:
 
 
 def _measure(options: argparse.Namespace) -> None:
-    """Print the lengths of a text in tokens, by byte fallback and by bit-level codes."""
+    """The tokens of INPUT, a line a text, by byte fallback and by every bit-level code over the same known characters.
+    saved: the share of the tokens of byte fallback that a code does without; ambiguous: lines at which mode paper
+    raises (its tokens are those it would write if it went on); dead: bytes and added tokens that no text can have;
+    renyi: Rényi efficiency over the whole vocabulary (nominal) and over the types that occur (observed).
+    """
     from tokenlab.codes.bits.bit_code import CharacterBits
     from tokenlab.metrics.renyi import renyi_efficiency
 

@@ -38,7 +38,6 @@ lines printed of latom, numbers in full precision:
   mutual information before X     of adjacent atoms, in bits
   mutual information X
 Nothing is printed of the other codes."""
-_COLLAPSE = "Each run of whitespace in a sequence becomes one space, and is removed at its ends"
 _WRITTEN = "what `tokenlab codes learn` wrote"
 _VIOLATIONS_FOUND = 1
 """Exit status of `check` if a line is not encoded text."""
@@ -56,24 +55,14 @@ def add_parser(commands: Commands) -> None:
     )
     parser = add_command(
         actions,
-        "learn",
         _learn,
         "learn a code from a text",
-        f"Learn a code from a text and write it as JSON.\n{_COLLAPSE}.",
         epilog=_PRINTED,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_corpus(parser, "sequence")
     _add_code_options(parser)
-    parser = add_command(
-        actions,
-        "encode",
-        _encode,
-        "print the atoms of a text",
-        f"Print the atoms of every sequence on a line of its own, a space between them. {_COLLAPSE}, as in "
-        "learning. Blank lines stay. Atoms are a3, b17, ... of learned and random codes, two hexadecimal digits "
-        "of bytes and MYTE, the characters or components themselves of the others, whitespace and controls as \\uXXXX.",
-    )
+    parser = add_command(actions, _encode, "print the atoms of a text")
     add_corpus(parser, "sequence", optional=True)
     _add_code(parser)
     parser.add_argument(
@@ -81,35 +70,14 @@ def add_parser(commands: Commands) -> None:
         choices=["error", "byte", "skip"],
         help="characters missing from the code: an error (default), their bytes as <0xE8>, or nothing",
     )
-    parser = add_command(
-        actions,
-        "decode",
-        _decode,
-        "print the text of atoms",
-        "Print the text of every line of atoms, as `encode` prints them, on a line of its own.",
-    )
+    parser = add_command(actions, _decode, "print the text of atoms")
     add_lines(parser, "lines of atoms")
     _add_code(parser)
-    parser = add_command(
-        actions,
-        "check",
-        _check,
-        "find lines of atoms that are not encoded text",
-        "Print for every line that is not encoded text its number, the first wrong token, the kind of "
-        "violation (foreign, digit, unassigned, truncated, bytes) and an explanation, separated by tabs; exit with 1 "
-        "if there is any. Otherwise print the numbers of lines and atoms.",
-    )
+    parser = add_command(actions, _check, "find lines of atoms that are not encoded text")
     add_lines(parser, "lines of atoms")
     _add_code(parser)
     add_json(parser, "a JSON object for each violation, or one with the counts")
-    parser = add_command(
-        actions,
-        "show",
-        _show,
-        "print a code; a codebook as a table",
-        "Print a code. A codebook is printed as a table: columns for the last digit, rows for the digits "
-        "before it, similar atoms next to each other, a space as ␣.",
-    )
+    parser = add_command(actions, _show, "print a code; a codebook as a table")
     parser.add_argument("code", metavar="CODE.json", help=_WRITTEN)
     parser.add_argument("--html", metavar="FILE", help="write the table there as a page of HTML, and print nothing")
 
@@ -138,7 +106,8 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _learn(options: argparse.Namespace) -> None:
-    """Learn a code, write it, and print the numbers of its training."""
+    """Learn a code from a text and write it as JSON.
+    Each run of whitespace in a sequence becomes one space, and is removed at its ends."""
     from tokenlab.codes.corpus import character_corpus
     from tokenlab.codes.interface import write_code
 
@@ -218,7 +187,11 @@ def _figures(facts: dict[str, Any]) -> Iterator[str]:
 
 
 def _encode(options: argparse.Namespace) -> None:
-    """Print the atoms of every sequence by their names."""
+    """Print the atoms of every sequence on a line of its own, a space between them. Each run of whitespace in a
+    sequence becomes one space, and is removed at its ends, as in learning. Blank lines stay. Atoms are a3, b17, ... of
+    learned and random codes, two hexadecimal digits of bytes and MYTE, the characters or components themselves of the
+    others, whitespace and controls as \\uXXXX.
+    """
     from tokenlab.codes.corpus import collapse
     from tokenlab.codes.interface import names_of, print_atoms
 
@@ -250,7 +223,7 @@ def _has_policy(code: "Code") -> bool:
 
 
 def _decode(options: argparse.Namespace) -> None:
-    """Print the text of every line of atoms."""
+    """Print the text of every line of atoms, as `encode` prints them, on a line of its own."""
     from tokenlab.codes.interface import names_of, parse_atoms
 
     code = read_code(options.code)
@@ -265,7 +238,10 @@ def _decode(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Print the first violation of every line that is not encoded text; exits with 1 if there is any."""
+    """Print for every line that is not encoded text its number, the first wrong token, the kind of violation (foreign,
+    digit, unassigned, truncated, bytes) and an explanation, separated by tabs; exit with 1 if there is any. Otherwise
+    print the numbers of lines and atoms.
+    """
     from tokenlab.codes.interface import names_of
 
     code = read_code(options.code)
@@ -296,7 +272,9 @@ def _violation_line(number: int, found: "Violation", tokens: list[str], as_json:
 
 
 def _show(options: argparse.Namespace) -> None:
-    """Print a code, or write its table as a page."""
+    """Print a code. A codebook is printed as a table: columns for the last digit, rows for the digits before it,
+    similar atoms next to each other, a space as ␣.
+    """
     from tokenlab.codes.codebook import Codebook
     from tokenlab.codes.table import codebook_page
     from tokenlab.core.files import write_text

@@ -27,14 +27,7 @@ _NO_FLAG = ("unit",)
 
 def add_parser(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands,
-        "entropy",
-        _run,
-        "how unsure a language model is at every character",
-        "The entropy, in nats, of a causal language model's prediction at each character of a text, one "
-        "sentence per line. Characters inside a token of the model have no value.",
-    )
+    parser = add_command(commands, _entropy, "how unsure a language model is at every character")
     add_corpus(parser, "sentence")
     add_model_name(parser)
     parser.add_argument(
@@ -82,7 +75,10 @@ def _scored(lines: Iterator["Line"], name: str) -> Iterator["Line"]:
         yield from lines
 
 
-def _run(options: argparse.Namespace) -> None:
+def _entropy(options: argparse.Namespace) -> None:
+    """The entropy, in nats, of a causal language model's prediction at each character of a text, one sentence per line.
+    Characters inside a token of the model have no value.
+    """
     from tokenlab.entropy.scored_lines import json_line
 
     if options.output is not None:

@@ -60,42 +60,20 @@ def add_parser(commands: Commands) -> None:
         "Exact probabilities of characters and texts by a language model over tokens: sums over all token "
         "sequences that spell the text, as the tokenizer would produce them.",
     )
-    parser = add_command(
-        actions,
-        "next",
-        _next,
-        "the characters that may follow a text",
-        "The most probable characters after a text, and the probability that it ends there. A text may end inside a "
-        "word, a token or a character.",
-    )
+    parser = add_command(actions, _next, "the characters that may follow a text")
     add_text(parser, "TEXT")
     parser.add_argument("--top", type=int, default=20, metavar="N", help="how many characters (default 20)")
     shown = "print one object; without, character, probability and its binary logarithm, separated by tabs"
     add_json(parser, shown, former=True)
     _add_model(parser)
 
-    parser = add_command(
-        actions,
-        "score",
-        _score,
-        "bits per character of texts",
-        "The information of each text, one per line, in bits: exact, as the sum over all encodings, and naive, of the "
-        "one encoding that the tokenizer gives. A text longer than the model's context is scored in overlapping "
-        "windows.",
-    )
+    parser = add_command(actions, _score, "bits per character of texts")
     add_corpus(parser, optional=True)
     parser.add_argument("--with-end", action="store_true", help="add the information of where the text ends")
     add_json(parser, "print an object for each text, and the total as `total`; without, a table with a row for each")
     _add_model(parser)
 
-    parser = add_command(
-        actions,
-        "sample",
-        _sample,
-        "sample text after a prompt, character by character",
-        "Sample the text after a prompt from the exact distribution of each next character, and print it as it comes. "
-        "If the prompt ends inside a character, this character is printed as a whole.",
-    )
+    parser = add_command(actions, _sample, "sample text after a prompt, character by character")
     add_text(parser, "PROMPT")
     parser.add_argument("-n", type=int, default=200, metavar="N", help="characters at most (default 200)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (default 0)")
@@ -111,28 +89,15 @@ def add_parser(commands: Commands) -> None:
 
     parser = add_command(
         actions,
-        "complete",
         _complete,
         "complete a prompt that may end inside a word: exactly, by plain prompting, by token healing",
-        "Complete a prompt in three ways. exact: from the distribution of texts that start with the prompt. plain: "
-        "tokens after the encoding of the prompt as it is. healing: the last tokens of this encoding are dropped, and "
-        "the next token begins with their text. Of each: the logarithm of its probability by the way itself and in the "
-        "exact distribution, the text, and the tokens chosen.",
     )
     add_text(parser, "PROMPT")
     add_options(parser, CompletionOptions)
     add_json(parser, "print one object; without, a row for each way, cells separated by tabs", former=True)
     _add_model(parser)
 
-    parser = add_command(
-        actions,
-        "check",
-        _check,
-        "does a tokenizer meet the premises? counterexamples",
-        "Compare what is known of a tokenizer's encodings with its own engine, on built-in texts and random tokens, "
-        "and on the lines of a file. Prints what was compared, and examples; exits with 1 if they disagree. A "
-        "tokenizer that cannot be handled exactly is refused with an example and status 2.",
-    )
+    parser = add_command(actions, _check, "does a tokenizer meet the premises? counterexamples")
     parser.add_argument(
         "tokenizer",
         metavar="TOKENIZER",
@@ -145,6 +110,9 @@ def add_parser(commands: Commands) -> None:
 
 
 def _next(options: argparse.Namespace) -> None:
+    """The most probable characters after a text, and the probability that it ends there. A text may end inside a word,
+    a token or a character.
+    """
     check_least("--top", options.top, 1)
     text = given_text(options, "TEXT")
     found = _model(options).next_character(text, options.top)
@@ -184,6 +152,9 @@ def _cost_line(cost: "Cost") -> str:
 
 
 def _score(options: argparse.Namespace) -> None:
+    """The information of each text, one per line, in bits: exact, as the sum over all encodings, and naive, of the one
+    encoding that the tokenizer gives. A text longer than the model's context is scored in overlapping windows.
+    """
     from tokenlab.exact.scoring import TextScore, score_texts, total
 
     with open_corpus(options, checked=True) as text:
@@ -237,6 +208,9 @@ def _score_record(score: "TextScore") -> Record:
 
 
 def _sample(options: argparse.Namespace) -> None:
+    """Sample the text after a prompt from the exact distribution of each next character, and print it as it comes. If
+    the prompt ends inside a character, this character is printed as a whole.
+    """
     from tokenlab.exact.sampling import sample, sample_stream
     from tokenlab.exact.token_walk import sample_by_tokens
 
@@ -273,6 +247,11 @@ def _sample(options: argparse.Namespace) -> None:
 
 
 def _complete(options: argparse.Namespace) -> None:
+    """Complete a prompt in three ways. exact: from the distribution of texts that start with the prompt. plain: tokens
+    after the encoding of the prompt as it is. healing: the last tokens of this encoding are dropped, and the next token
+    begins with their text. Of each: the logarithm of its probability by the way itself and in the exact distribution,
+    the text, and the tokens chosen.
+    """
     from tokenlab.exact.completion import complete
 
     chosen = options_from(options, CompletionOptions)
@@ -305,6 +284,10 @@ def _completion_record(found: "Completion") -> Record:
 
 
 def _check(options: argparse.Namespace) -> None:
+    """Compare what is known of a tokenizer's encodings with its own engine, on built-in texts and random tokens, and on
+    the lines of a file. Prints what was compared, and examples; exits with 1 if they disagree. A tokenizer that cannot
+    be handled exactly is refused with an example and status 2.
+    """
     from tokenlab.exact.adapters.check import check_tokenizer
     from tokenlab.exact.adapters.reading import read_tokenizer
     from tokenlab.generated.corpora import LANGUAGES, generate

@@ -47,14 +47,9 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(
         commands,
-        "export",
-        _run,
+        _export,
         "write a segmenter as a tokenizer.json or a SentencePiece model",
-        "Segment INPUT, one sentence per line, by n-gram statistics or a word model, and write a tokenizer "
-        "that segments any text in nearly the same way. It is used without this library: "
-        "transformers.AutoTokenizer.from_pretrained(FOLDER), tokenizers.Tokenizer.from_file(FOLDER/tokenizer.json), or "
-        "sentencepiece. Every text is decoded to itself.",
-        argument_default=argparse.SUPPRESS,  # so that the parsed arguments hold only the options that were given
+        argument_default=argparse.SUPPRESS,
     )
     add_corpus(parser, "sentence")
     parser.add_argument(
@@ -99,7 +94,12 @@ def add_parser(commands: Commands) -> None:
     add_options(parser.add_argument_group("n-gram statistics (not with --word-model)"), StatisticsOptions)
 
 
-def _run(arguments: argparse.Namespace) -> None:
+def _export(arguments: argparse.Namespace) -> None:
+    """Segment INPUT, one sentence per line, by n-gram statistics or a word model, and write a tokenizer that segments
+    any text in nearly the same way. It is used without this library:
+    transformers.AutoTokenizer.from_pretrained(FOLDER), tokenizers.Tokenizer.from_file(FOLDER/tokenizer.json), or
+    sentencepiece. Every text is decoded to itself.
+    """
     for name, message in _ELSEWHERE.items():
         if hasattr(arguments, name):
             raise ParameterError(message)

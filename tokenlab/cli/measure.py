@@ -16,15 +16,7 @@ _WIDTH = 14
 
 def add_parser(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands,
-        "measure",
-        _run,
-        "measure tokenizers on a text",
-        "Measure tokenizers on a text, a line at a time: fertility, words kept whole (STRR), characters "
-        "and bytes per token, Rényi efficiency and others. Words are what stands between whitespace; measures of words "
-        "are undefined in scripts without spaces.",
-    )
+    parser = add_command(commands, _measure, "measure tokenizers on a text")
     add_corpus(parser, name="TEXT")
     several = f"{TOKENIZER}; give it several times to compare"
     parser.add_argument("--tokenizer", metavar="FILE", action="append", required=True, help=several)
@@ -34,7 +26,11 @@ def add_parser(commands: Commands) -> None:
     add_json(parser, "print a list with an object for each tokenizer")
 
 
-def _run(options: argparse.Namespace) -> None:
+def _measure(options: argparse.Namespace) -> None:
+    """Measure tokenizers on a text, a line at a time: fertility, words kept whole (STRR), characters and bytes per
+    token, Rényi efficiency and others. Words are what stands between whitespace; measures of words are undefined in
+    scripts without spaces.
+    """
     from dataclasses import replace
 
     from tokenlab.metrics.registry import TOKENIZERS, of_tokenizer

@@ -19,14 +19,7 @@ _ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl")
 
 def add_parser(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands,
-        "statistics",
-        _run,
-        "count n-grams; their PMI and branching entropies",
-        "Count all n-grams of a text, one sentence per line, and compute their smallest adjacent PMI and "
-        "their left and right branching entropy.",
-    )
+    parser = add_command(commands, _statistics, "count n-grams; their PMI and branching entropies")
     add_corpus(parser, "sentence")
     parser.add_argument(
         "-o",
@@ -53,7 +46,10 @@ def add_statistics_from(target: argparse._ActionsContainer, **settings: Any) -> 
     )
 
 
-def _run(options: argparse.Namespace) -> None:
+def _statistics(options: argparse.Namespace) -> None:
+    """Count all n-grams of a text, one sentence per line, and compute their smallest adjacent PMI and their left and
+    right branching entropy.
+    """
     top = options.top if options.top is not None else (_TOP if options.output is None else 0)
     if top < 0:
         raise ParameterError(f"--top is {top}; it must be at least 0")

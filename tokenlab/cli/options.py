@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import Field, fields
+from inspect import getdoc
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -22,15 +23,14 @@ _MOST = 10**9
 
 
 def add_command(
-    commands: Commands,
-    name: str,
-    run: Callable[[argparse.Namespace], None],
-    help: str,
-    description: str,
-    **settings: Any,
+    commands: Commands, run: Callable[[argparse.Namespace], None], help: str, **settings: Any
 ) -> argparse.ArgumentParser:
-    """Add a command, or an action of one, which calls `run` with the parsed arguments."""
-    parser = commands.add_parser(name, help=help, description=description, allow_abbrev=False, **settings)
+    """Add a command, or an action of one: a function of the parsed arguments.
+
+    Its name is the command's, after an underscore; its docstring is the command's description.
+    """
+    name = run.__name__.removeprefix("_")
+    parser = commands.add_parser(name, help=help, description=getdoc(run), allow_abbrev=False, **settings)
     parser.set_defaults(run=run)
     return parser
 

@@ -147,19 +147,8 @@ def add_parser(commands: Commands) -> None:
     )
     parser = add_command(
         actions,
-        "learn",
         _learn,
         "learn a second BPE that shortens the tokens of a tokenizer",
-        """\
-Learn the merges with which every token of a BPE tokenizer fits into S symbols: bytes, merges, and the end-of-patch
-marker, which counts. Special tokens take no part.
-
-lines printed:
-  tokens X           of the vocabulary, each spelling once
-  merges X
-  vocabulary X       symbols: 256 bytes, the marker, the merges
-  mean patch X       symbols of a token, the marker included
-  largest patch X""",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--tokenizer", metavar="FILE", required=True, help=TOKENIZER)
@@ -171,15 +160,7 @@ lines printed:
 
 
 def _add_cut(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "cut",
-        _cut,
-        "cut texts into patches",
-        "Cut every text of INPUT into patches: the tokens of a tokenizer (bpe), up to a byte that is no "
-        "letter or digit (space), up to a byte that a model finds hard to predict (entropy), characters, equal lengths "
-        "(fixed), or the chunks of a model that learned them (learned). Offsets count bytes of UTF-8.",
-    )
+    parser = add_command(actions, _cut, "cut texts into patches")
     add_corpus(parser, flags=("json", "summary"))
     parser.add_argument("--patcher", required=True, choices=tuple(_MEANT), help="kind of patches")
     shown = parser.add_mutually_exclusive_group()
@@ -212,20 +193,7 @@ def _add_cut(actions: Commands) -> None:
 
 
 def _add_flops(actions: Commands) -> None:
-    parser = add_command(
-        actions,
-        "flops",
-        _flops,
-        "the cost of models over patches: the paper's formula, and as built",
-        "Operations of a forward pass over a text, in GFLOP (text) or FLOP (json), and millions of "
-        "parameters. length: bytes of a token or patch; symbols: symbols of a patch; rows: of the output matrix; "
-        "table_2: the paper's figure; fitted: its formula (equations 10-12: two matrices in a feed-forward layer, no "
-        f"causal mask) with the settings that give that figure, {_PAPER_ROWS} rows for tokens and for characters and "
-        f"local feed-forward layers of {_PAPER_LOCAL}; formula: the same with the sizes of the model; packed, padded: "
-        "the model as built (three matrices, causal attention, projections between the stacks) with packed patches, or "
-        "patches padded to the longest; even_packed, even_padded: the vocabulary from which a model over tokens costs "
-        "more; printed_parameters: the paper's.",
-    )
+    parser = add_command(actions, _flops, "the cost of models over patches: the paper's formula, and as built")
     parser.add_argument("--size", default="small", metavar="NAME", help="size of the models (default small)")
     parser.add_argument(
         "--patcher",
@@ -250,7 +218,17 @@ def check_model_folder(name: str) -> None:
 
 
 def _learn(options: argparse.Namespace) -> None:
-    """Learn a second BPE inside the tokens of a tokenizer."""
+    """
+    Learn the merges with which every token of a BPE tokenizer fits into S symbols: bytes, merges, and the end-of-patch
+    marker, which counts. Special tokens take no part.
+
+    lines printed:
+      tokens X           of the vocabulary, each spelling once
+      merges X
+      vocabulary X       symbols: 256 bytes, the marker, the merges
+      mean patch X       symbols of a token, the marker included
+      largest patch X
+    """
     from tokenlab.formats.byte_level import PAIRS
     from tokenlab.formats.tokenizer_file import tokenizer_file
     from tokenlab.tokenizers.hierarchical import learn_hierarchical
@@ -273,7 +251,10 @@ def _learn(options: argparse.Namespace) -> None:
 
 
 def _cut(options: argparse.Namespace) -> None:
-    """Print the patches of a text."""
+    """Cut every text of INPUT into patches: the tokens of a tokenizer (bpe), up to a byte that is no letter or digit
+    (space), up to a byte that a model finds hard to predict (entropy), characters, equal lengths (fixed), or the chunks
+    of a model that learned them (learned). Offsets count bytes of UTF-8.
+    """
     kinds = (SpaceOptions, EntropyOptions, FixedOptions)
     check_meaning(options, f"with --patcher {options.patcher}", _MEANT[options.patcher], *kinds, **_OTHERS)
     if hasattr(options, "merges") and not options.summary:
@@ -425,7 +406,14 @@ def _escaped(patch: bytes) -> str:
 
 
 def _flops(options: argparse.Namespace) -> None:
-    """Print the cost of models over patches, by the paper's formula and as built."""
+    """Operations of a forward pass over a text, in GFLOP (text) or FLOP (json), and millions of parameters. length:
+    bytes of a token or patch; symbols: symbols of a patch; rows: of the output matrix; table_2: the paper's figure;
+    fitted: its formula (equations 10-12: two matrices in a feed-forward layer, no causal mask) with the settings that
+    give that figure, 50000 rows for tokens and for characters and local feed-forward layers of 384; formula: the same
+    with the sizes of the model; packed, padded: the model as built (three matrices, causal attention, projections
+    between the stacks) with packed patches, or patches padded to the longest; even_packed, even_padded: the vocabulary
+    from which a model over tokens costs more; printed_parameters: the paper's.
+    """
     from tokenlab.networks.options import SIZES
 
     if options.size not in SIZES:

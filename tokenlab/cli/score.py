@@ -17,13 +17,7 @@ _NAMED = 20
 
 def add_parser(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(
-        commands,
-        "score",
-        _run,
-        "score a segmentation against gold words",
-        "Compare two segmentations of the same text, one sentence per line, words separated by whitespace.",
-    )
+    parser = add_command(commands, _score, "score a segmentation against gold words")
     parser.add_argument("gold", metavar="GOLD", help="the gold words; `-` is standard input")
     parser.add_argument("predicted", metavar="PREDICTED", help="the words to score; `-` is standard input")
     parser.add_argument(
@@ -38,7 +32,8 @@ def add_parser(commands: Commands) -> None:
     add_json(parser, "print one object", former=True)
 
 
-def _run(options: argparse.Namespace) -> None:
+def _score(options: argparse.Namespace) -> None:
+    """Compare two segmentations of the same text, one sentence per line, words separated by whitespace."""
     from tokenlab.metrics.registry import SEGMENTATION, of_segmentation
     from tokenlab.metrics.segmentation import score_segmentation
     from tokenlab.text.lines import read_lines

@@ -64,13 +64,9 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(
         commands,
-        "segment",
-        _run,
+        _segment,
         "cut sentences into words by n-gram statistics, a word model or a language model",
-        "Cut sentences, one per line, into words without a dictionary. Whitespace in a line is always a "
-        "boundary. Word F1 by a month of Chinese news, on sentences held out: --method statistics 78.1, variation "
-        "(default) 79.0, words 82.2.",
-        argument_default=argparse.SUPPRESS,  # so that the parsed arguments hold only the options that were given
+        argument_default=argparse.SUPPRESS,
     )
     add_corpus(parser, "sentence")
     parser.add_argument(
@@ -123,7 +119,10 @@ def add_utilities(target: argparse._ActionsContainer, without: Collection[str] =
     add_options(target, SegmentOptions, without=[*alternatives, *without])
 
 
-def _run(options: argparse.Namespace) -> None:
+def _segment(options: argparse.Namespace) -> None:
+    """Cut sentences, one per line, into words without a dictionary. Whitespace in a line is always a boundary. Word F1
+    by a month of Chinese news, on sentences held out: --method statistics 78.1, variation (default) 79.0, words 82.2.
+    """
     way = _way(options)
     meant, segmented = _WAYS[way]
     check_meaning(options, f"with {way}", meant, *_KINDS, **_OTHERS)
