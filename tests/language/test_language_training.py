@@ -133,7 +133,11 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize(
-    ("shape", "saved", "killed"), [(PATCHES, 1, 1), (PATCHES, 2, 4), (BYTES, 6, 7), (PATCHES, 8, 8)]
+    ("shape", "saved", "killed"),
+    [
+        (PATCHES, 2, 4),
+        *(pytest.param(*kill, marks=pytest.mark.nightly) for kill in ((PATCHES, 1, 1), (BYTES, 6, 7), (PATCHES, 8, 8))),
+    ],
 )
 def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, stores, shape, saved, killed):
     """Right after a checkpoint, steps later, after an evaluation, at the end."""
@@ -219,18 +223,6 @@ def test_weights_decay_in_the_matrices_of_blocks_alone(stores):
         assert decays or torch.equal(with_decay[name], value)
 
 
-def test_gradients_are_clipped(monkeypatch, stores):
-    norms = []
-
-    def step(optimizer, *arguments):
-        gradients = [parameter.grad for group in optimizer.param_groups for parameter in group["params"]]
-        norms.append(torch.stack([gradient.norm() for gradient in gradients]).norm().item())
-
-    monkeypatch.setattr(torch.optim.AdamW, "step", step)
-    run(stores, dataclasses.replace(OPTIONS, gradient_clip=1e-3, steps=3, warmup=0))
-    assert norms == pytest.approx([1e-3] * 3, rel=1e-3)
-
-
 def test_bfloat16_is_close_to_float32(stores):
     for shape in (BYTES, PATCHES):
         exact = run(stores, shape=shape)[1][-1]
@@ -248,19 +240,11 @@ def test_a_batch_in_parts_is_the_same(stores, shape):
         torch.testing.assert_close(tensor, weights(expected)[name], rtol=1e-3, atol=1e-4, msg=name)
 
 
-def test_the_progress_bar_is_silent_where_nobody_watches(stores, capsys):
-    run(stores)
-    captured = capsys.readouterr()
-    assert captured.out == captured.err == ""
-
-
 def test_impossible_trainings_are_errors(stores):
     with pytest.raises(ParameterError, match="processes is 2, but 1 are running"):
         run(stores, dataclasses.replace(OPTIONS, processes=2))
     with pytest.raises(ParameterError, match="context is 16, but the model's is 32"):
         run(stores, dataclasses.replace(OPTIONS, context=16))
-    with pytest.raises(ParameterError, match="not a number at step 3"):
-        run(stores, dataclasses.replace(OPTIONS, learning_rate=1e30, gradient_clip=1e30))
     if not torch.cuda.is_available():
         with pytest.raises(ParameterError, match="device is 'cuda', but PyTorch sees 0 GPUs"):
             run(stores, dataclasses.replace(OPTIONS, device="cuda"))
