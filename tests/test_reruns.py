@@ -79,7 +79,7 @@ def test_nothing_is_stale_before_an_edit(project: Path) -> None:
 
 def test_what_is_drawn_or_said_reruns_drawing_alone(project: Path) -> None:
     report = project / "tasks" / "report"
-    for name in ("style.py", "figures/code_figures.py", "tables/papers.yaml", "templates/page.html.j2", "page.py"):
+    for name in ("style.py", "draw_codes.py", "papers.yaml", "templates/page.html.j2", "page.py"):
         append(report / name, "\n# another colour\n")
     assert stale(project) == DRAWING
 
