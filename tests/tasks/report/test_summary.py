@@ -4,6 +4,7 @@ import report_inputs as inputs
 
 from tasks.report.exact import bias_table, bits_table
 from tasks.report.summary import (
+    Finding,
     bits_findings,
     code_findings,
     exact_findings,
@@ -21,15 +22,19 @@ def words(*cells: str) -> Table:
     return Table("segmentation-zh-full", "", ["method", "λ", "F1", "BPE F1"], rows, [])
 
 
+def findings(table: Table) -> list[Finding]:
+    return list(word_findings([{"facts": {"corpus": "zh"}, "tables": [table]}]))
+
+
 def test_words_have_a_best_only_where_the_table_has():
-    (found,) = word_findings([{"facts": {"corpus": "zh"}, "tables": [words("50.0 ± 0.1", Best("60.0 ± 0.1"))]}])
+    (found,) = findings(words("50.0 ± 0.1", Best("60.0 ± 0.1")))
     assert found.anchor == "words-zh"
     assert found.text == "zh, word F1 of segments: method1, λ = 4 (60.0 ± 0.1) is best; BPE alone has 40.0 ± 0.1."
-    (found,) = word_findings([{"facts": {"corpus": "zh"}, "tables": [words(Tied("59.0 ± 9.0"), Tied("60.0 ± 0.1"))]}])
+    (found,) = findings(words(Tied("59.0 ± 9.0"), Tied("60.0 ± 0.1")))
     assert "method1, λ = 4 (60.0 ± 0.1) and method0, λ = 4 (59.0 ± 9.0) are not separable" in found.text
-    (found,) = word_findings([{"facts": {"corpus": "zh"}, "tables": [words("50.0", "60.0")]}])
+    (found,) = findings(words("50.0", "60.0"))
     assert "method1, λ = 4 (60.0) comes first in one run, no verdict" in found.text
-    assert not list(word_findings([{"facts": {"corpus": "zh"}, "tables": [words("50.0 ± 0.1", "60.0 ± 0.1")]}]))
+    assert not list(findings(words("50.0 ± 0.1", "60.0 ± 0.1")))
     assert not list(
         word_findings(
             [{"facts": {"corpus": "zh"}, "tables": [words()._replace(header=["method", "λ", "|V|", "characters"])]}]
