@@ -46,7 +46,7 @@ class Incremental:
     Attributes:
         evaluator: the tree of the model; texts made with the same one share it.
 
-    Raises InputError for a model that does not fit the vocabulary; what the model raises.
+    Raises what the model raises; whether it fits the vocabulary is checked by `CharacterModel`.
     """
 
     def __init__(
