@@ -36,14 +36,13 @@ help: ## list these targets
 	@echo "Variables: PYTHON=/path/to/python to set up with; TOKENLAB_MIRROR=folder with copies of the raw data"
 
 repro: $(STAMP) ## run the stages that are out of date, then show the results
-	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.run.repro --preset '$(PRESET)' $(if $(ONLY),--only '$(ONLY)')
-	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.tracking --preset '$(PRESET)' $(if $(ONLY),--only '$(ONLY)')
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows run --preset '$(PRESET)' $(if $(ONLY),--only '$(ONLY)')
 
 reproduced: $(STAMP) ## compare the results of the preset sample with the committed dvc.lock and tables
-	@exec $(RUN) -m flows.run.reproduced
+	@exec $(RUN) -m flows reproduced
 
 track: $(STAMP) ## bring MLflow up to date with the results
-	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.tracking --preset '$(PRESET)'
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows track --preset '$(PRESET)'
 
 compare: track ## serve MLflow and print the addresses that compare the answers to a QUESTION
 	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.pages --compare '$(QUESTION)'

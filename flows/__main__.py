@@ -1,4 +1,4 @@
-"""`python -m flows check|run|status|clean`: check parameters, run with Prefect, show the last run, clean the cache.
+"""`python -m flows check|run|track|reproduced|status|stale|clean`: run the pipeline, and show or check its results.
 
 `run` asks DVC what is out of date before it imports Prefect: if nothing is, it ends at once.
 """
@@ -6,20 +6,18 @@
 import argparse
 import os
 import signal
-import subprocess
 import sys
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from flows.parameter_check import find_problems
-from flows.part_report import report_part
+from flows.run.finish import finish
 from flows.run.history import History
-from flows.run.leftovers import remove_leftovers
-from flows.run.plan import Dag, Plan, Selection, make_plan
-from flows.run.presets import DEFAULT_PRESET, find_targets, pipelines
-from flows.run.repro import Interrupted, signals_raise
+from flows.run.plan import DEFAULT_PRESET, Plan, Selection, find_stale, make_plan, pipelines, read_dag
+from flows.run.processes import Interrupted, signals_raise
 from flows.run.workspace import pipeline
-from flows.tracking.command import tracking_command
+from flows.tracking.synchronise import track
 from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
 
@@ -42,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
     except (TokenlabError, OSError) as error:
         print(f"flows: {one_line(error)}", file=sys.stderr)
-        return EXIT_STATUS
+        return int(getattr(error, "status", EXIT_STATUS))
     except Interrupted as interruption:
         advice = f"; `{_selection(options).command()}` continues from here" if options.command is _run else ""
         print(f"flows: ended by {interruption}{advice}", file=sys.stderr)
@@ -66,10 +64,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--workers", type=_count, metavar="N", help="stages that run in parallel (default: one per core)")
     run.set_defaults(command=_run)
+    track_ = commands.add_parser("track", help="bring MLflow up to date with the results")
+    track_.add_argument("--only", metavar="TAG", help="only the results of stages with this tag in dvc.yaml")
+    track_.set_defaults(command=_track)
     status = commands.add_parser("status", help="show the last run: state, time and size of each stage")
     status.set_defaults(command=_status)
-    for command in (run, status):
+    stale = commands.add_parser("stale", help="name the stages whose recorded results are older than their code")
+    stale.set_defaults(command=_stale)
+    for command in (run, track_, status, stale):
         command.add_argument("--preset", default=DEFAULT_PRESET, help="sample (default), or a folder of presets/")
+    reproduced = commands.add_parser("reproduced", help="compare the results of `sample` with the last commit")
+    reproduced.set_defaults(command=_reproduced)
     clean = commands.add_parser("clean", help="remove the objects from the cache that no dvc.lock names any more")
     clean.add_argument("--yes", action="store_true", help="do not ask")
     clean.set_defaults(command=_clean)
@@ -83,8 +88,7 @@ def _count(text: str) -> int:
 
 
 def _selection(options: argparse.Namespace) -> Selection:
-    given = {name: getattr(options, name) for name in Selection._fields if hasattr(options, name)}
-    return Selection(**given)
+    return Selection(options.preset, options.only, options.start, options.end)
 
 
 def _check(root: Path, options: argparse.Namespace) -> int:
@@ -107,48 +111,74 @@ def _run(root: Path, options: argparse.Namespace) -> int:
     selection = _selection(options)
     if _show_problems(root, [selection.preset]):
         return EXIT_STATUS
-    with pipeline(root) as workspace:
-        if not options.dry_run:
-            remove_leftovers(root, selection.preset)
-        plan = make_plan(root, selection)
-        if not plan.steps:
-            if selection.only and not options.dry_run:
-                report_part(root, selection.preset, selection.only, plan.reported, changed=False, log=_print_report)
-            workspace.succeeded()
-    if options.dry_run:
-        print(describe(plan, History.read(root, selection.preset).durations))
-        return 0
-    if not plan.steps:
-        print(f"nothing to do: all {len(plan.selected)} stages are up to date", flush=True)
-        return _track(root, selection) if plan.tracked else 0
+    with pipeline(root):
+        plan = make_plan(root, selection, clean=not options.dry_run)
+        if options.dry_run:
+            print(describe(plan, History.read(root, selection.preset).durations))
+            return 0
+        if plan.steps:
+            print(f"flows: {_execute(root, selection, plan, options.workers)}")
+        else:
+            print(describe(plan, {}), flush=True)
+            finish(root, selection, plan, False, lambda line: print(f"report | {line}", flush=True), print)
+    _show_results(root, selection)
+    return 0
 
+
+def _execute(root: Path, selection: Selection, plan: Plan, workers: int | None) -> str:
+    """Run the steps of a plan as a flow of Prefect; return how they ended. Raises TokenlabError where one fails."""
     from flows.server import connect
 
-    connect(root)
-    from flows.flow import PipelineFailed, run_pipeline
+    wait_for_server = connect(root)
+    from flows.flow import PipelineFailed, run_planned
 
-    state = run_pipeline(
-        selection.preset, selection.only, selection.start, selection.end, options.workers, return_state=True
-    )
-    if state.is_completed():
-        print(f"flows: {state.message}")
-        return 0
+    wait_for_server()
+    state = run_planned(selection, plan, workers)
     if state.is_cancelled():
-        print(f"flows: {state.message}", file=sys.stderr)
-        return 1
-    error = state.result(raise_on_failure=False)
-    if not isinstance(error, PipelineFailed):
+        raise PipelineFailed(str(state.message), 1)
+    if not state.is_completed():
+        error = state.result(raise_on_failure=False)
         raise error if isinstance(error, BaseException) else TokenlabError(f"the flow ended {state.name}")
-    print(f"flows: {error}", file=sys.stderr)
-    return error.status
+    return str(state.message)
 
 
-def _print_report(line: str) -> None:
-    print(f"report | {line}", flush=True)
+def _show_results(root: Path, selection: Selection) -> None:
+    """Print the tables of the selection and where the page is."""
+    reports = root / "reports" / selection.preset
+    results = reports / "tables" / (f"results-{selection.only}.txt" if selection.only else "results.txt")
+    if results.exists():
+        print(results.read_text(encoding="utf-8"), end="")
+    if (reports / "index.html").exists():
+        print(f"report: {(reports / 'index.html').relative_to(root)}")
 
 
-def _track(root: Path, selection: Selection) -> int:
-    return subprocess.run(tracking_command(selection), cwd=root).returncode
+def _track(root: Path, options: argparse.Namespace) -> int:
+    if line := track(root, options.preset, options.only):
+        print(line)
+    return 0
+
+
+def _reproduced(root: Path, options: argparse.Namespace) -> int:
+    from flows.run.reproduced import check
+
+    found = check(root)
+    for line in found or ["reproduced: every output has the bytes that the committed dvc.lock records"]:
+        print(line)
+    return 1 if found else 0
+
+
+def _stale(root: Path, options: argparse.Namespace) -> int:
+    stale = find_stale(root, options.preset)
+    for address, reasons in stale.items():
+        print(f"{address}: {_shortened(reasons)}")
+    if not stale:
+        print("no stage is older than its code")
+    return 0
+
+
+def _shortened(reasons: Sequence[str]) -> str:
+    more = len(reasons) - _REASONS_SHOWN
+    return ", ".join(reasons[:_REASONS_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def describe(plan: Plan, durations: dict[str, float]) -> str:
@@ -159,9 +189,7 @@ def describe(plan: Plan, durations: dict[str, float]) -> str:
     lines = [f"would run {len(plan.steps)} of {len(plan.selected)} stages:"]
     for step in plan.steps:
         seconds = f"{durations[step.address]:.1f} s" if step.address in durations else "?"
-        more = len(step.reasons) - _REASONS_SHOWN
-        reasons = ", ".join(step.reasons[:_REASONS_SHOWN]) + (f" and {more} more" if more > 0 else "")
-        lines.append(f"  {step.address:<{width}}  {seconds:>9}  {reasons}")
+        lines.append(f"  {step.address:<{width}}  {seconds:>9}  {_shortened(step.reasons)}")
     known = [durations[step.address] for step in plan.steps if step.address in durations]
     unknown = len(plan.steps) - len(known)
     lines.append(f"their last runs took {sum(known):.1f} s" + (f"; {unknown} not timed yet" if unknown else ""))
@@ -169,32 +197,22 @@ def describe(plan: Plan, durations: dict[str, float]) -> str:
 
 
 def _status(root: Path, options: argparse.Namespace) -> int:
-    from dvc.repo import Repo
-
     history = History.read(root, options.preset)
-    target = find_targets(root, options.preset, None)[0]
-    with Repo(str(root)) as repo:
-        dag = Dag(repo)
-        own = [address for address, stage in dag.stages.items() if stage.path_in_repo == target]
-        sizes = {address: sum(out.meta.size or 0 for out in dag.stages[address].outs) for address in dag.before(own)}
+    with read_dag(root, options.preset) as dag:
+        selected = dag.select(Selection(options.preset))
+        sizes = {address: sum(out.meta.size or 0 for out in dag.stages[address].outs) for address in selected}
     run = history.run
-    ended = run.get("ended")
-    took = f" after {ended - run['started']:.1f} s" if ended else ""
-    when = time.strftime(" %Y-%m-%d %H:%M", time.localtime(run["started"])) if run else ""
-    print(f"last run of {options.preset}: {history.state()}{took}{when and f', started{when}'}")
+    took = f" after {run['ended'] - run['started']:.1f} s" if run.get("ended") else ""
+    when = time.strftime(", started %Y-%m-%d %H:%M", time.localtime(run["started"])) if run else ""
+    print(f"last run of {options.preset}: {history.state(root)}{took}{when}")
+    seconds = {address: history.durations[address] for address in sizes if address in history.durations}
+    rows = [
+        (address, history.states.get(address, "-"), f"{seconds[address]:.1f} s" if address in seconds else "-", size)
+        for address, size in sizes.items()
+    ]
     width = max(map(len, sizes))
-    for address in dag.stages:
-        if address in sizes:
-            stage = history.stages.get(address, {})
-            seconds = history.durations.get(address)
-            print(
-                f"  {address:<{width}}  {stage.get('state', '-'):<9}  "
-                f"{f'{seconds:.1f} s' if seconds is not None else '-':>9}  {_size(sizes[address]):>9}"
-            )
-    print(
-        f"  {'':<{width}}  {'':<9}  {sum(history.durations.get(address, 0) for address in sizes):>7.1f} s  "
-        f"{_size(sum(sizes.values())):>9}"
-    )
+    for address, state, time_, size in [*rows, ("", "", f"{sum(seconds.values()):.1f} s", sum(sizes.values()))]:
+        print(f"  {address:<{width}}  {state:<9}  {time_:>9}  {_size(size):>9}")
     return 0
 
 
@@ -210,46 +228,33 @@ def _clean(root: Path, options: argparse.Namespace) -> int:
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 
-    with pipeline(root) as workspace:
+    with pipeline(root):
         try:
             with Repo(str(root), _wait_for_lock=True) as repo:
                 cache = Path(repo.cache.local.path)
-                before = _folder_size(cache)
-                unused = before - _used_size(repo, cache)
+                before = _size_of(cache.glob("??/*"))
+                used = {str(found.value) for objects in repo.used_objs(force=True).values() for found in objects}
+                unused = before - _size_of(cache / name[:2] / name[2:] for name in used)
                 print(f"cache: {_size(before)}; named by no dvc.lock here: {_size(unused)}", flush=True)
-                if unused <= 0:
-                    workspace.succeeded()
-                    return 0
-                if not options.yes and not _agreed():
+                if unused <= 0 or not (options.yes or _agreed()):
                     return 0
                 repo.gc(workspace=True)
         except DvcException as error:
             raise InputError(f"dvc cannot clean: {one_line(error)}; `dvc gc -w` says more") from error
-        workspace.succeeded()
-        print(f"freed {_size(before - _folder_size(cache))}")
+        print(f"freed {_size(before - _size_of(cache.glob('??/*')))}")
     return 0
 
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
         raise ParameterError("no terminal to ask on; --yes removes it")
-    return input("Remove it? Results of other commits must then be computed again. [y/N] ").strip().lower() in (
-        "y",
-        "yes",
-    )
+    answer = input("Remove it? Results of other commits must then be computed again. [y/N] ")
+    return answer.strip().lower() in ("y", "yes")
 
 
-def _folder_size(folder: Path) -> int:
-    """The size of all objects in a cache, in bytes."""
-    return sum(path.stat().st_size for path in folder.glob("??/*"))
-
-
-def _used_size(repo: object, cache: Path) -> int:
-    used = set()
-    for objects in repo.used_objs(force=True).values():  # type: ignore[attr-defined]
-        used |= {str(found.value) for found in objects}
-    files = [cache / name[:2] / name[2:] for name in used]
-    return sum(path.stat().st_size for path in files if path.exists())
+def _size_of(paths: Iterable[Path]) -> int:
+    """The size of these files in bytes, without those that do not exist."""
+    return sum(path.stat().st_size for path in paths if path.exists())
 
 
 if __name__ == "__main__":

@@ -1,37 +1,64 @@
-"""Flow runs of deployments, which a worker starts: they end with their worker, and a deployment has one at a time.
+"""What every flow run does: it ends with its worker, is the only run of its deployment, marks runs that were killed as
+Crashed, so that Prefect does not show them as running for ever, and tells somebody where it fails.
 
-Prefect's own limit of concurrency holds the place of a killed run for five minutes and longer. Here, it is the lock of
-a file, which the kernel releases with its process.
+A run holds the lock of a file, which the kernel releases with its process: Prefect's own limit of concurrency holds the
+place of a killed run for five minutes and longer.
 """
 
 import contextlib
 import fcntl
+import json
 import os
 import select
 import signal
 import stat
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.context import FlowRunContext
+from prefect.exceptions import ObjectNotFound
 from prefect.logging import get_run_logger
+from prefect.logging.loggers import flow_run_logger
+from prefect.runtime import flow_run
+from prefect.states import Cancelled, Crashed, Failed, State
 
 from flows.run.history import FOLDER
 from flows.run.workspace import wait_for_lock
 from tasks.runtime.parent_death import PARENT, die_with_parent
 from tokenlab.core.errors import TokenlabError
 
+ON_FAILURE = "TOKENLAB_ON_FAILURE"
+"""Environment variable: the command that gets a notification as JSON on its standard input."""
+
+_SECONDS_TO_NOTIFY = 30.0
+
 
 class StillRunning(TokenlabError):
     """The schedule starts a run while another run of its deployment is at work."""
 
 
-def follow_worker() -> None:
-    """End with the worker that started this process; does nothing in a process that no worker started.
+def deployed(run: Callable[[Path], State]) -> State:
+    """The state of a flow whose work is `run`, which gets the workspace; call it in the flow."""
+    follow_worker()
+    root = Path.cwd().resolve()
+    try:
+        with _recorded(root), one_at_a_time(root):
+            return run(root)
+    except StillRunning as error:
+        return Cancelled(message=str(error))
+    except TokenlabError as error:
+        get_run_logger().error("%s", error)
+        return Failed(message=str(error), data=error)
 
-    Call it first in a flow.
-    """
+
+def follow_worker() -> None:
+    """End with the worker that started this process; does nothing in a process that no worker started."""
     if "PREFECT__FLOW_RUN_ID" not in os.environ:
         return
     os.environ[PARENT] = str(os.getppid())
@@ -71,3 +98,58 @@ def one_at_a_time(root: Path) -> Iterator[None]:
             get_run_logger().info("waiting until the last run of this deployment has ended")
             wait_for_lock(lock.fileno())
         yield
+
+
+@contextlib.contextmanager
+def _recorded(root: Path) -> Iterator[None]:
+    """Mark killed runs as Crashed, and within the block hold a note of this run, `.work/flow/runs/RUN-ID`."""
+    notes = root / FOLDER / "runs"
+    notes.mkdir(parents=True, exist_ok=True)
+    with get_client(sync_client=True) as client:
+        for note in sorted(path for path in notes.iterdir() if not path.suffix):
+            with contextlib.suppress(FileNotFoundError, BlockingIOError), note.open() as lock:  # its run is at work
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _crash(client, UUID(note.name))
+                note.unlink()
+    note = notes / str(flow_run.id)
+    with note.with_suffix(".new").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        Path(lock.name).rename(note)
+        try:
+            yield
+        finally:
+            note.unlink(missing_ok=True)
+
+
+def _crash(client: SyncPrefectClient, run_id: UUID) -> None:
+    state: State = Crashed(message="its process was killed")
+    try:
+        run = client.read_flow_run(run_id)
+    except ObjectNotFound:  # it belongs to another server
+        return
+    if run.state is not None and run.state.is_final():
+        return
+    client.set_flow_run_state(run_id, state, force=True)
+    for task_run in client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run_id]))):
+        if task_run.state is not None and not task_run.state.is_final():
+            client.set_task_run_state(task_run.id, state, force=True)
+    get_run_logger().warning("flow run %s was killed; it is now marked Crashed", run.name)
+
+
+def notify(flow: Any, flow_run: Any, state: Any) -> None:
+    """Hook of a flow that failed or crashed: run the command in TOKENLAB_ON_FAILURE with a notification.
+
+        {"flow": "tokenlab", "run": "sample", "id": "...", "state": "Failed", "message": "...", "parameters": {...}}
+
+    Errors of the command are logged and have no other effect.
+    """
+    command = os.environ.get(ON_FAILURE)
+    if not command:
+        return
+    message = {"flow": flow.name, "run": flow_run.name, "id": str(flow_run.id), "state": state.name}
+    message |= {"message": state.message, "parameters": flow_run.parameters}
+    content = json.dumps(message, ensure_ascii=False).encode()
+    try:
+        subprocess.run(command, shell=True, input=content, timeout=_SECONDS_TO_NOTIFY, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        flow_run_logger(flow_run, flow).error("%s: %s", ON_FAILURE, error)

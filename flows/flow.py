@@ -9,13 +9,17 @@ task runs `dvc repro --single-item STAGE` in its own process. Its state is the r
     NotReady    a stage before it failed; all other stages continue
 
 The flow holds the workspace (`flows.run.workspace`), so there is one run at a time; when the flow ends, for whatever
-reason, so do its processes (`flows.run.dvc_processes`).
+reason, so do its processes (`flows.run.processes`).
 """
 
 import os
-import signal
+import re
+import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -29,26 +33,34 @@ from prefect.runtime import flow_run, task_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.deployed import StillRunning, follow_worker, one_at_a_time
-from flows.notify import notify
-from flows.parameter_check import require_valid_parameters
-from flows.part_report import report_part
-from flows.rebuild import rebuild_and_compare
-from flows.run.dvc_processes import DvcProcesses, Ended
-from flows.run.history import EVENT_STATES, History
-from flows.run.leftovers import remove_leftovers
-from flows.run.plan import Plan, Selection, Step, make_plan
-from flows.run.presets import DEFAULT_PRESET
-from flows.run.reconcile import recorded
-from flows.run.schedule import Schedule, local_limits
+from flows.deployed import deployed, notify
+from flows.parameter_check import find_problems
+from flows.rebuild import rebuild_and_compare, run_nightly_tests
+from flows.run.finish import finish
+from flows.run.history import History
+from flows.run.plan import DEFAULT_PRESET, Plan, Selection, Step, make_plan
+from flows.run.processes import Ended, Log, Processes
+from flows.run.schedule import Schedule, local_limits, time_left
 from flows.run.workspace import pipeline
-from flows.tracking.command import tracking_command
 from tokenlab.core.errors import EXIT_STATUS, ParameterError, TokenlabError
 
 _THREADS = 256
 """More than ever run at once: the flow itself counts workers and resources."""
 
 _SECONDS_BETWEEN_POLLS = 1.0
+
+_CHATTER = re.compile(
+    r"$|Running stage '|> |Updating lock file|Generating lock file|To track the changes with git|\tgit add |"
+    r"To enable auto staging|\tdvc config |Use `dvc push`|Data and pipelines are up to date|"
+    r"Stage '.*' (didn't change|is cached)|Reproducing stage"
+)
+"""Lines of DVC beside those of the stage and of errors. The runner says the same in fewer words."""
+
+_NOT_RUN = {"Restored": "restored from the cache", "Cached": "already up to date"}
+"""States of a stage whose command did not run, in words."""
+
+_PLANNED: ContextVar[Plan | None] = ContextVar("planned", default=None)
+"""The plan of the command line, which holds the workspace."""
 
 
 class StageFailed(Exception):
@@ -74,16 +86,18 @@ def _worth_retrying(task: Any, run: Any, state: State) -> bool:
 
 
 @task(name="stage", cache_policy=NO_CACHE, persist_result=False, retry_condition_fn=_worth_retrying)
-def run_stage(step: Step, processes: DvcProcesses) -> State:
+def run_stage(step: Step, processes: Processes) -> State:
     """Run one stage; its output goes to the log of this task run."""
-    logger = get_run_logger()
+    log = _output(step.address)
     if task_run.run_count > 1:
         processes.pause(step.policy.retry_delay)  # Prefect would sleep through every signal
-    ended = processes.run_stage(step.address, logger.info, step.policy.timeout)
+    ended = processes.run_stage(step.address, log, step.policy.timeout)
     if ended.status != 0:
         error = StageFailed(step.address, ended)
         return Failed(message=str(error), data=error)  # raising it would only add a traceback to the log
-    return Completed(name=EVENT_STATES.get(ended.event, "Completed"))
+    if ended.state in _NOT_RUN:
+        _print_line(step.address, _NOT_RUN[ended.state])
+    return Completed(name=ended.state)
 
 
 @flow(
@@ -109,40 +123,38 @@ def run_pipeline(
         from_stage: only this stage and the stages after it.
         to_stage: only this stage and the stages before it.
         workers: number of stages that run in parallel; by default one per core.
-        rebuild: run the stages that train nothing in a temporary clone without a cache, and compare with dvc.lock.
+        rebuild: run the stages that train nothing in a temporary clone without a cache, and compare with dvc.lock; then
+            run the tests of `make test-nightly`.
     """
-    follow_worker()
-    root = Path.cwd().resolve()
     selection = Selection(preset, only, from_stage, to_stage)
-    with recorded(root):
-        try:
-            with one_at_a_time(root):
-                if rebuild:
-                    return _rebuild(root, selection)
-                return _update(root, selection, workers or os.cpu_count() or 1)
-        except StillRunning as error:
-            return Cancelled(message=str(error))
-        except TokenlabError as error:
-            get_run_logger().error("%s", error)
-            return Failed(message=str(error), data=error)
+    if rebuild:
+        return deployed(lambda root: _nightly(root, selection))
+    return deployed(lambda root: _update(root, selection, workers or os.cpu_count() or 1))
+
+
+def run_planned(selection: Selection, plan: Plan, workers: int | None) -> State:
+    """Run the flow with the plan that this process made of the workspace, which it holds."""
+    _PLANNED.set(plan)
+    return run_pipeline(*selection, workers, return_state=True)
+
+
+@contextmanager
+def _planned(root: Path, selection: Selection) -> Iterator[Plan]:
+    if plan := _PLANNED.get():
+        yield plan
+        return
+    if problems := find_problems(root, [selection.preset]):
+        raise ParameterError("; ".join(problems))
+    with pipeline(root):
+        yield make_plan(root, selection, clean=True)
 
 
 def _update(root: Path, selection: Selection, workers: int) -> State:
-    require_valid_parameters(root, selection.preset)
-    with pipeline(root) as workspace:
-        remove_leftovers(root, selection.preset)
-        plan = make_plan(root, selection)
+    with _planned(root, selection) as plan:
         if plan.steps:
-            state = _run_plan(root, selection, plan, workers)
-        else:
-            _report(root, selection, plan, changed=False)
-            if plan.tracked:
-                with DvcProcesses(root) as processes:
-                    track(processes, selection)
-            state = Completed(name="Cached", message=f"all {len(plan.selected)} stages are up to date")
-        if state.is_completed():
-            workspace.succeeded()
-        return state
+            return _run_plan(root, selection, plan, workers)
+        finish(root, selection, plan, False, _output("report"), get_run_logger().info)
+        return Completed(name="Cached", message=f"all {len(plan.selected)} stages are up to date")
 
 
 def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> State:
@@ -150,16 +162,14 @@ def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> Sta
     history.start()
     state = "Crashed"
     try:
-        with DvcProcesses(root) as processes:
+        with Processes(root) as processes:
             run = _Run(plan, processes, history, workers)
             if not run.to_end():
                 state = "Cancelled"
                 return Cancelled(message="cancelled; " + _continues(selection))
-            if run.failures:
-                raise _pipeline_failed(run.failures, plan, selection)
-            _report(root, selection, plan, run.changed)
-            if plan.tracked:
-                track(processes, selection)
+        if run.failures:
+            raise _pipeline_failed(run.failures, plan, selection)
+        finish(root, selection, plan, run.changed, _output("report"), _output("tracking"))
         state = "Completed"
         return Completed(message=run.summary())
     except TokenlabError:
@@ -169,32 +179,26 @@ def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> Sta
         history.end(state)
 
 
-def _report(root: Path, selection: Selection, plan: Plan, changed: bool) -> None:
-    if selection.only:
-        report_part(root, selection.preset, selection.only, plan.reported, changed, get_run_logger().info)
-
-
-def track(processes: DvcProcesses, selection: Selection) -> None:
-    """Bring MLflow up to date with the results. Raises PipelineFailed."""
-    ended = processes.run(tracking_command(selection), get_run_logger().info)
-    number = -ended.status if ended.status < 0 else ended.status - 128  # the tracker ends itself when it is asked to
-    if number in set(signal.Signals):
-        name = signal.Signals(number).name
-        raise PipelineFailed(f"the stages completed; tracking was ended by {name}, `make track` continues", 1)
-    if ended.status != 0:
-        raise PipelineFailed("the stages completed, but tracking failed: " + " ".join(ended.lines[-1:]), EXIT_STATUS)
-
-
-def _rebuild(root: Path, selection: Selection) -> State:
-    compare = task(name="rebuild", task_run_name="rebuild", cache_policy=NO_CACHE)(rebuild_and_compare)
-    return Completed(message=compare(root, selection))
+def _nightly(root: Path, selection: Selection) -> State:
+    """Both checks, the second one whatever the first one finds."""
+    found = []
+    for check in (rebuild_and_compare, run_nightly_tests):
+        run: Any = task(name=check.__name__, task_run_name=check.__name__, cache_policy=NO_CACHE)(check)
+        found.append(run(root, selection, return_state=True))
+    errors = [state.result(raise_on_failure=False) for state in found if not state.is_completed()]
+    if unknown := [error for error in errors if not isinstance(error, TokenlabError)]:
+        raise unknown[0]
+    if errors:
+        raise TokenlabError("\n".join(map(str, errors)))
+    return Completed(message="; ".join(state.result() for state in found))
 
 
 def _pipeline_failed(failures: dict[str, BaseException], plan: Plan, selection: Selection) -> PipelineFailed:
     statuses = []
     for error in failures.values():
         if isinstance(error, StageFailed):
-            statuses.append(error.ended.stage_status)
+            statuses.append(error.ended.status)
+            print(f"flows: {error}", file=sys.stderr, flush=True)
             get_run_logger().error("%s; its last lines:\n  %s", error, "\n  ".join(error.ended.lines))
     message = f"{len(failures)} of {len(plan.steps)} stages failed: {', '.join(failures)}; {_continues(selection)}"
     return PipelineFailed(message, EXIT_STATUS if EXIT_STATUS in statuses else 1)
@@ -204,34 +208,48 @@ def _continues(selection: Selection) -> str:
     return f"`{selection.command()}` continues from there"
 
 
+def _output(name: str) -> Log:
+    """Receives the lines that a process prints: all go to the log of the present run, and what matters is shown."""
+    logger = get_run_logger()
+
+    def tell(line: str) -> None:
+        logger.info("%s", line)
+        _print_line(name, line)
+
+    return tell
+
+
+def _print_line(name: str, line: str) -> None:
+    if not _CHATTER.match(line):
+        print(f"{name} | {line}", flush=True)
+
+
 class _Run:
     """The execution of a plan as tasks of Prefect."""
 
-    def __init__(self, plan: Plan, processes: DvcProcesses, history: History, workers: int) -> None:
+    def __init__(self, plan: Plan, processes: Processes, history: History, workers: int) -> None:
         self.failures: dict[str, BaseException] = {}
-        self._plan = plan
         self._processes = processes
         self._history = history
-        self._limits = local_limits()
-        self._schedule = Schedule(plan.steps, workers, self._limits)
+        self._schedule = Schedule(plan.steps, workers, local_limits())
         self._futures: dict[str, PrefectConcurrentFuture[State]] = {}
-        self._states: list[str] = []
+        self._states: dict[str, str] = {}
         self._started: dict[str, float] = {}
+        self._numbers = {step.address: number for number, step in enumerate(plan.steps, 1)}
 
     def summary(self) -> str:
         """How many stages ended in which state."""
-        return ", ".join(f"{self._states.count(name)} {name}" for name in dict.fromkeys(self._states))
+        names = list(self._states.values())
+        return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
     @property
     def changed(self) -> bool:
         """Whether any stage has a new result."""
-        return set(self._states) != {"Cached"}
+        return {*self._states.values()} != {"Cached"}
 
     def to_end(self) -> bool:
-        """Run all steps; return False if the flow run was cancelled. Raises ParameterError for a missing GPU."""
-        for step in self._plan.steps:
-            require_gpu(step, self._limits)
-        while self._schedule.unfinished:
+        """Run all steps; return False if the flow run was cancelled."""
+        while self._schedule.unended:
             for step in self._schedule.start():
                 self._start(step)
             running = {self._futures[step.address].wrapped_future: step for step in self._schedule.running}
@@ -244,8 +262,14 @@ class _Run:
         return True
 
     def _start(self, step: Step) -> None:
+        now = time.monotonic()
+        elapsed = {other.address: now - self._started.get(other.address, now) for other in self._schedule.running}
+        left = time_left(self._schedule, self._history.durations, elapsed)
+        number = f"stage {self._numbers[step.address]} of {len(self._numbers)}"
+        if all(self._states[other] in ("Completed", *_NOT_RUN) for other in step.after):
+            print(f"{number}: {step.address} ({step.reasons[0]}){left}", flush=True)
         run = run_stage.with_options(name=step.address, task_run_name=step.address, retries=step.policy.retries)
-        self._started[step.address] = time.monotonic()
+        self._started[step.address] = now
         needed = [self._futures[other] for other in step.after]
         future: Any = run.submit(step=step, processes=self._processes, wait_for=needed, return_state=False)
         self._futures[step.address] = future
@@ -253,22 +277,10 @@ class _Run:
     def _ended(self, step: Step) -> None:
         self._schedule.end(step)
         state = self._futures[step.address].wrapped_future.result()
-        name = state.name or state.type.value
-        self._states.append(name)
-        self._history.stage_ended(
-            step.address, name, time.monotonic() - self._started[step.address], ran=name == "Completed"
-        )
+        name = self._states[step.address] = state.name or state.type.value
+        self._history.stage_ended(step.address, name, time.monotonic() - self._started[step.address])
         if state.is_failed() or state.is_crashed():
             self.failures[step.address] = state.result(raise_on_failure=False)
-
-
-def require_gpu(step: Step, limits: dict[str, float]) -> None:
-    """Raise ParameterError if a step asks for more GPUs than the machine has."""
-    if step.policy.resources.get("gpu", 0) > limits["gpu"]:
-        raise ParameterError(
-            f"{step.address} asks for gpu: {step.policy.resources['gpu']}, and this machine has {limits['gpu']:.0f}; "
-            "leave the stage out with --only or --to, or run it on a machine with a GPU"
-        )
 
 
 def _is_cancelled() -> bool:

@@ -1,42 +1,26 @@
 """All parameters of a preset are checked before any of its stages starts (`tasks.parameters`).
 
 The check imports what the stages import, which takes seconds, so it runs as a process, and only where the parameters,
-dvc.yaml or the code of the stages changed since it last passed: then a run that has nothing to do does not pay for it.
+dvc.yaml, the texts that these name or the code of the stages changed since it last passed.
 """
 
-import contextlib
 import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from flows.run.presets import find_targets
+from flows.run.plan import find_pipeline
 from flows.run.processes import PIPELINE, environment
-from tokenlab.core.errors import InputError, ParameterError
+from flows.run.workspace import RAW
+from tokenlab.core.errors import InputError
 from tokenlab.core.files import write_text
 
-_CODE = Path(__file__).resolve().parents[1]
-_PACKAGES = ("tasks", "tokenlab")
+_CODE = tuple(Path(__file__).resolve().parents[1] / package for package in ("tasks", "tokenlab"))
 _OUR_STAGES = b"python -m tasks."
 """In a dvc.yaml with stages of this project; the parameters of others are unknown here."""
-
-_RAW = Path("data", "raw")
-
-
-class _Unchecked(NamedTuple):
-    """The record to write of a preset that passes, and the state that it is about."""
-
-    record: Path
-    state: str
-
-
-def require_valid_parameters(root: Path, preset: str) -> None:
-    """Raises ParameterError with all problems of a preset's parameters; see `find_problems`."""
-    if problems := find_problems(root, [preset]):
-        raise ParameterError("; ".join(problems))
 
 
 def find_problems(root: Path, presets: Sequence[str]) -> list[str]:
@@ -44,23 +28,19 @@ def find_problems(root: Path, presets: Sequence[str]) -> list[str]:
 
     Raises ParameterError for an unknown preset, and InputError where the check itself cannot run.
     """
-    unknown: dict[str, _Unchecked] = {}
+    records: dict[str, Path] = {}
     for preset in presets:
-        pipeline = Path(find_targets(root, preset, None)[0])
+        pipeline = find_pipeline(root, preset)
         if (root / pipeline).exists() and _OUR_STAGES in (root / pipeline).read_bytes():
             record = root / ".dvc" / "tmp" / "tokenlab-parameters" / f"{preset}.json"
-            state = _state(root, pipeline)
-            if not _passed(record, state, root):
-                unknown[str(pipeline)] = _Unchecked(record, state)
-    if not unknown:
-        return []
+            if not _passed(root, pipeline, record):
+                records[str(pipeline)] = record
     problems: dict[str, None] = {}
-    for name, found in _check(root, list(unknown)).items():
+    for name, found in (_check(root, list(records)) if records else {}).items():
         problems |= dict.fromkeys(found["problems"])
         if not found["problems"]:
-            record, state = unknown[name]
-            texts = {path: _stamp(root / path) for path in found["paths"]}
-            write_text(record, json.dumps({"state": state, "texts": texts}) + "\n")
+            state = _state(root, Path(name), found["paths"])
+            write_text(records[name], json.dumps({"state": state, "paths": found["paths"]}) + "\n")
     return [*problems]
 
 
@@ -81,41 +61,23 @@ def _check(root: Path, pipelines: list[str]) -> dict[str, Any]:
     return result
 
 
-def _passed(record: Path, state: str, root: Path) -> bool:
-    """Whether these files passed before, and the texts that they name are as they were."""
+def _passed(root: Path, pipeline: Path, record: Path) -> bool:
+    """Whether these files and texts passed before as they are now."""
     try:
         content = json.loads(record.read_bytes())
-        texts = content["texts"].items()
-        return content["state"] == state and all(_stamp(root / path) == stamp for path, stamp in texts)
-    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+        return bool(content["state"] == _state(root, pipeline, content["paths"]))
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return False
 
 
-def _stamp(path: Path) -> list[list[Any]]:
-    """The name, size and time of a file, or of a folder and all that is below it; empty where there is none."""
-    found = []
-    for place in (path, *sorted(path.rglob("*"))):
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            status = place.stat()
-            found.append([str(place), status.st_size, status.st_mtime_ns])
-    return found
-
-
-def _state(root: Path, pipeline: Path) -> str:
-    """A hash of the files that the result depends on; of code the names, sizes and times."""
+def _state(root: Path, pipeline: Path, texts: Iterable[str]) -> str:
+    """A hash of the files that the result depends on; of code and texts the names, sizes and times."""
     state = hashlib.sha256()
-    for folder in (pipeline.parent, _RAW):
-        for name in ("dvc.yaml", "params.yaml"):
-            path = root / folder / name
-            content = path.read_bytes() if path.is_file() else b""
-            state.update(f"{folder / name} {len(content)}\n".encode() + content)
-    for line in _code():
-        state.update(line.encode())
+    for name in (folder / name for folder in (pipeline.parent, RAW.parent) for name in ("dvc.yaml", "params.yaml")):
+        content = (root / name).read_bytes() if (root / name).is_file() else b""
+        state.update(f"{name} {len(content)}\n".encode() + content)
+    places = [path for folder in _CODE for path in folder.rglob("*.py")]
+    places += [path for text in texts for path in (root / text, *(root / text).rglob("*"))]
+    for path in sorted(filter(Path.exists, places)):
+        state.update(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}\n".encode())
     return state.hexdigest()
-
-
-def _code() -> Iterator[str]:
-    for package in _PACKAGES:
-        for path in sorted((_CODE / package).rglob("*.py")):
-            status = path.stat()
-            yield f"{path} {status.st_size} {status.st_mtime_ns}\n"

@@ -1,11 +1,9 @@
-"""The settings of every Prefect server and client that starts in a workspace, and the secret that they share.
+"""The secret that every Prefect server and client of a workspace shares.
 
 Prefect's API runs what it is told to run, so nobody may speak to it but the user. The secret `USER:PASSWORD` is made at
 set-up, or by the first command that needs it, in the file `.env`: git ignores it, and the user alone can read it.
-Prefect reads that file by itself, so plain commands such as `prefect worker start` have it too. Without the file they
-refuse to start, for prefect.toml holds no valid secret.
-
-`environment` gives the same settings as prefect.toml and `.env` together, for processes that start in other folders.
+Prefect reads that file and prefect.toml by itself, so plain commands such as `prefect worker start` have them too.
+Without the file they refuse to start, for prefect.toml holds no valid secret.
 """
 
 import fcntl
@@ -20,7 +18,6 @@ from dotenv import dotenv_values
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 
 HOST = "127.0.0.1"
-USUAL_PORT = 4200
 
 SECRET_FILE = ".env"
 USER = "tokenlab"
@@ -29,41 +26,25 @@ CLIENT_SECRET, SERVER_SECRET = "PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AU
 _COMMENT = "# The password of this folder's Prefect and MLflow pages. Whoever knows it can run commands here."
 
 
-def environment(root: Path, port: int = USUAL_PORT) -> dict[str, str]:
-    """The environment of a Prefect server, or of its clients, in the workspace `root`. port: that of the server.
+def environment(root: Path) -> dict[str, str]:
+    """The environment of the Prefect server of the workspace `root` and of its clients, in whatever folder.
 
     What the user set in `.env` counts, as it does for Prefect's own commands there.
     """
     home = root / ".prefect"
     home.mkdir(mode=0o700, exist_ok=True)
     secret = read_secret(root)
-    return {
-        "PREFECT_HOME": str(home),
-        CLIENT_SECRET: secret,
-        SERVER_SECRET: secret,
-        "PREFECT_SERVER_API_HOST": HOST,
-        "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
-        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(origins(port)),
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        # Several processes write to one SQLite file: who finds it locked waits, and who is turned away asks again.
-        "PREFECT_SERVER_DATABASE_TIMEOUT": "60",
-        "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "60",
-        "PREFECT_CLIENT_MAX_RETRIES": "10",
-        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
-        "DO_NOT_TRACK": "1",
-        **{name: value for name, value in _values(root / SECRET_FILE).items() if name.startswith("PREFECT_")},
-    }
+    given = {name: value for name, value in _values(root / SECRET_FILE).items() if name.startswith("PREFECT_")}
+    return {"PREFECT_HOME": str(home), CLIENT_SECRET: secret, SERVER_SECRET: secret, "DO_NOT_TRACK": "1", **given}
 
 
 def adopt(root: Path) -> None:
-    """Give this process the environment of the workspace, before Prefect is imported. The user's own settings stay."""
+    """Give this process the environment of the workspace, before Prefect is imported. The user's own settings stay.
+
+    No password for a server of this machine goes through a proxy.
+    """
     for name, value in environment(root).items():
         os.environ.setdefault(name, value)
-    _pass_by_proxies()
-
-
-def _pass_by_proxies() -> None:
-    """Let no password for a server of this machine go through a proxy."""
     given = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
     names = ",".join(filter(None, [given, HOST, "localhost"]))
     os.environ |= {"no_proxy": names, "NO_PROXY": names}
@@ -84,7 +65,7 @@ def read_secret(root: Path) -> str:
     if not {CLIENT_SECRET, SERVER_SECRET} <= known.keys():
         _complete(path)
         known = _values(path)
-    if ":" not in known[SERVER_SECRET]:
+    if ":" not in known.get(SERVER_SECRET, ""):
         raise InputError(f"{path}: {SERVER_SECRET} has no colon; write it as USER:PASSWORD")
     return known[SERVER_SECRET]
 
@@ -113,22 +94,19 @@ def _complete(path: Path) -> None:
     with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600), "rb+", 0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         known = _values(path)
-        given = known.get(SERVER_SECRET) or known.get(CLIENT_SECRET)
-        secret = given or f"{USER}:{secrets.token_urlsafe(32)}"
+        secret = known.get(SERVER_SECRET) or known.get(CLIENT_SECRET) or f"{USER}:{secrets.token_urlsafe(32)}"
         missing = [f"{name}={secret}" for name in (CLIENT_SECRET, SERVER_SECRET) if name not in known]
         if not missing:
             return
         old = file.read()
         end = "" if not old or old.endswith(b"\n") else "\n"
-        text = (end + "\n".join([_COMMENT, *missing, ""])).encode()
+        content = (end + "\n".join([_COMMENT, *missing, ""])).encode()
         try:
-            written = file.write(text)
-        except OSError:
+            if file.write(content) != len(content):
+                raise OSError("no space to write the password; free some")
+        except OSError as error:
             file.truncate(len(old))
-            raise
-        if written != len(text):
-            file.truncate(len(old))
-            raise InputError(f"{path}: no space to write the password; free some")
+            raise InputError(f"{path}: {one_line(error)}") from None
 
 
 def main() -> int:

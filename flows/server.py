@@ -7,27 +7,26 @@ import atexit
 import base64
 import contextlib
 import os
-import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 
+import psutil
+
 from flows.pages.servers import Servers, choose_port, prefect_server
-from flows.prefect_environment import (
-    CLIENT_SECRET,
-    SECRET_FILE,
-    SERVER_SECRET,
-    adopt,
-    read_secret,
-)
-from tokenlab.core.errors import InputError
+from flows.prefect_environment import CLIENT_SECRET, SECRET_FILE, SERVER_SECRET, adopt, read_secret
+from tokenlab.core.errors import InputError, TokenlabError, one_line
 
 ADDRESS = "PREFECT_API_URL"
 
 _SECONDS_TO_ANSWER = 10.0
+_SECONDS_BETWEEN_POLLS = 1.0
 _TEMPORARY = {
     "PREFECT_UI_ENABLED": "false",
     "PREFECT__SERVER_EPHEMERAL": "1",  # without the services that schedule runs
@@ -35,47 +34,69 @@ _TEMPORARY = {
 }
 
 
-def connect(root: Path) -> None:
+def connect(root: Path) -> Callable[[], None]:
     """Let this process report to the server that the user chose, or to a temporary one of its own.
 
-    Before Prefect is imported. Raises InputError where the server that the user chose does not answer, and
-    TokenlabError where the temporary one does not start.
+    Before Prefect's flows are imported; that may happen while the server starts. The function returned waits until it
+    is ready and raises TokenlabError where it does not start. If it ends before this process, so does this process,
+    with a line: Prefect would ask it for ever. Raises InputError where the server that the user chose does not answer.
     """
     adopt(root)
-    if url := os.environ.get(ADDRESS) or _address_in_files(root):
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")  # the runner itself says what happens
+    if url := _chosen_address():
         _require(url)
-        return
-    port = choose_port(None, 0)
-    served = prefect_server(root, port)
-    server = replace(
-        served,
-        name="Flow",
-        command=[*served.command, "--log-level", "warning"],
-        environment=served.environment | _TEMPORARY,
-    )
+        return lambda: None
+    served = prefect_server(root, choose_port(None, 0))
+    server = replace(served, name="Flow", environment=served.environment | _TEMPORARY)
     stack = contextlib.ExitStack()
+    ending = threading.Event()
     # At the very end, after Prefect has sent its last events and lines of the log: what registers last ends first.
     atexit.register(stack.close)
     servers = stack.enter_context(Servers(root))
+    stack.callback(ending.set)  # before the servers end
     servers.start(server)
-    servers.wait(lambda started: None)
     # A password that the user set is that of another server.
     secret = read_secret(root)
     os.environ |= {ADDRESS: f"{server.address}/api", CLIENT_SECRET: secret, SERVER_SECRET: secret}
+    from prefect.context import refresh_global_settings_context
+
+    refresh_global_settings_context()
+
+    def wait() -> None:
+        servers.wait(lambda started: None)
+        threading.Thread(target=_end_without, args=(servers, ending), daemon=True).start()
+
+    return wait
 
 
-def _address_in_files(root: Path) -> str:
-    """The address in Prefect's profiles or in prefect.toml; empty where there is none.
+def _end_without(servers: Servers, ending: threading.Event) -> None:
+    """End this process and its stages when the server has ended."""
+    while not ending.wait(_SECONDS_BETWEEN_POLLS):
+        try:
+            servers.check()
+        except TokenlabError:
+            if not ending.is_set():
+                line = "flows: the temporary Prefect server has ended; `python -m flows run` continues from here"
+                print(line, file=sys.stderr, flush=True)
+                for child in psutil.Process().children(recursive=True):
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        child.kill()
+                os._exit(1)
 
-    Prefect itself looks, by its own rules, in a process of its own: it keeps the settings with which it is imported.
+
+def _chosen_address() -> str:
+    """The address in the environment, `.env`, Prefect's profiles or prefect.toml; empty where there is none.
+
+    Prefect itself looks, by its own rules.
     """
-    script = "from prefect.settings import get_current_settings; print(get_current_settings().api.url or '')"
-    command = [sys.executable, "-W", "error:Failed to load profiles", "-c", script]
-    asked = subprocess.run(command, cwd=root, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if asked.returncode != 0:
-        reason = (asked.stderr.strip() or f"exit status {asked.returncode}").splitlines()[-1]
-        raise InputError(f"Prefect's settings: {reason}; `prefect config view` shows them")
-    return asked.stdout.strip()
+    from prefect.settings import Settings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "Failed to load profiles")
+            return Settings().api.url or ""
+    except Exception as error:  # of many kinds
+        raise InputError(f"Prefect's settings: {one_line(error)}; `prefect config view` shows them") from None
 
 
 def _require(url: str) -> None:

@@ -16,15 +16,13 @@ from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
-from prefect.states import Cancelled, Completed, Failed, State
+from prefect.states import Completed, Failed, State
 
-from flows.deployed import StillRunning, follow_worker, one_at_a_time
-from flows.notify import notify
-from flows.run.dvc_processes import DvcProcesses
-from flows.run.presets import DEFAULT_PRESET, find_targets
-from flows.run.reconcile import recorded
+from flows.deployed import deployed, notify
+from flows.run.plan import DEFAULT_PRESET, Selection, find_pipeline, read_dag
+from flows.run.processes import Processes
 from flows.run.workspace import pipeline
-from tokenlab.core.errors import ParameterError, TokenlabError
+from tokenlab.core.errors import ParameterError
 
 POINTS_AT_MOST = 200
 """A larger grid is taken for a mistake."""
@@ -49,7 +47,11 @@ def points_of(grid: dict[str, list[Any]], parameters: dict[str, Any], prefix: st
     or a list of these, and for no point or too many.
     """
     for name, values in grid.items():
-        _require_parameter(name, parameters)
+        found: Any = parameters
+        for part in name.split("."):
+            if not _NAME.fullmatch(name) or not isinstance(found, dict) or part not in found:
+                raise ParameterError(f"grid: no parameter {name!r} in the preset")
+            found = found[part]
         if not isinstance(values, list) or not values:
             raise ParameterError(f"grid: {name} must have a list of values")
         for value in values:
@@ -65,16 +67,8 @@ def points_of(grid: dict[str, list[Any]], parameters: dict[str, Any], prefix: st
     ]
 
 
-def _require_parameter(name: str, parameters: dict[str, Any]) -> None:
-    found: Any = parameters
-    for part in name.split("."):
-        if not _NAME.fullmatch(name) or not isinstance(found, dict) or part not in found:
-            raise ParameterError(f"grid: no parameter {name!r} in the preset")
-        found = found[part]
-
-
 @task(name="point", task_run_name="{point}", cache_policy=NO_CACHE, persist_result=False)
-def run_point(point: Point, params_file: str, targets: list[str], processes: DvcProcesses) -> State:
+def run_point(point: Point, params_file: str, targets: list[str], processes: Processes) -> State:
     """Run one experiment; its output goes to the log of this task run."""
     settings = [
         word for name, value in point.values.items() for word in ("-S", f"{params_file}:{name}={json.dumps(value)}")
@@ -95,48 +89,40 @@ def sweep(grid: dict[str, list[Any]], preset: str = DEFAULT_PRESET, only: str | 
         preset: `sample`, or a folder of presets/.
         only: only the stages with this tag, and the stages that these depend on.
     """
-    follow_worker()
-    root = Path.cwd().resolve()
-    with recorded(root):
-        try:
-            target = find_targets(root, preset, None)[0]
-            params_file = str(Path(target).with_name("params.yaml"))
-            parameters = yaml.safe_load((root / params_file).read_bytes())
-            points = points_of(grid, parameters, f"sweep-{str(flow_run.id)[-8:]}")
-            with one_at_a_time(root), pipeline(root) as workspace, DvcProcesses(root) as processes:
-                failed = _run_points(points, params_file, find_targets(root, preset, only), processes)
-                table = results(root, [point for point in points if point not in failed])
-                workspace.succeeded()
-        except StillRunning as error:
-            return Cancelled(message=str(error))
-        except TokenlabError as error:
-            get_run_logger().error("%s", error)
-            return Failed(message=str(error), data=error)
-    create_table_artifact(table, key="sweep", description=f"{preset}: metrics that differ between the points")
+    return deployed(lambda root: _sweep(root, grid, Selection(preset, only)))
+
+
+def _sweep(root: Path, grid: dict[str, list[Any]], selection: Selection) -> State:
+    params_file = str(find_pipeline(root, selection.preset).with_name("params.yaml"))
+    points = points_of(grid, yaml.safe_load((root / params_file).read_bytes()), f"sweep-{str(flow_run.id)[-8:]}")
+    with pipeline(root), Processes(root) as processes:
+        with read_dag(root, selection.preset) as dag:
+            targets = dag.select(selection) if selection.only else [str(dag.path)]
+        states = [run_point(point, params_file, targets, processes, return_state=True) for point in points]
+        failed = [point for point, state in zip(points, states, strict=True) if not state.is_completed()]
+        table = results(root, [point for point in points if point not in failed])
+    description = f"{selection.preset}: metrics that differ between the points"
+    create_table_artifact(table, key="sweep", description=description)
     get_run_logger().info("\n".join(["results:", *map(json.dumps, table)]))
     if failed:
         return Failed(message=f"{len(failed)} of {len(points)} points failed: " + "; ".join(map(str, failed)))
     return Completed(message=f"{len(points)} points; `dvc exp show` lists them")
 
 
-def _run_points(points: list[Point], params_file: str, targets: list[str], processes: DvcProcesses) -> list[Point]:
-    states = [run_point(point, params_file, targets, processes, return_state=True) for point in points]
-    return [point for point, state in zip(points, states, strict=True) if not state.is_completed()]
-
-
 def results(root: Path, points: list[Point]) -> list[dict[str, Any]]:
     """A row for each point: its experiment, its parameters, and the metrics that differ between points."""
     from dvc.repo import Repo
+    from dvc.utils.flatten import flatten
 
     with Repo(str(root)) as repo:
         shown = repo.metrics.show(revs=[point.name for point in points], hide_workspace=True) if points else {}
-    metrics = {}
+    metrics: dict[str, dict[str, Any]] = {}
     for point in points:
         files = shown.get(point.name, {}).get("data", {})
         metrics[point.name] = {
             f"{path}:{name}": value
             for path, content in files.items()
-            for name, value in _flatten(content.get("data", {})).items()
+            for name, value in flatten(content.get("data", {})).items()
         }
     names = sorted({name for row in metrics.values() for name in row})
     differing = [name for name in names if len({json.dumps(row.get(name)) for row in metrics.values()}) > 1]
@@ -144,13 +130,3 @@ def results(root: Path, points: list[Point]) -> list[dict[str, Any]]:
         {"experiment": point.name, **point.values, **{name: metrics[point.name].get(name) for name in differing}}
         for point in points
     ]
-
-
-def _flatten(content: Any, prefix: str = "") -> dict[str, Any]:
-    if not isinstance(content, dict):
-        return {prefix: content}
-    return {
-        name: value
-        for key, part in content.items()
-        for name, value in _flatten(part, f"{prefix}.{key}" if prefix else str(key)).items()
-    }

@@ -354,22 +354,15 @@ ZERO_SHOT = View(
 )
 
 
-def _measures(stage: str) -> View:
-    """The measures of tokenizers and codes, which the stages of `tasks.compare` write."""
-    return View(
-        stage=stage,
-        question=Question("measures", "Which tokenizer for which text?"),
-        table="reports/{preset}/measures/{key}/scores.parquet",
-        key=["name", "corpus", "family", "tokenizer"],
-        label={"corpus": "{}", "tokenizer": "{}"},
-        metrics=["bytes_per_token", "fertility", "words_kept_whole", "parity", "gini", "renyi_efficiency"],
-        artefacts=[File("reports/{preset}/measures/{key}/scores.parquet")],
-    )
-
-
-MEASURES = [
-    _measures(stage) for stage in ("measure_segmentation", "measure_codes", "measure_parallel", "measure_published")
-]
+MEASURES = View(
+    stage="measure",
+    question=Question("measures", "Which tokenizer for which text?"),
+    table="reports/{preset}/measures/{key}/scores.parquet",
+    key=["name", "corpus", "family", "tokenizer"],
+    label={"corpus": "{}", "tokenizer": "{}"},
+    metrics=["bytes_per_token", "fertility", "words_kept_whole", "parity", "gini", "renyi_efficiency"],
+    artefacts=[File("reports/{preset}/measures/{key}/scores.parquet")],
+)
 
 VIEWS: Sequence[View] = (
     SEGMENTATION,
@@ -383,6 +376,6 @@ VIEWS: Sequence[View] = (
     PATCHERS,
     PATCH_MODELS,
     ZERO_SHOT,
-    *MEASURES,
+    MEASURES,
 )
 """The views of all evaluation stages."""

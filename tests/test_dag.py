@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,16 +58,22 @@ def imported_files(module: str, root: Path = ROOT, found: set[str] | None = None
     if not path.exists() or name in found:
         return found
     found.add(name)
-    text = path.read_text(encoding="utf-8")
+    text, imported_names = _text_and_imports(path)
     found |= {
         str(other.relative_to(root))
         for other in path.parent.iterdir()
         if other.suffix != ".py" and not (other / "__init__.py").exists() and f'"{other.name}"' in text
     }
-    for imported in _imports(text, path):
+    for imported in imported_names:
         if imported.split(".")[0] in CODE:
             imported_files(imported, root, found)
     return found
+
+
+@cache
+def _text_and_imports(path: Path) -> tuple[str, list[str]]:
+    text = path.read_text(encoding="utf-8")
+    return text, [*_imports(text, path)]
 
 
 def _imports(text: str, path: Path) -> Iterator[str]:

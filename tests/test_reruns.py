@@ -15,7 +15,7 @@ from stub_outputs import PIPELINES, commit_stubs
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:dvc.repo.*")]
 
 DRAWING = {"draw_segmentation", "draw_codes", "draw_exact", "draw_bits", "draw_patches", "report"}
-COMPARISON = {"measure_segmentation", "measure_codes", "measure_parallel"}
+COMPARISON = {"measure"}
 PATCHES = {"patch_tokenizer", "patches", "train_patch_lm", "evaluate_patch_lm", "zero_shot", "draw_patches"}
 EVALUATION = {"evaluate_segmentation", "own_text", "evaluate_codes", *COMPARISON}
 
@@ -105,7 +105,7 @@ def test_a_new_rule_or_method_of_segmentation_reruns_segmentation_and_what_follo
         "def toy():\n    return 1\n", encoding="utf-8"
     )
     found = names(stale(project))
-    following = {"tokenizer", "evaluate_segmentation", "export", "own_text", "measure_segmentation"}
+    following = {"tokenizer", "evaluate_segmentation", "export", "own_text", "measure"}
     assert found == {"segment", "draw_segmentation", "report"} | following
 
 
@@ -167,11 +167,10 @@ def test_a_new_kind_of_code_reruns_no_codebook(project: Path) -> None:
     found = names(stale(project))
     assert "encode" in found
     assert found <= {
-        "table_codes",
         "encode",
         "code_tokenizer",
         "evaluate_codes",
-        "measure_codes",
+        "measure",
         "draw_codes",
         "report",
     }
@@ -192,13 +191,13 @@ def _one_more_unigram(folder: Path) -> None:
 def test_one_more_tokenizer_reruns_no_codebook(project: Path, edit: Callable[[Path], None], corpora: set[str]) -> None:
     edit(project)
     of_corpora = {f"{stage}@{corpus}" for stage in ("code_tokenizer", "evaluate_codes") for corpus in corpora}
-    assert stale(project) == of_corpora | {"measure_codes@en", "draw_codes", "report"}
+    assert stale(project) == of_corpora | {"measure@en", "draw_codes", "report"}
 
 
 @pytest.mark.slow
 def test_one_more_export_reruns_no_method(project: Path) -> None:
     set_parameter(project, "segmentation.export.other", {"vocabulary_size": 2000})
-    stages = ("export", "measure_segmentation")
+    stages = ("export", "measure")
     assert stale(project) == {f"{stage}@{corpus}" for stage in stages for corpus in ("zh", "ja")} | {"report"}
 
 
@@ -210,7 +209,7 @@ def test_a_new_corpus_runs_its_own_stages(project: Path) -> None:
     set_parameter(project, "segmentation.corpora.mine", {})
     own = {"prepare", "ngram_statistics", "word_model", "segment", "tokenizer", "evaluate_segmentation", "export"}
     found = stale(project)
-    comparing = {"measure_parallel@languages"}  # it may read any corpus
+    comparing = {f"measure@{name}" for name in ("zh", "ja", "en", "languages")}  # it may read any corpus
     assert {address for address in found if "@" in address} - comparing == {f"{stage}@mine" for stage in own}
     assert names(found - comparing) - own <= DRAWING
 

@@ -9,17 +9,17 @@ import argparse
 import sys
 from pathlib import Path
 
-from flows.pages.questions import ask_questions
 from flows.pages.servers import (
     Server,
     Servers,
+    ask_questions,
     choose_port,
-    interrupt_on_signals,
     mlflow_server,
     prefect_server,
     reports_server,
 )
 from flows.prefect_environment import SECRET_FILE
+from flows.run.processes import Interrupted, signals_raise
 from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 
@@ -41,70 +41,51 @@ def main(arguments: list[str] | None = None) -> int:
         )
     options = parser.parse_args(arguments)
     die_with_parent()
-    interrupt_on_signals()
-    root = Path.cwd().resolve()
-    ports = {name: getattr(options, f"{name}_port") for name in _USUAL}
+    names = ["mlflow"] if options.compare else [options.only] if options.only else list(_USUAL)
     try:
-        if options.compare is None:
-            serve_pages(root, ports, [options.only] if options.only else list(_USUAL))
-        else:
-            serve_comparison(root, options.compare, ports["mlflow"])
+        with signals_raise():
+            ports = {name: choose_port(getattr(options, f"{name}_port"), _USUAL[name]) for name in names}
+            serve(Path.cwd().resolve(), ports, options.compare)
     except (TokenlabError, OSError) as error:
         print(f"ui: {one_line(error)}", file=sys.stderr)
         return EXIT_STATUS
-    except KeyboardInterrupt:
+    except Interrupted:
         pass
     return 0
 
 
-def serve_pages(root: Path, ports: dict[str, int | None], names: list[str]) -> None:
-    """Serve Prefect, MLflow and the reports, or some. A port of None: the usual one, or a free one if it is taken."""
-    chosen = {name: choose_port(ports[name], _USUAL[name]) for name in names}
-    mlflow = mlflow_server(root, chosen["mlflow"]) if "mlflow" in chosen else None
+def serve(root: Path, ports: dict[str, int], question: str | None = None) -> None:
+    """Serve pages at these ports and print their addresses, or those that compare the answers to a question.
+
+    Raises InputError for a question that MLflow does not have.
+    """
 
     def ready(server: Server) -> None:
         questions = ask_questions(server) if server == mlflow else []
-        _show(server.name, questions[0].variants if questions else server.address)
-
-    with Servers(root) as servers:
-        if mlflow:
-            servers.start(mlflow)
-        if "prefect" in chosen:
-            servers.start(prefect_server(root, chosen["prefect"]))
-        if "reports" in chosen:
-            servers.start(reports_server(root, chosen["reports"], mlflow))
-        servers.wait(ready)
-        _show_password(root)
-        if "prefect" in chosen:
-            _show("", "Prefect has the runs of `python -m flows run`; `make repro` does the same work without Prefect")
-        _show("", "Control-C ends the servers")
-        servers.until_interrupted()
-
-
-def serve_comparison(root: Path, question: str, port: int | None) -> None:
-    """Serve MLflow, and print the addresses of the pages that compare the answers to a question."""
-
-    def ready(server: Server) -> None:
-        known = {found.name: found for found in ask_questions(server)}
+        if question is None:
+            _show(server.name, questions[0].variants if questions else server.address)
+            return
+        known = {found.name: found for found in questions}
         if question not in known:
             raise InputError(f"no question {question!r} in MLflow; there are: {', '.join(known) or 'none'}")
         _show("Variants", known[question].variants)
         _show("Charts", known[question].charts)
         _show("All runs", known[question].runs)
-        _show_password(root)
-        _show("", "Control-C ends the server")
 
+    mlflow = mlflow_server(root, ports["mlflow"]) if "mlflow" in ports else None
     with Servers(root) as servers:
-        servers.start(mlflow_server(root, choose_port(port, _USUAL["mlflow"])))
+        if mlflow:
+            servers.start(mlflow)
+        if "prefect" in ports:
+            servers.start(prefect_server(root, ports["prefect"]))
+        if "reports" in ports:
+            servers.start(reports_server(root, ports["reports"], mlflow))
         servers.wait(ready)
-        servers.until_interrupted()
-
-
-def _show_password(root: Path) -> None:
-    """Where the password is; the password itself would stay in logs and on screens."""
-    _show(
-        "Password", f"in {root / SECRET_FILE}, as USER:PASSWORD; Prefect's page takes both in one, as they stand there"
-    )
+        # Not the password itself, which would stay in logs and on screens.
+        place = f"in {root / SECRET_FILE}, as USER:PASSWORD"
+        _show("Password", f"{place}; Prefect's page takes both in one, as they stand there")
+        _show("", "Control-C ends the servers")
+        servers.watch()
 
 
 def _show(name: str, text: str) -> None:

@@ -4,7 +4,7 @@
         servers.start(mlflow_server(root, port))
         servers.wait(print)
 
-They end with the block, and with this process, however it ends (`flows.pages.session`).
+They end with the block, and with this process, however it ends (`flows.pages.applications`).
 """
 
 import base64
@@ -16,13 +16,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.request import ProxyHandler, Request, build_opener
 
 from flows.prefect_environment import HOST, environment, origins, read_secret
-from flows.run.processes import requests_to_end
+from flows.tracking.mlflow_pages import charts_page, runs_page, variants_page
+from tasks.runtime.parent_death import PARENT
 from tokenlab.core.errors import InputError, ParameterError, TokenlabError
 
 MLFLOW_ADDRESS = "TOKENLAB_MLFLOW_ADDRESS"
@@ -36,15 +37,19 @@ _LINES_SHOWN = 5
 
 @dataclass(frozen=True)
 class Server:
-    """A command that serves `address`, and the address that answers once it is ready."""
+    """An application of `flows.pages.applications` at `address`. It is ready once the path `probe` answers."""
 
     name: str
     address: str
-    probe: str
-    command: list[str]
-    environment: dict[str, str] = field(default_factory=dict)
-    secret: str = ""
-    """`USER:PASSWORD` that the probe needs."""
+    secret: str
+    """`USER:PASSWORD`."""
+    environment: dict[str, str]
+    probe: str = "/"
+
+    @property
+    def command(self) -> list[str]:
+        """The command that serves it."""
+        return [sys.executable, "-m", "flows.pages.applications", self.name, self.address.rpartition(":")[2]]
 
 
 class Servers:
@@ -52,49 +57,38 @@ class Servers:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._running: list[tuple[Server, subprocess.Popen[bytes], int]] = []
+        self._running: list[tuple[Server, subprocess.Popen[bytes]]] = []
 
     def __enter__(self) -> "Servers":
         return self
 
     def __exit__(self, *exception: object) -> None:
         """Ask all servers to end, and kill those that do not within a few seconds."""
-        for _, process, _ in self._running:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)
+        for _, process in self._running:
+            process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + _SECONDS_TO_END
-        for _, process, pipe in self._running:
+        for _, process in self._running:
             try:
                 process.wait(max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                pass
-            finally:
-                os.close(pipe)
-                _kill_group(process)
+                process.kill()
+                process.wait()
 
     def start(self, server: Server) -> None:
         """Start a server; `wait` waits until it is ready."""
-        reading, writing = os.pipe()
-        try:
-            log = self._log(server)
-            log.parent.mkdir(parents=True, exist_ok=True)
-            with log.open("wb") as output:
-                process = subprocess.Popen(
-                    [sys.executable, "-m", "flows.pages.session", str(reading), *server.command],
-                    cwd=self._root,
-                    env=os.environ | server.environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    pass_fds=[reading],
-                    start_new_session=True,
-                )
-        except BaseException:
-            os.close(writing)
-            raise
-        finally:
-            os.close(reading)
-        self._running.append((server, process, writing))
+        log = self._log(server)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                server.command,
+                cwd=self._root,
+                env=os.environ | server.environment | {PARENT: str(os.getpid())},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._running.append((server, process))
 
     def wait(self, ready: Callable[[Server], None]) -> None:
         """Call `ready` for each server once it answers; return when all do.
@@ -102,7 +96,7 @@ class Servers:
         Raises TokenlabError where a server ends, with its last lines, and where one does not answer.
         """
         deadline = time.monotonic() + _SECONDS_TO_START
-        waiting = [server for server, _, _ in self._running]
+        waiting = [server for server, _ in self._running]
         while waiting:
             self.check()
             for server in [server for server in waiting if _answers(server)]:
@@ -116,37 +110,19 @@ class Servers:
 
     def check(self) -> None:
         """Raise TokenlabError if a server has ended."""
-        for server, process, _ in self._running:
+        for server, process in self._running:
             if process.poll() is not None:
                 lines = self._log(server).read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES_SHOWN:]
                 raise TokenlabError(f"{server.name} ended ({process.returncode}): {' | '.join(lines)}")
 
-    def until_interrupted(self) -> None:
-        """Return when this process is asked to end (Control-C, SIGTERM, SIGHUP). Raises as `check` does."""
-        try:
-            while True:
-                self.check()
-                time.sleep(_SECONDS_BETWEEN_POLLS)
-        except KeyboardInterrupt:
-            return
+    def watch(self) -> None:
+        """Return never. Raises as `check` does."""
+        while True:
+            self.check()
+            time.sleep(_SECONDS_BETWEEN_POLLS)
 
     def _log(self, server: Server) -> Path:
         return self._root / ".work" / "servers" / f"{server.name.lower()}.log"
-
-
-def _kill_group(process: "subprocess.Popen[bytes]") -> None:
-    """Kill the process group of a server, which exists as long as any of its processes, even without the leader."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    process.wait()
-
-
-def interrupt_on_signals() -> None:
-    """Let every request to end raise KeyboardInterrupt, as Control-C does."""
-    for number in requests_to_end():
-        signal.signal(number, signal.default_int_handler)
 
 
 _OPENER = build_opener(ProxyHandler({}))
@@ -156,11 +132,9 @@ _OPENER = build_opener(ProxyHandler({}))
 def ask(server: Server, path: str = "", content: Any = None) -> bytes:
     """The answer of a server to GET, or to POST with `content` as JSON. path: by default the probe. Raises OSError."""
     data = None if content is None else json.dumps(content).encode()
-    headers = {"Content-Type": "application/json"}
-    if server.secret:
-        headers["Authorization"] = "Basic " + base64.b64encode(server.secret.encode()).decode()
-    address = server.address + path if path else server.probe
-    with _OPENER.open(Request(address, data, headers), timeout=30) as answer:
+    password = base64.b64encode(server.secret.encode()).decode()
+    headers = {"Content-Type": "application/json", "Authorization": f"Basic {password}"}
+    with _OPENER.open(Request(server.address + (path or server.probe), data, headers), timeout=30) as answer:
         return bytes(answer.read())
 
 
@@ -170,6 +144,32 @@ def _answers(server: Server) -> bool:
     except OSError:
         return False
     return True
+
+
+class Question(NamedTuple):
+    """An experiment of MLflow: its short name, its title, and the addresses of its pages."""
+
+    name: str
+    title: str
+    variants: str
+    charts: str
+    runs: str
+
+
+def ask_questions(mlflow: Server) -> list[Question]:
+    """The questions in the order in which they were first tracked. Raises OSError where MLflow does not answer."""
+    answer = json.loads(ask(mlflow, "/api/2.0/mlflow/experiments/search", {"max_results": 1000}))
+    found = [
+        (int(experiment["experiment_id"]), tag["value"], experiment["name"])
+        for experiment in answer["experiments"]
+        for tag in experiment.get("tags", [])
+        if tag["key"] == "question"
+    ]
+    pages = (variants_page, charts_page, runs_page)
+    return [
+        Question(name, title, *(page(mlflow.address, str(number)) for page in pages))
+        for number, name, title in sorted(found)
+    ]
 
 
 def choose_port(given: int | None, usual: int) -> int:
@@ -189,31 +189,25 @@ def mlflow_server(root: Path, port: int) -> Server:
     """MLflow with the project's store. Raises InputError if nothing has been tracked."""
     if not (root / ".mlflow" / "mlruns.db").exists():
         raise InputError("nothing is in MLflow yet; `make repro` runs the pipeline and tracks its results")
-    hosts = [origin.removeprefix("http://") for origin in origins(port)]
     settings = {
         "MLFLOW_DISABLE_TELEMETRY": "true",
         "DO_NOT_TRACK": "1",
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # seven more processes, 1 GB
-        "MLFLOW_SERVER_ALLOWED_HOSTS": ",".join(hosts),
-        "MLFLOW_SERVER_CORS_ALLOWED_ORIGINS": ",".join(origins(port)),
     }
-    return _application(root, "MLflow", "flows.pages.mlflow_app:create", port, settings)
+    return Server("MLflow", f"http://{HOST}:{port}", read_secret(root), settings)
 
 
 def reports_server(root: Path, port: int, mlflow: Server | None = None) -> Server:
     """The reports below `reports/`, with an index of the presets and of what MLflow compares."""
     settings = {MLFLOW_ADDRESS: mlflow.address} if mlflow else {}
-    return _application(root, "Reports", "flows.pages.reports_app:create", port, settings)
-
-
-def _application(root: Path, name: str, factory: str, port: int, settings: dict[str, str], probe: str = "") -> Server:
-    address = f"http://{HOST}:{port}"
-    command = [sys.executable, "-m", "uvicorn", "--factory", factory, "--host", HOST, "--port", str(port)]
-    return Server(name, address, address + probe, [*command, "--no-server-header"], settings, read_secret(root))
+    return Server("Reports", f"http://{HOST}:{port}", read_secret(root), settings)
 
 
 def prefect_server(root: Path, port: int) -> Server:
     """Prefect with the runs of this project in `.prefect`."""
-    # Without an address of its own, the page expects its server at the default port.
-    settings = environment(root, port) | {"PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api"}
-    return _application(root, "Prefect", "flows.pages.prefect_app:create", port, settings, probe="/api/health")
+    settings = environment(root) | {
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(origins(port)),
+        # Without an address of its own, the page expects its server at the default port.
+        "PREFECT_SERVER_UI_API_URL": f"http://{HOST}:{port}/api",
+    }
+    return Server("Prefect", f"http://{HOST}:{port}", read_secret(root), settings, probe="/api/health")

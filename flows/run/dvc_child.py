@@ -1,66 +1,56 @@
-"""DVC as the child process of a runner: `dvc --wait-for-lock COMMAND`, with a line of JSON for each event of a stage.
+"""DVC as the child process of a runner: `python -m flows.run.dvc_child COMMAND...` is `dvc --wait-for-lock COMMAND...`.
 
-`python -m flows.run.dvc_child FD repro TARGET ...` writes {"stage": ..., "event": ...} to the file descriptor FD. The
-events are `unchanged`, `restored` (from the run cache), `running`, and `failed`, with the exit `status` of the command
-where there is one, and `busy` where another DVC held a lock that the stage needs. They come from DVC's log, so DVC's
-own output is unchanged.
+Its exit status tells more than DVC's: that of the stage's own command where one failed (128 + number where a signal
+ended it), and `BUSY` where another DVC works on the same paths; DVC gives up at these at once, whatever its flag says.
 """
 
-import json
 import logging
-import os
 import re
 import signal
 import sys
-from typing import Any
 
 from tasks.runtime.parent_death import die_with_parent
 
-_EVENTS = {
-    "Stage '%s' didn't change, skipping": "unchanged",
-    "Stage '%s' is cached - skipping run, checking out outputs": "restored",
-    "Running stage '%s':": "running",
-}
+BUSY = 75
+"""EX_TEMPFAIL: try again later."""
+
 _TO_OTHERS = "a run is at work in this folder; start again when it has ended, or let `make repro` wait for it"
 """What DVC shows as the command of this process to another `dvc repro` that finds a path busy."""
 
-_FAILED_STAGE = re.compile(r"failed to reproduce '(.*)'$")
 _FAILED_STATUS = re.compile(r", exited with (-?\d+)$")
 
 
-class _Reporter(logging.Handler):
-    """Turns records of DVC's log into events."""
+class _Failure(logging.Filter):
+    """Reads the exit status from DVC's error, and keeps its advice to remove a lock by hand from the log."""
 
-    def __init__(self, descriptor: int) -> None:
-        super().__init__(logging.INFO)
-        self._descriptor = descriptor
+    status: int | None = None
 
-    def emit(self, record: logging.LogRecord) -> None:
+    def filter(self, record: logging.LogRecord) -> bool:
         from dvc.lock import LockError
 
-        if record.msg in _EVENTS and isinstance(record.args, tuple):
-            self._write({"event": _EVENTS[record.msg], "stage": record.args[0]})
-        elif record.exc_info and (failed := _FAILED_STAGE.match(str(error := record.exc_info[1]))):
-            cause = error.__cause__ if error else None
-            status = _FAILED_STATUS.search(str(cause))
-            event = {"event": "failed", "stage": failed[1], "status": int(status[1]) if status else None}
-            self._write(event | {"busy": True} if isinstance(cause, LockError) else event)
-
-    def _write(self, event: dict[str, Any]) -> None:
-        os.write(self._descriptor, json.dumps(event).encode() + b"\n")
+        error = record.exc_info[1] if record.exc_info else None
+        cause = error.__cause__ if error else None
+        if isinstance(cause, LockError):
+            self.status = BUSY
+            return False
+        if failed := _FAILED_STATUS.search(str(cause)):
+            status = int(failed[1])
+            self.status = 1 if status == BUSY else status if status > 0 else 128 - status
+        return True
 
 
 def main() -> int:
-    """Run DVC and return its exit status."""
+    """Run DVC and return the exit status."""
     die_with_parent()
     # Control-C reaches every process of the terminal; only the runner acts on it, and ends this process and its stages.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     from dvc.cli import main as dvc
 
-    descriptor, *arguments = sys.argv[1:]
-    logging.getLogger("dvc").addHandler(_Reporter(int(descriptor)))
-    sys.argv = [_TO_OTHERS]
-    return dvc(["--wait-for-lock", *arguments])
+    failure = _Failure()
+    logging.getLogger("dvc.cli").addFilter(failure)
+    arguments, sys.argv = sys.argv[1:], [_TO_OTHERS]
+    status = dvc(["--wait-for-lock", *arguments])
+    return status if status == 0 or failure.status is None else failure.status
 
 
 if __name__ == "__main__":

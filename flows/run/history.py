@@ -5,35 +5,30 @@ writes.
 """
 
 import json
-import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
-
+from flows.run.workspace import is_held
 from tokenlab.core.files import write_text
 
 FOLDER = Path(".work", "flow")
 """The folder of the records in a workspace."""
-
-EVENT_STATES = {"running": "Completed", "restored": "Restored", "unchanged": "Cached"}
-"""Last event of a stage that succeeded (`flows.run.dvc_child`) -> its state."""
 
 
 @dataclass
 class History:
     """The record of a preset. Times in seconds, `started` and `ended` since 1970.
 
-    run: `state`, `started`, `ended`, `pid`. stages: address -> `state`, `ended`, `seconds`. durations: address ->
-    seconds of the last time that the command itself ran.
+    run: `state`, `started`, `ended`. states: address -> state. durations: address -> seconds of the last time that the
+    command itself ran.
     """
 
-    path: Path
     run: dict[str, Any] = field(default_factory=dict)
-    stages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
     durations: dict[str, float] = field(default_factory=dict)
+    path: Path = Path()
 
     @classmethod
     def read(cls, root: Path, preset: str) -> "History":
@@ -41,20 +36,19 @@ class History:
         path = root / FOLDER / f"{preset}.json"
         try:
             content = json.loads(path.read_bytes())
-            return cls(path, content["run"], content["stages"], content["durations"])
+            return cls(content["run"], content.get("states", {}), content["durations"], path)
         except (FileNotFoundError, ValueError, KeyError, TypeError):
-            return cls(path)
+            return cls(path=path)
 
     def start(self) -> None:
         """Record that this process starts a run."""
-        self.run = {"state": "Running", "started": time.time(), "ended": None, **process_identity()}
-        self.stages = {}
+        self.run, self.states = {"state": "Running", "started": time.time(), "ended": None}, {}
         self._write()
 
-    def stage_ended(self, address: str, state: str, seconds: float, ran: bool) -> None:
-        """Record the end of a stage. ran: its command ran and succeeded."""
-        self.stages[address] = {"state": state, "ended": time.time(), "seconds": round(seconds, 2)}
-        if ran:
+    def stage_ended(self, address: str, state: str, seconds: float) -> None:
+        """Record the end of a stage. Completed means that its command ran and succeeded."""
+        self.states[address] = state
+        if state == "Completed":
             self.durations[address] = round(seconds, 2)
         self._write()
 
@@ -63,26 +57,11 @@ class History:
         self.run |= {"state": state, "ended": time.time()}
         self._write()
 
-    def state(self) -> str:
-        """How the last run ended; `Crashed` where its process is gone and recorded no end."""
-        if self.run.get("state") == "Running" and not is_running(self.run):
-            return "Crashed"
-        return str(self.run.get("state", "never run"))
+    def state(self, root: Path) -> str:
+        """How the last run ended; `Crashed` where it recorded no end and no run is at work."""
+        state = str(self.run.get("state", "never run"))
+        return "Crashed" if state == "Running" and not is_held(root) else state
 
     def _write(self) -> None:
-        content = {"run": self.run, "stages": self.stages, "durations": self.durations}
+        content = {"run": self.run, "states": self.states, "durations": self.durations}
         write_text(self.path, json.dumps(content, indent=1) + "\n")
-
-
-def process_identity() -> dict[str, Any]:
-    """Identifies this process, also among later processes with the same pid."""
-    return {"pid": os.getpid(), "born": psutil.Process().create_time()}
-
-
-def is_running(identity: dict[str, Any]) -> bool:
-    """Whether the process with this identity still runs."""
-    try:
-        process = psutil.Process(identity["pid"])
-        return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - identity["born"]) < 1
-    except (psutil.NoSuchProcess, KeyError, TypeError):
-        return False

@@ -3,31 +3,30 @@
 DVC has the DAG (dvc.yaml) and tells what changed; a stage after a changed one may have to run as well, so it is in the
 plan. Prefect is not imported here, so it takes two seconds to see that there is nothing to do.
 
-`python -m flows.run.plan FD PRESET [TAG]` writes the plan to the file descriptor FD, as JSON, for a runner that does
-not import DVC.
-
 The conditions are in a stage's `meta` in dvc.yaml:
 
     meta: {tags: [segmentation], retries: 2, retry_delay: 10, timeout: 3600, resources: {memory_gb: 4, gpu: 1, net: 1}}
 """
 
-import json
+import functools
 import os
-import signal
-import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from flows.run.presets import DEFAULT_PRESET, find_targets
-from tasks.runtime.parent_death import die_with_parent
+from flows.run.workspace import OUTPUTS, RAW, remove_leftovers, repair_lock_files
 from tasks.views import VIEWS
-from tokenlab.core.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
+from tokenlab.core.errors import InputError, ParameterError, one_line
 
 if TYPE_CHECKING:
+    from dvc.repo import Repo
     from dvc.stage import Stage
+
+DEFAULT_PRESET = "sample"
+"""The preset of the root dvc.yaml; the others are in presets/."""
 
 RESOURCES = ("gpu", "memory_gb", "net")
 """What a stage may ask for: GPUs, GiB of memory, network connections."""
@@ -35,14 +34,35 @@ RESOURCES = ("gpu", "memory_gb", "net")
 TRAINING = "training"
 """The tag of stages that train a model: too expensive to repeat each night."""
 
-_OTHER_META = {"tags"}
-"""Keys of `meta` that are not conditions."""
-
 _REPORT, _NOT_REPORTED = "report", ("corpora",)
 """The stage that writes the page, and families that it does not show by themselves."""
 
+_WORDS = {"modified": "changed", "new": "new", "deleted": "missing", "not in cache": "uncached"}
+"""DVC's words for a change -> ours."""
+
 _TRACKED = {view.stage for view in VIEWS}
-_SECONDS_BETWEEN_POLLS = 1.0
+_SECONDS_BETWEEN_TRIES = 0.5
+
+
+def pipelines(root: Path) -> dict[str, Path]:
+    """The presets of the project and the dvc.yaml of each, relative to the root; the default preset first."""
+    others = {path.parent.name: path.relative_to(root) for path in sorted(root.glob("presets/*/dvc.yaml"))}
+    return {DEFAULT_PRESET: Path("dvc.yaml"), **others}
+
+
+def find_pipeline(root: Path, preset: str) -> Path:
+    """The dvc.yaml of a preset, relative to the root.
+
+    Raises ParameterError for an unknown preset, and InputError where its dvc.yaml differs from the root's: all presets
+    run one DAG. It is copied, for DVC cannot follow a symbolic link in a commit (`dvc metrics diff`).
+    """
+    presets = pipelines(root)
+    if preset not in presets:
+        raise ParameterError(f"no preset {preset!r}; there are: {', '.join(presets)}")
+    path, original = root / presets[preset], root / "dvc.yaml"
+    if path != original and (path.is_symlink() or path.read_bytes() != original.read_bytes()):
+        raise InputError(f"{path} is no copy of {original}, where stages are edited; `make presets` copies it")
+    return presets[preset]
 
 
 class Policy(NamedTuple):
@@ -71,12 +91,11 @@ class Selection(NamedTuple):
     start: str | None = None
     end: str | None = None
 
-    def command(self, *words: str) -> str:
+    def command(self) -> str:
         """The command line that runs this selection."""
         options = {"preset": self.preset if self.preset != DEFAULT_PRESET else None, "only": self.only}
         options |= {"from": self.start, "to": self.end}
-        given = [word for name, value in options.items() if value for word in (f"--{name}", value)]
-        return " ".join(["python -m flows", *(words or ("run",)), *given])
+        return " ".join(["python -m flows run", *(f"--{name} {value}" for name, value in options.items() if value)])
 
 
 class Plan(NamedTuple):
@@ -93,15 +112,20 @@ class Plan(NamedTuple):
 
 
 class Dag:
-    """The stages of a workspace and their order, read from DVC. Addresses have the form that `dvc repro` takes."""
+    """The stages of a preset and of the raw data, and their order. Addresses have the form that `dvc repro` takes."""
 
-    def __init__(self, repo: Any) -> None:
+    def __init__(self, repo: "Repo", preset: str) -> None:
         import networkx
+        from dvc.repo.index import Index
 
-        graph = repo.index.graph  # edges point to dependencies
-        order = list(networkx.topological_sort(graph))[::-1]
-        self.stages: dict[str, Stage] = {_address(stage): stage for stage in order}
+        root = Path(repo.root_dir)
+        self.path = find_pipeline(root, preset)
+        files = [str(root / path) for path in (self.path, RAW) if (root / path).exists()]
+        graph = Index.from_indexes(repo, (Index.from_file(repo, file) for file in files)).graph
+        order: list[Stage] = list(networkx.topological_sort(graph))[::-1]  # edges point to dependencies
+        self.stages = {_address(stage): stage for stage in order}
         self.needs = {_address(stage): {_address(other) for other in graph.successors(stage)} for stage in order}
+        self.own = [address for address, stage in self.stages.items() if stage.path_in_repo == str(self.path)]
 
     def before(self, addresses: Iterable[str]) -> set[str]:
         """These stages and all stages that they depend on, directly or not."""
@@ -120,67 +144,94 @@ class Dag:
                 found.add(address)
         return found
 
-    def named(self, name: str, own: list[str]) -> set[str]:
-        """The stages of `own` with this name or address; the name of a loop means all of its stages."""
-        found = {address for address in own if name in (address, *_names(self.stages[address]))}
-        if name in self.stages:
-            found.add(name)
+    def tags(self, address: str) -> list[str]:
+        """The tags in the `meta` of a stage."""
+        return [str(tag) for tag in _meta(self.stages[address]).get("tags", [])]
+
+    def _named(self, name: str) -> set[str]:
+        """The stages with this name or address; the name of a loop means all of its stages."""
+        found = {address for address in self.own if name in (self.stages[address].name, _loop(self.stages[address]))}
+        found |= {name} & self.stages.keys()
         if not found:
-            known = sorted({_names(self.stages[address])[1] for address in own})
+            known = sorted({_loop(self.stages[address]) for address in self.own})
             raise ParameterError(f"no stage {name!r}; there are: {', '.join(known)}")
         return found
 
-    def select(self, root: Path, selection: Selection) -> list[str]:
+    def select(self, selection: Selection) -> list[str]:
         """The addresses of a selection, in order. Raises ParameterError for an unknown name."""
-        target = find_targets(root, selection.preset, None)[0]
-        find_targets(root, selection.preset, selection.only)
-        own = [address for address, stage in self.stages.items() if stage.path_in_repo == target]
-        chosen = [
-            address
-            for address in own
-            if selection.only is None or selection.only in _meta(self.stages[address]).get("tags", [])
-        ]
+        chosen = [address for address in self.own if selection.only in (None, *self.tags(address))]
+        if selection.only and not chosen:
+            known = sorted({tag for address in self.own for tag in self.tags(address)})
+            raise ParameterError(
+                f"{self.path}: no stage has the tag {selection.only!r}; there are: {', '.join(known) or 'none'}"
+            )
         selected = self.before(chosen)
         if selection.end is not None:
-            selected &= self.before(self.named(selection.end, own))
+            selected &= self.before(self._named(selection.end))
         if selection.start is not None:
-            selected &= self.after(self.named(selection.start, own))
+            selected &= self.after(self._named(selection.start))
         return [address for address in self.stages if address in selected]
 
     def without_training(self, addresses: list[str]) -> list[str]:
         """The stages that neither train a model nor depend on a trained one."""
-        trained = {address for address in addresses if TRAINING in _meta(self.stages[address]).get("tags", [])}
-        after = self.after(trained)
+        after = self.after(address for address in addresses if TRAINING in self.tags(address))
         return [address for address in addresses if address not in after]
 
 
-def make_plan(root: Path, selection: Selection) -> Plan:
-    """Ask DVC which stages of the selection are out of date in the workspace `root`.
+@contextmanager
+def read_dag(root: Path, preset: str) -> Iterator[Dag]:
+    """The DAG of a preset, while DVC's lock is held. Each file of parameters is read once, not once for each stage.
 
-    Waits while another DVC runs one of the stages. Raises ParameterError for an unknown preset, tag or stage and for an
-    invalid `meta`, and InputError where DVC cannot read the pipeline or `start` leaves out a stage whose outputs are
-    missing.
+    Raises ParameterError for an unknown preset and InputError where DVC cannot read the pipeline.
     """
+    from dvc.dependency import param
     from dvc.exceptions import DvcException
-    from dvc.lock import LockError
     from dvc.repo import Repo, lock_repo
 
-    waited = False
+    load_path = param.load_path
+    try:
+        param.load_path = functools.cache(load_path)
+        with Repo(str(root), _wait_for_lock=True) as repo, lock_repo(repo):
+            yield Dag(repo, preset)
+    except DvcException as error:
+        raise InputError(f"dvc cannot read the pipeline: {one_line(error)}; `dvc status` says more") from error
+    finally:
+        param.load_path = load_path
+
+
+def make_plan(root: Path, selection: Selection, clean: bool = False) -> Plan:
+    """Ask DVC which stages of the selection are out of date in the workspace `root`, for its holder.
+
+    clean: before that, remove outputs of stages that the pipeline no longer has. A damaged dvc.lock is repaired. Raises
+    ParameterError for an unknown preset, tag or stage and for an invalid `meta`, and InputError where DVC cannot read
+    the pipeline or `start` leaves out a stage whose outputs are missing.
+    """
+    from dvc.lock import LockError
+
     while True:
         try:
-            with Repo(str(root), _wait_for_lock=True) as repo, lock_repo(repo):
-                return _plan(root, selection, Dag(repo))
-        except LockError:
-            if not waited:
-                print("plan: another dvc is working here; waiting until it ends", file=sys.stderr, flush=True)
-            waited = True
-            time.sleep(_SECONDS_BETWEEN_POLLS)
-        except DvcException as error:
-            raise InputError(f"dvc cannot read the pipeline: {one_line(error)}; `dvc status` says more") from error
+            with read_dag(root, selection.preset) as dag:
+                if clean:
+                    _remove_leftovers(root, selection.preset, dag)
+                plan = _plan(selection, dag)
+        except InputError as error:
+            if isinstance(error.__cause__, LockError):  # a plain `dvc repro` has just started
+                time.sleep(_SECONDS_BETWEEN_TRIES)
+            elif not (error.__cause__ and repair_lock_files(root)):
+                raise
+            continue
+        if not plan.steps or not repair_lock_files(root):
+            return plan
 
 
-def _plan(root: Path, selection: Selection, dag: Dag) -> Plan:
-    selected = dag.select(root, selection)
+def _remove_leftovers(root: Path, preset: str, dag: Dag) -> None:
+    items = [item for stage in dag.stages.values() for item in (*stage.outs, *stage.deps)]
+    kept = {Path(os.path.relpath(item.fs_path, root)) for item in items}
+    remove_leftovers(root, preset, root / dag.path.with_suffix(".lock"), kept)
+
+
+def _plan(selection: Selection, dag: Dag) -> Plan:
+    selected = dag.select(selection)
     steps: dict[str, Step] = {}
     for address in selected:
         stage = dag.stages[address]
@@ -191,27 +242,24 @@ def _plan(root: Path, selection: Selection, dag: Dag) -> Plan:
         if reasons:
             _require_inputs(dag, address, selected)
             steps[address] = Step(address, tuple(reasons), after, read_policy(address, _meta(stage)))
-    tracked = any(_names(dag.stages[address])[1] in _TRACKED for address in selected)
+    tracked = any(_loop(dag.stages[address]) in _TRACKED for address in selected)
     whole_family = selection.only and not (selection.start or selection.end)
-    reported = _reported(root, selection, dag, selected, steps) if whole_family else ()
+    reported = _reported(selection, dag, selected, steps) if whole_family else ()
     return Plan(tuple(steps.values()), tuple(selected), tracked, reported)
 
 
-def _reported(
-    root: Path, selection: Selection, dag: Dag, selected: list[str], steps: Mapping[str, Step]
-) -> tuple[str, ...]:
+def _reported(selection: Selection, dag: Dag, selected: list[str], steps: Mapping[str, Step]) -> tuple[str, ...]:
     """The families that a report can show after a run of a part; none where the report itself is up to date then."""
     stale: set[str] = set()
-    every = dag.select(root, selection._replace(only=None))
+    every = dag.select(selection._replace(only=None))
     for address in every:
         if address not in selected and (dag.needs[address] & (stale | steps.keys()) or _reasons(dag.stages[address])):
             stale.add(address)
-    if not any(_names(dag.stages[address])[1] == _REPORT for address in stale):
+    if not any(_loop(dag.stages[address]) == _REPORT for address in stale):
         return ()
-    families = {address: str(_meta(dag.stages[address]).get("tags", [""])[0]) for address in every}
+    families = {address: next(iter(dag.tags(address)), "") for address in every}
     unfinished = {families[address] for address in stale}
-    found = dict.fromkeys(families.values())
-    return tuple(family for family in found if family not in {"", *unfinished, *_NOT_REPORTED})
+    return tuple(name for name in dict.fromkeys(families.values()) if name not in {"", *unfinished, *_NOT_REPORTED})
 
 
 def _require_inputs(dag: Dag, address: str, selected: list[str]) -> None:
@@ -223,16 +271,13 @@ def _require_inputs(dag: Dag, address: str, selected: list[str]) -> None:
 
 
 def _address(stage: "Stage") -> str:
-    name = getattr(stage, "name", None)
     path = stage.path_in_repo
-    if name is None:  # made by `dvc add`
-        return path
-    return name if path == "dvc.yaml" else f"{path}:{name}"
+    return str(stage.name) if path == "dvc.yaml" else f"{path}:{stage.name}"
 
 
-def _names(stage: "Stage") -> tuple[str, str]:
-    name = str(getattr(stage, "name", None) or stage.path_in_repo)
-    return name, name.partition("@")[0]
+def _loop(stage: "Stage") -> str:
+    """The name of a stage without its variant."""
+    return str(stage.name).partition("@")[0]
 
 
 def _meta(stage: "Stage") -> dict[str, Any]:
@@ -242,68 +287,77 @@ def _meta(stage: "Stage") -> dict[str, Any]:
 def _reasons(stage: "Stage") -> list[str]:
     """Why DVC would run a stage; empty where it is up to date."""
     found = [part for parts in stage.status(check_updates=False).values() for part in parts]
-    if found and not any(entry.hash_info for entry in (*stage.outs, *stage.deps)):
+    if found and _never_run(stage):
         return ["never run"]
     reasons = []
     for part in found:
         if isinstance(part, str):
-            reasons.append({"changed command": "changed command", "always changed": "always runs"}.get(part, part))
+            reasons.append({"always changed": "always runs"}.get(part, part))
             continue
-        for path, change in part.get("changed deps", {}).items():
-            if isinstance(change, dict):
-                reasons += [f"{_WORDS[what]} parameter {name}" for name, what in change.items()]
-            else:
-                reasons.append(f"{_WORDS[change]} dependency {path}")
+        reasons += _changes(part.get("changed deps", {}))
         reasons += [f"{_WORDS[change]} output {path}" for path, change in part.get("changed outs", {}).items()]
     return reasons
 
 
-_WORDS = {"modified": "changed", "new": "new", "deleted": "missing", "not in cache": "uncached"}
-"""DVC's words for a change -> ours."""
+def _never_run(stage: "Stage") -> bool:
+    return not any(entry.hash_info for entry in (*stage.outs, *stage.deps))
+
+
+def _changes(status: dict[str, Any]) -> list[str]:
+    """What DVC says of changed dependencies and parameters, in words."""
+    reasons = []
+    for path, change in status.items():
+        if isinstance(change, dict):
+            reasons += [f"{_WORDS[what]} parameter {name}" for name, what in change.items()]
+        else:
+            reasons.append(f"{_WORDS[change]} dependency {path}")
+    return reasons
+
+
+def find_stale(root: Path, preset: str) -> dict[str, list[str]]:
+    """The stages of a preset whose results in dvc.lock are older than code, command or parameters, and why.
+
+    Needs no data: outputs, and dependencies that are outputs or lie in the folders of data, are not looked at. A stage
+    after a stale one is stale. Raises ParameterError for an unknown preset and InputError where DVC cannot read the
+    pipeline.
+    """
+    stale: dict[str, list[str]] = {}
+    with read_dag(root, preset) as dag:
+        made = {out.fs_path for stage in dag.stages.values() for out in stage.outs}
+        for address in dag.select(Selection(preset)):
+            stage = dag.stages[address]
+            reasons = ["never run"] if _never_run(stage) else _older(root, stage, made)
+            if reasons := reasons or [f"after {other}" for other in stale if other in dag.needs[address]]:
+                stale[address] = reasons
+    return stale
+
+
+def _older(root: Path, stage: "Stage", made: set[str]) -> list[str]:
+    """What changed of a stage's command, code and parameters. made: the outputs of all stages."""
+    from dvc.dependency import ParamsDependency
+
+    reasons = ["changed command"] if stage.cmd_changed else []
+    data = tuple(f"{root / folder}{os.sep}" for folder in OUTPUTS)
+    for dep in stage.deps:
+        path = str(dep.fs_path)
+        parents = {path, *map(str, Path(path).parents)}
+        if isinstance(dep, ParamsDependency) or not (path.startswith(data) or parents & made):
+            reasons += _changes(dep.status())
+    return reasons
 
 
 def read_policy(address: str, meta: dict[str, Any]) -> Policy:
     """The conditions in a stage's `meta`. Raises ParameterError for an unknown key or an invalid value."""
-    known = {*_OTHER_META, *Policy._fields}
-    if unknown := sorted(set(meta) - known):
-        raise ParameterError(f"{address}: meta {unknown[0]!r} is unknown; there are: {', '.join(sorted(known))}")
-    policy = Policy(**{name: value for name, value in meta.items() if name not in _OTHER_META})
-    numbers = {"retries": policy.retries, "retry_delay": policy.retry_delay, "timeout": policy.timeout or 0}
+    conditions = {name: value for name, value in meta.items() if name != "tags"}
+    if unknown := sorted(conditions.keys() - set(Policy._fields)):
+        known = ", ".join(sorted({"tags", *Policy._fields}))
+        raise ParameterError(f"{address}: meta {unknown[0]!r} is unknown; there are: {known}")
+    policy = Policy(**conditions)
     if not isinstance(policy.resources, Mapping):
         raise ParameterError(f"{address}: meta resources must be a mapping such as {{memory_gb: 4}}")
     if unknown := sorted(set(policy.resources) - set(RESOURCES)):
         raise ParameterError(f"{address}: resource {unknown[0]!r} is unknown; there are: {', '.join(RESOURCES)}")
-    for name, value in (numbers | dict(policy.resources)).items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+    for name, value in {**policy._asdict(), "timeout": policy.timeout or 0, **policy.resources}.items():
+        if name != "resources" and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
             raise ParameterError(f"{address}: meta {name} is {value!r}; it must be a non-negative number")
     return policy
-
-
-def main(arguments: list[str]) -> int:
-    """Write a plan to a file descriptor and return the exit status."""
-    descriptor, preset, *tag = arguments
-    die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # as flows.run.dvc_child
-    try:
-        plan = make_plan(Path.cwd(), Selection(preset, *tag))
-    except TokenlabError as error:
-        print(f"repro: {one_line(error)}", file=sys.stderr)
-        return EXIT_STATUS
-    steps = [step._asdict() | {"policy": {"resources": dict(step.policy.resources)}} for step in plan.steps]
-    with os.fdopen(int(descriptor), "w", encoding="utf-8") as stream:
-        json.dump({"selected": plan.selected, "steps": steps, "reported": plan.reported}, stream)
-    return 0
-
-
-def read_plan(text: str) -> Plan:
-    """The plan in such JSON; of the conditions it has the resources."""
-    content = json.loads(text)
-    steps = [
-        Step(step["address"], tuple(step["reasons"]), tuple(step["after"]), Policy(**step["policy"]))
-        for step in content["steps"]
-    ]
-    return Plan(tuple(steps), tuple(content["selected"]), reported=tuple(content["reported"]))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,20 +1,35 @@
-"""The processes of a run: each has the path of the workspace in its environment.
+"""The processes of a run: DVC and its stages, each with the path of the workspace in its environment.
 
-`tasks.runtime.parent_death` ends them when the runner dies. `end_processes` is used twice more: by the running pipeline
-to stop its children, and by the next run to stop orphans.
+A process follows the thread that started it (`tasks.runtime.parent_death`): if the runner is killed, the kernel ends
+the process and its stage. If the runner is only asked to end, `Processes.stop` kills the sessions, and no new process
+starts. `end_processes` is used twice more: by the running pipeline to stop its children, and by the next run to stop
+orphans.
 """
 
 import contextlib
+import math
 import os
+import re
 import signal
+import subprocess
 import sys
+import threading
 import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType, TracebackType
+from typing import IO, NoReturn
 
 import psutil
 
+from flows.run.dvc_child import BUSY
 from tasks.runtime.parent_death import PARENT
 from tokenlab.core.errors import TokenlabError
+
+Log = Callable[[str], None]
+"""Receives each line that a process prints."""
 
 PIPELINE = "TOKENLAB_PIPELINE"
 """Environment variable of every process of a run: the root of its workspace."""
@@ -23,8 +38,16 @@ _PROJECT = Path(__file__).resolve().parents[2]
 _KEPT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX", "PYTHONUNBUFFERED")
 """Variables of Python that change no result."""
 
+_NOT_RUN = {
+    "Restored": re.compile("Stage '.*' is cached - skipping run"),
+    "Cached": re.compile("Stage '.*' didn't change, skipping"),
+}
+"""State of a stage whose command did not run -> what DVC says then."""
+
+_LINES_KEPT = 20
 _SECONDS_TO_END = 20.0
-_SECONDS_BETWEEN_POLLS = 0.01
+_SECONDS_TO_READ_ON = 5.0
+_SECONDS_BETWEEN_POLLS = 1.0
 
 
 def environment(root: Path) -> dict[str, str]:
@@ -46,43 +69,169 @@ def environment(root: Path) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended: its exit status (128 + number: a signal ended it) and its last lines."""
+
+    status: int
+    lines: tuple[str, ...]
+    timed_out: bool = False
+
+    @property
+    def state(self) -> str:
+        """Of a stage that succeeded: `Completed`; `Restored` from DVC's run cache; `Cached`, nothing had changed."""
+        found = (state for state, words in _NOT_RUN.items() if any(map(words.match, self.lines)))
+        return next(found, "Completed")
+
+    @property
+    def killed(self) -> bool:
+        """Whether somebody ended the stage or its DVC with a signal."""
+        return not self.timed_out and self.status - 128 in set(signal.Signals)
+
+    def describe(self) -> str:
+        """In words: `exit status 3`, `SIGKILL`, `time limit`."""
+        if self.timed_out:
+            return "time limit"
+        return signal.Signals(self.status - 128).name if self.killed else f"exit status {self.status}"
+
+
+class Stopped(Exception):
+    """No new process starts, because the run is ending."""
+
+
+class Processes:
+    """The processes of one run in the workspace `root`.
+
+    As a context manager it stops them where the block ends with an exception.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+
+    def __enter__(self) -> "Processes":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.stop()
+
+    def run_stage(self, address: str, log: Log, timeout: float | None = None) -> Ended:
+        """Bring one stage up to date. Waits while another DVC works on the same paths."""
+        told = False
+        while (ended := self.dvc(["repro", "--single-item", address], log, timeout)).status == BUSY:
+            if not told:
+                log("another dvc is working on these paths; waiting until it ends")
+            told = True
+            self.pause(_SECONDS_BETWEEN_POLLS)
+        return ended
+
+    def dvc(self, arguments: Sequence[str], log: Log, timeout: float | None = None) -> Ended:
+        """Run `dvc --wait-for-lock ARGUMENTS`; as `run`, with the status that `flows.run.dvc_child` gives."""
+        return self.run([sys.executable, "-m", "flows.run.dvc_child", *arguments], log, timeout)
+
+    def run(self, command: Sequence[str], log: Log, timeout: float | None = None) -> Ended:
+        """Run a command in the workspace and wait for it; after `timeout` seconds it is killed.
+
+        Raises Stopped where the run is ending.
+        """
+        with self._lock:
+            if self._stopping.is_set():
+                raise Stopped
+            process = subprocess.Popen(
+                command,
+                cwd=self._root,
+                env=environment(self._root),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            self._running.add(process)
+        lines: deque[str] = deque(maxlen=_LINES_KEPT)
+        assert process.stdout is not None
+        reader = threading.Thread(target=_read, args=(process.stdout, lines, log), daemon=True)
+        reader.start()
+        try:
+            timed_out = not _ends(process, timeout)
+        finally:
+            _kill_session(process)
+            process.wait()
+            with self._lock:
+                self._running.discard(process)
+        reader.join(_SECONDS_TO_READ_ON)  # a descendant in another session may hold the pipe open
+        status = process.returncode
+        return Ended(status if status >= 0 else 128 - status, tuple(lines), timed_out)
+
+    def pause(self, seconds: float) -> None:
+        """Sleep. Raises Stopped as soon as the run is ending."""
+        if self._stopping.wait(seconds):
+            raise Stopped
+
+    def stop(self) -> None:
+        """Kill all running processes, and start no more."""
+        with self._lock:
+            self._stopping.set()
+            for process in self._running:
+                _kill_session(process)
+
+
+def _ends(process: "subprocess.Popen[bytes]", timeout: float | None) -> bool:
+    """Wait for a process, with a limit of seconds or without; return whether it ended.
+
+    In short waits: polars, once imported, lets the system resume a longer one after SIGINT, unseen by Python.
+    """
+    deadline = math.inf if timeout is None else time.monotonic() + timeout
+    while (left := deadline - time.monotonic()) > 0:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(min(left, _SECONDS_BETWEEN_POLLS))
+            return True
+    return process.poll() is not None
+
+
+def _kill_session(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _read(pipe: IO[bytes], lines: "deque[str]", log: Log) -> None:
+    for line in pipe:
+        # Only the last state of a progress bar.
+        if text := line.decode(errors="replace").rstrip().rpartition("\r")[2]:
+            lines.append(text)
+            log(text)
+
+
 def end_processes(root: Path) -> int:
     """Kill every other process of a run in the workspace `root`, wait until none is left, and return their number.
 
-    Only for the holder of the pipeline lock. Raises TokenlabError for a process that does not end because it hangs in
-    the kernel.
+    Only for the holder of the workspace. Raises TokenlabError for a process that does not end because it hangs in the
+    kernel.
     """
     ended: set[psutil.Process] = set()
     deadline = time.monotonic() + _SECONDS_TO_END
-    while processes := _processes(root):
+    while processes := [process for process in psutil.process_iter() if is_of_run(process, root)]:
         if time.monotonic() > deadline:
             raise TokenlabError(f"process {processes[0].pid} of an earlier run does not end; end it, then run again")
         for process in processes:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
         ended.update(processes)
-        time.sleep(_SECONDS_BETWEEN_POLLS)
+        time.sleep(0.01)
     return len(ended)
 
 
-def is_of_run(pid: int, root: Path) -> bool:
-    """Whether a process belongs to a run in the workspace `root`."""
+def is_of_run(process: psutil.Process, root: Path) -> bool:
+    """Whether another process belongs to a run in the workspace `root`; zombies have no environment and do not."""
     try:
-        return psutil.Process(pid).environ().get(PIPELINE) == str(root)
-    except (psutil.NoSuchProcess, psutil.AccessDenied, OSError):  # it ended, or belongs to another user
+        return process.pid != os.getpid() and process.environ().get(PIPELINE) == str(root)
+    except (psutil.Error, OSError):  # it ended, or belongs to another user
         return False
-
-
-def _processes(root: Path) -> list[psutil.Process]:
-    """The other processes of the workspace; zombies have no environment and do not count."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(
-            psutil.NoSuchProcess, psutil.AccessDenied, OSError
-        ):  # it ended, or belongs to another user
-            if process.pid != os.getpid() and process.environ().get(PIPELINE) == str(root):
-                found.append(process)
-    return found
 
 
 def requests_to_end() -> list[signal.Signals]:
@@ -92,3 +241,30 @@ def requests_to_end() -> list[signal.Signals]:
     """
     asking = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     return [one for one in asking if one == signal.SIGINT or signal.getsignal(one) is not signal.SIG_IGN]
+
+
+class Interrupted(BaseException):
+    """A signal asked the runner to end. A BaseException, so that no `except Exception` catches it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+@contextlib.contextmanager
+def signals_raise() -> Iterator[None]:
+    """Within the block, the first request to end raises Interrupted."""
+    before = {number: signal.getsignal(number) for number in requests_to_end()}
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        for other in before:
+            signal.signal(other, signal.SIG_IGN)  # nothing may interrupt the end of the children
+        raise Interrupted(number)
+
+    for number in before:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,18 +1,17 @@
-"""Do the results of this workspace have the bytes that the last commit records? `python -m flows.run.reproduced`.
+"""Do the results of this workspace have the bytes that the last commit records? `python -m flows reproduced`.
 
 Run after `make repro` in a clean clone: the output names every stage whose results differ from the committed dvc.lock,
 and every committed table that changed, and every file that no stage declares. CI ends with this check.
 """
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tasks.report.readme import KEPT_TABLES, tables_to_keep
-from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
+from tokenlab.core.errors import InputError
 
 LOCKS = ("dvc.lock", "data/raw/dvc.lock")
 """The lock files of the preset `sample` and of the raw data."""
@@ -86,21 +85,3 @@ def _git(root: Path, *arguments: str) -> bytes:
     if ended.returncode != 0:
         raise InputError(f"git {' '.join(arguments)}: {ended.stderr.decode(errors='replace').strip()}; commit it first")
     return ended.stdout
-
-
-def main() -> int:
-    """Print the differences; return 0 where there are none, 1 where there are, 2 where nothing can be compared."""
-    try:
-        found = check(Path.cwd())
-    except (TokenlabError, OSError) as error:
-        print(f"reproduced: {one_line(error)}", file=sys.stderr)
-        return EXIT_STATUS
-    for line in found:
-        print(line)
-    if not found:
-        print("reproduced: every output has the bytes that the committed dvc.lock records")
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,6 +6,7 @@ from pathlib import Path
 import psutil
 
 from flows.run.plan import Step
+from tokenlab.core.errors import ParameterError
 
 _DOWNLOADS_AT_ONCE = 2
 
@@ -22,19 +23,23 @@ class Schedule:
     Args:
         workers: the number of steps that run at once.
         limits: the amount of each resource; a step that asks for more than there is runs alone.
+
+    Raises ParameterError for a step that asks for more GPUs than there are.
     """
 
     def __init__(self, steps: Iterable[Step], workers: int, limits: Mapping[str, float]) -> None:
+        steps = tuple(steps)
+        for step in steps:
+            if (cards := step.policy.resources.get("gpu", 0)) > limits.get("gpu", cards):
+                raise ParameterError(
+                    f"{step.address} asks for gpu: {cards}, and this machine has {limits['gpu']:.0f}; "
+                    "leave the stage out with --only or --to, or run it on a machine with a GPU"
+                )
         self.running: list[Step] = []
         self._waiting = list(steps)
         self._ended: set[str] = set()
         self._workers = workers
         self._limits = limits
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether steps are waiting or running."""
-        return bool(self._waiting or self.running)
 
     @property
     def unended(self) -> list[Step]:
@@ -57,10 +62,6 @@ class Schedule:
         """Record that a step ended, in whatever way."""
         self.running.remove(step)
         self._ended.add(step.address)
-
-    def drop_waiting(self) -> None:
-        """Start no more steps."""
-        self._waiting.clear()
 
     def seconds_left(self, durations: Mapping[str, float], elapsed: Mapping[str, float]) -> float:
         """How long the steps that run or wait will still take, if each takes as long as last time.
@@ -99,3 +100,21 @@ class Schedule:
             or used + amount <= self._limits[name]
             for name, amount in step.policy.resources.items()
         )
+
+
+def time_left(schedule: Schedule, durations: Mapping[str, float], elapsed: Mapping[str, float]) -> str:
+    """How long the rest takes, by the last time that each of its stages ran; empty where none was ever timed."""
+    rest = schedule.unended
+    untimed = len([step for step in rest if step.address not in durations])
+    if untimed == len(rest):
+        return ""
+    about = f"about {in_words(schedule.seconds_left(durations, elapsed))} left"
+    return f", {about}" + (f" and {untimed} stages not timed yet" if untimed else "")
+
+
+def in_words(seconds: float) -> str:
+    """A duration as people say it: `50 s`, `12 min`, `3 h 20 min`."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

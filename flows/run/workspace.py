@@ -1,19 +1,18 @@
 """One run at a time in a workspace, and repairs after a run that was killed.
 
-A process may be killed at any moment, DVC in the middle of a write. Before a run, `pipeline` repairs what DVC 3.67
-leaves then:
+A process may be killed at any moment, DVC in the middle of a write. `pipeline` holds the workspace for one run; before
+that it waits until no other DVC works here (a plain `dvc repro` does not take the lock of runs), and removes what a
+kill leaves:
 
-- A truncated `dvc.lock` (DVC writes it in place): replaced by the last good copy. Without a copy it is removed, and DVC
-  finds its results again in its run cache.
-- A truncated `.dvc/tmp/rwlock`, which makes every command fail: removed.
-- Entries of the rwlock whose process is gone while another process has its pid: removed.
-- A truncated temporary entry of the run cache, which DVC takes for the newest result of its stage, so that the stage
-  fails each time for lack of an output; or an empty folder for an entry, at which DVC stops: removed.
-- Other temporary files, of a killed stage or of DVC's copies: removed after a run that did not succeed; those of the
-  run's own records, which are older than this process: always. `flows.tracking.store` removes those of MLflow.
-- Folders of experiments that nobody works in: removed after a run that did not succeed.
+- DVC's lock of paths `.dvc/tmp/rwlock`: cut off, it makes every command fail; a process of today may have the pid of an
+  ended one that it names. Nobody else is at work by then, so it goes.
+- A temporary entry of the run cache, which DVC takes for the newest result of its stage, so that the stage fails each
+  time for lack of an output; or an empty folder for an entry, at which DVC stops.
+- Other temporary files, of a killed stage or of DVC's copies, and folders of experiments: after a run that did not
+  succeed; those of the run's own records: always. `flows.tracking.store` removes those of MLflow.
 
-A plain `dvc repro` does not take the lock of runs, so `pipeline` also waits until no other DVC works here.
+`repair_lock_files` replaces a `dvc.lock` that was cut off (DVC writes it in place) by the committed one; DVC finds
+newer results in its run cache. `remove_leftovers` removes outputs of stages that the pipeline no longer has.
 
 The locks `.dvc/tmp/lock` and `rwlock.lock` are released with their process; objects of DVC's cache are renamed into
 place; its databases are SQLite. These need no repair.
@@ -21,28 +20,29 @@ place; its databases are SQLite. These need no repair.
 
 import contextlib
 import fcntl
-import itertools
-import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import yaml
 
 from flows.run.processes import end_processes, is_of_run
 from tokenlab.core.errors import InputError
-from tokenlab.core.files import atomic_file, write_text
+from tokenlab.core.files import write_text
 
-_OUTPUTS = ("data", "models", "reports")
-"""The folders that stages write to."""
+OUTPUTS = ("data", "models", "reports")
+"""The folders that stages write to, each with a folder for every preset."""
 
+RAW = Path("data/raw/dvc.yaml")
+"""The pipeline of the raw data, which every preset depends on."""
+
+_LOCK = Path(".dvc", "tmp", "tokenlab-pipeline.lock")
 _EXPERIMENTS = Path(".dvc", "tmp", "exps", "standalone")
 """Where DVC runs experiments outside the workspace, each in a folder of its own."""
 
@@ -57,43 +57,38 @@ _CLOCK_SLACK = 2.0
 """Seconds by which the start of a process, counted in ticks since boot, and the time of a file may disagree."""
 
 
-@dataclass(frozen=True)
-class Workspace:
-    """A workspace that one run holds; `pipeline` makes it."""
-
-    root: Path
-    _lock: int
-
-    def succeeded(self) -> None:
-        """Record that the run succeeded, and keep copies of its dvc.lock files as good ones."""
-        _keep_lock_files(self.root)
-        os.ftruncate(self._lock, 0)
-
-
 @contextlib.contextmanager
-def pipeline(root: Path) -> Iterator[Workspace]:
-    """Hold the workspace `root` for one run.
+def pipeline(root: Path) -> Iterator[None]:
+    """Hold the workspace `root` for one run, which succeeds unless the block ends with an exception.
 
     Before the block: wait for another run, end the processes that a killed run left, repair the workspace. After it:
     end the processes that the block left. Raises InputError where `root` is not a workspace.
     """
     if not (root / ".dvc").is_dir() or not (root / "dvc.yaml").is_file():
         raise InputError(f"{root}: no dvc.yaml and .dvc here; run from the root of the project")
-    temporary = root / ".dvc" / "tmp"
-    temporary.mkdir(exist_ok=True)
-    with _locked(temporary / "tokenlab-pipeline.lock", _log_holder) as lock:
+    (root / _LOCK).parent.mkdir(exist_ok=True)
+    with locked(root / _LOCK, _log_holder) as lock:
         unfinished = os.fstat(lock).st_size > 0  # it contains the pid of a run until that succeeds
         os.ftruncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
         try:
             if end_processes(root):
                 _log("ended processes that an earlier run had left")
-            _wait_for_dvc(root)
-            _repair_lock_files(root)
-            _remove_unfinished(root, everywhere=unfinished)
-            yield Workspace(root, lock)
+            _repair(root, unfinished)
+            yield
+            os.ftruncate(lock, 0)
         finally:
             end_processes(root)
+
+
+def is_held(root: Path) -> bool:
+    """Whether a run holds the workspace now."""
+    with contextlib.suppress(FileNotFoundError), (root / _LOCK).open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def _log(line: str) -> None:
@@ -106,7 +101,7 @@ def _log_holder(lock: int) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: Path, before_waiting: Callable[[int], None] = lambda lock: None) -> Iterator[int]:
+def locked(path: Path, before_waiting: Callable[[int], None] = lambda lock: None) -> Iterator[int]:
     """Hold the flock of the file `path`, as DVC does with its lock files; child processes do not inherit it."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -121,7 +116,7 @@ def _locked(path: Path, before_waiting: Callable[[int], None] = lambda lock: Non
 
 
 def wait_for_lock(lock: int) -> None:
-    """Take the flock of an open file. In short waits, as in `flows.run.dvc_processes`: SIGINT must end them."""
+    """Take the flock of an open file. In short waits, as in `flows.run.processes`: SIGINT must end them."""
     while True:
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -129,171 +124,71 @@ def wait_for_lock(lock: int) -> None:
         time.sleep(_SECONDS_BETWEEN_TRIES)
 
 
-def _lock_files(root: Path) -> list[Path]:
-    """The dvc.lock of every pipeline in the workspace. DVC reads all of them, whichever pipeline it runs."""
-    pipelines = [root / "dvc.yaml", root / "data" / "raw" / "dvc.yaml", *root.glob("presets/*/dvc.yaml")]
-    return [path.with_suffix(".lock") for path in pipelines]
-
-
-def _good_copy(root: Path, lock_file: Path) -> Path:
-    return root / ".dvc" / "tmp" / "tokenlab-locks" / lock_file.relative_to(root)
-
-
-def _keep_lock_files(root: Path) -> None:
-    for path in _lock_files(root):
-        if path.exists():
-            content = path.read_bytes()
-            copy = _good_copy(root, path)
-            if not copy.exists() or copy.read_bytes() != content:
-                with atomic_file(copy) as temporary:
-                    temporary.write_bytes(content)
-
-
-def _repair_lock_files(root: Path) -> None:
-    for path in _lock_files(root):
-        if not path.exists():
-            continue
-        content = path.read_bytes()
-        copy = _good_copy(root, path)
-        if (copy.exists() and copy.read_bytes() == content) or _is_complete(content):
-            continue
-        if copy.exists():
-            with atomic_file(path) as temporary:
-                shutil.copyfile(copy, temporary)
-            _log(f"{path.relative_to(root)} was damaged; restored from the last good run")
-        else:
-            path.unlink()
-            _log(f"{path.relative_to(root)} was damaged; removed, DVC restores what it can from its cache")
-
-
-def _is_complete(content: bytes) -> bool:
-    """Whether this is a complete dvc.lock. A file cut at the end of a line can pass: DVC reruns the missing stages."""
-    if not content.endswith(b"\n"):
-        return False
-    try:
-        lock = yaml.load(content, Loader=yaml.CBaseLoader)  # plain strings: the values do not matter here
-    except (yaml.YAMLError, UnicodeDecodeError):
-        return False
-    return (
-        isinstance(lock, dict)
-        and lock.get("schema") == "2.0"
-        and isinstance(stages := lock.get("stages", {}), dict)
-        and all(map(_is_stage, stages.values()))
-    )
-
-
-def _is_stage(entry: Any) -> bool:
-    if not isinstance(entry, dict) or not isinstance(entry.get("cmd"), str | list):
-        return False
-    paths = [entry.get("deps", []), entry.get("outs", [])]
-    params = entry.get("params", {})
-    return (
-        all(isinstance(items, list) for items in paths)
-        and all(isinstance(item, dict) and isinstance(item.get("path"), str) for items in paths for item in items)
-        and isinstance(params, dict)
-        and all(isinstance(values, dict) for values in params.values())
-    )
-
-
-def _wait_for_dvc(root: Path) -> None:
-    """Return once no other DVC works here. Between two of its commands it holds the lock that it asks for first."""
+def _repair(root: Path, unfinished: bool) -> None:
+    """Wait until no other DVC works here; then, under the lock that it asks for first, remove what is unfinished."""
     told = False
     while True:
-        with _dvc_lock(root):
+        with locked(root / ".dvc/tmp/lock", lambda lock: _log("another dvc is working here; waiting until it ends")):
             others = other_dvc(root)
-        if not others:
-            return
+            if not others:
+                (root / ".dvc/tmp/rwlock").unlink(missing_ok=True)
+                _remove_unfinished(root, everywhere=unfinished)
+                return
         if not told:
-            _log(f"{describe(others)} is working here; waiting until it ends")
-            told = True
+            _log(f"another dvc (pid {', '.join(map(str, others))}) is working here; waiting until it ends")
+        told = True
         time.sleep(_SECONDS_BETWEEN_POLLS)
 
 
-def _dvc_lock(root: Path) -> contextlib.AbstractContextManager[int]:
-    return _locked(
-        root / ".dvc" / "tmp" / "lock", lambda lock: _log("another dvc is working here; waiting until it ends")
-    )
-
-
-def describe(others: list[int]) -> str:
-    """Other processes of DVC, in words."""
-    return f"another dvc (pid {', '.join(map(str, others))})"
-
-
 def other_dvc(root: Path) -> list[int]:
-    """The pids of processes that hold paths in DVC's lock of paths and belong to no run; ended ones are removed."""
-    temporary = root / ".dvc" / "tmp"
-    with _locked(temporary / "rwlock.lock"):
-        path = temporary / "rwlock"
+    """The pids of the processes that hold paths in DVC's lock of paths and belong to no run."""
+    path = root / ".dvc/tmp/rwlock"
+    with locked(path.with_name("rwlock.lock")):
         if not path.exists():
             return []
-        written = path.stat().st_mtime
+        content, written = path.read_text(encoding="utf-8", errors="replace"), path.stat().st_mtime
+    found = []
+    for pid in {int(number) for number in re.findall(r'"pid": (\d+)', content)}:
         try:
-            held = json.loads(path.read_bytes())
-            write = {name: entry for name, entry in held.get("write", {}).items() if _holds(entry, written)}
-            read = {
-                name: alive
-                for name, entries in held.get("read", {}).items()
-                if (alive := [entry for entry in entries if _holds(entry, written)])
-            }
-        except (ValueError, TypeError, AttributeError, KeyError):  # not JSON, or not in DVC's format
-            path.unlink()
-            _log(".dvc/tmp/rwlock was damaged; removed")
-            return []
-        repaired = {"write": write, "read": read}
-        if repaired != {"write": held.get("write", {}), "read": held.get("read", {})}:
-            write_text(path, json.dumps(repaired))
-        pids = {entry["pid"] for entries in (*read.values(), list(write.values())) for entry in entries}
-        return sorted(pid for pid in pids if not is_of_run(pid, root))
-
-
-def _holds(entry: dict[str, Any], written: float) -> bool:
-    """Whether the pid of `entry` is a DVC that started before the lock was `written` (seconds since 1970)."""
-    try:
-        process = psutil.Process(entry["pid"])
-        names_dvc = any("dvc" in word for word in process.cmdline())
-        return names_dvc and process.create_time() < written + _CLOCK_SLACK
-    except (psutil.NoSuchProcess, psutil.ZombieProcess):
-        return False
-    except psutil.AccessDenied:
-        return True
+            process = psutil.Process(pid)
+            is_dvc = any("dvc" in word for word in process.cmdline())
+            if is_dvc and process.create_time() < written + _CLOCK_SLACK and not is_of_run(process, root):
+                found.append(pid)
+        except psutil.AccessDenied:
+            found.append(pid)
+        except psutil.NoSuchProcess:
+            pass
+    return sorted(found)
 
 
 def _remove_unfinished(root: Path, everywhere: bool) -> None:
     """Remove temporary files of the run cache and of records; `everywhere`: of all folders that a run writes to."""
-    with _dvc_lock(root):
-        cache = root / ".dvc" / "cache"
-        unfinished = [*cache.glob("runs/*/*/*.tmp"), *_unfinished_records(root)]
-        if everywhere:
-            unfinished += [*cache.glob("files/md5/*.tmp"), *cache.glob("files/md5/*/*.tmp")]
-            unfinished += [path for folder in _OUTPUTS for path in (root / folder).rglob(".*.tmp")]
-            unfinished += _abandoned_experiments(root)
-        for path in unfinished:
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-        for entry in cache.glob("runs/*/*"):
-            with contextlib.suppress(OSError):  # It is not empty.
-                entry.rmdir()
+    cache = root / ".dvc" / "cache"
+    unfinished = [*cache.glob("runs/*/*/*.tmp"), *_unfinished_records(root)]
+    if everywhere:
+        unfinished += [*cache.glob("files/md5/*.tmp"), *cache.glob("files/md5/*/*.tmp"), *_abandoned_experiments(root)]
+        unfinished += [path for folder in OUTPUTS for path in (root / folder).rglob(".*.tmp")]
+    for path in unfinished:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    for entry in cache.glob("runs/*/*"):
+        with contextlib.suppress(OSError):  # It is not empty.
+            entry.rmdir()
 
 
 def _unfinished_records(root: Path) -> Iterator[Path]:
     """Temporary files beside lock files, records and checkpoints, older than this process.
 
-    Records are written without the lock, for instance by a run that waits, so a young one may be at work.
+    Records are written without the lock, for instance by a run that waits, so a young one may be at work. A rebuild may
+    be at work beside a run; `flows.rebuild` removes what a killed one left.
     """
     started = psutil.Process().create_time() - _CLOCK_SLACK
-    places = [
-        root.glob(".*.tmp"),
-        root.glob("presets/*/.*.tmp"),
-        (root / ".dvc" / "tmp").glob(".*.tmp"),
-        *((root / ".dvc" / "tmp" / name).rglob(".*.tmp") for name in ("tokenlab-locks", "tokenlab-outputs")),
-        (root / ".work").glob(".*.tmp"),
-        # Not in a rebuild, which may be at work beside a run; `flows.rebuild` removes what a killed one left.
-        *(folder.rglob(".*.tmp") for folder in (root / ".work").glob("*/") if folder.name != "rebuild"),
-    ]
-    for path in itertools.chain.from_iterable(places):
+    work = [path for path in (root / ".work").glob("*/") if path.name != "rebuild"]
+    places = [root.glob(".*.tmp"), root.glob("presets/*/.*.tmp"), (root / ".work").glob(".*.tmp")]
+    places += [folder.rglob(".*.tmp") for folder in (*work, root / ".dvc/tmp/tokenlab-parameters")]
+    for path in (path for place in places for path in place):
         with contextlib.suppress(FileNotFoundError):
             if _TEMPORARY.fullmatch(path.name) and path.stat().st_mtime < started:
                 yield path
@@ -306,11 +201,81 @@ def _abandoned_experiments(root: Path) -> list[Path]:
     """
     young = time.time() - _SECONDS_TO_START_AN_EXPERIMENT
     folders = [path for path in (root / _EXPERIMENTS).glob("tmp*") if path.stat().st_mtime < young]
-    if not folders:
-        return []
     at_work = set()
-    for process in psutil.process_iter():
+    for process in psutil.process_iter() if folders else ():
         with contextlib.suppress(psutil.Error, OSError):
             folder = Path(process.cwd())
             at_work |= {folder, *folder.parents}
     return [path for path in folders if path not in at_work]
+
+
+def repair_lock_files(root: Path) -> bool:
+    """Replace each damaged dvc.lock by the committed one, or remove it; return whether there was any.
+
+    All of the workspace: DVC reads them, whichever pipeline it runs. A file that was cut off between two stages passes;
+    DVC then restores or reruns the missing ones.
+    """
+    paths = (root / "dvc.lock", root / RAW.with_suffix(".lock"), *root.glob("presets/*/dvc.lock"))
+    damaged = [path for path in paths if path.exists() and not _is_lock_file(path)]
+    for path in damaged:
+        name = path.relative_to(root)
+        committed = subprocess.run(["git", "show", f"HEAD:./{name}"], cwd=root, capture_output=True, text=True)
+        if committed.returncode == 0:
+            write_text(path, committed.stdout)
+        else:
+            path.unlink()
+        _log(f"{name} was damaged; DVC restores what it can from its cache")
+    return bool(damaged)
+
+
+def _is_lock_file(path: Path) -> bool:
+    from dvc.schema import COMPILED_LOCKFILE_SCHEMA
+    from voluptuous import Invalid
+
+    try:
+        COMPILED_LOCKFILE_SCHEMA(yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) or {})
+    except (yaml.YAMLError, UnicodeDecodeError, Invalid):
+        return False
+    return True
+
+
+def remove_leftovers(root: Path, preset: str, lock_file: Path, kept: Collection[Path]) -> None:
+    """Remove what stages of a preset once wrote and no stage writes any more, and print a line for each path.
+
+    A corpus or a model that leaves params.yaml would otherwise stay in the workspace, and stages that depend on a
+    folder would go on reading it. Only outputs that dvc.lock records are removed, for DVC keeps stages there that have
+    left dvc.yaml. Files in git stay, and so does everything outside data/PRESET, models/PRESET and reports/PRESET. DVC
+    restores the outputs from its cache when the stage comes back.
+
+    kept: the outputs and dependencies of all stages, relative to the root, as are the paths in dvc.lock.
+    """
+    if not lock_file.exists():
+        return
+    stages = (yaml.load(lock_file.read_bytes(), Loader=yaml.CSafeLoader) or {}).get("stages", {})
+    former = {Path(os.path.normpath(out["path"])) for stage in stages.values() for out in stage.get("outs", [])}
+    places = [Path(folder, preset) for folder in OUTPUTS]
+    gone = sorted(path for path in former - {*kept} if any(place in path.parents for place in places))
+    if not any(os.path.lexists(root / path) for path in gone):
+        return
+    command = ["git", "ls-files", "-z", "--", *map(str, places)]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    if listed.returncode != 0:
+        return
+    staying = {*kept, *map(Path, filter(None, listed.stdout.split("\0")))}
+    for path in [left for one in gone for left in _leftovers(root, one, staying)]:
+        if (root / path).is_dir() and not (root / path).is_symlink():
+            shutil.rmtree(root / path)
+        else:
+            (root / path).unlink()
+        _log(f"removed {path}, no stage makes it any more")
+
+
+def _leftovers(root: Path, path: Path, kept: set[Path]) -> Iterator[Path]:
+    """The path itself, unless it is kept; of a folder that contains kept paths everything else."""
+    if not os.path.lexists(root / path) or path in kept or not kept.isdisjoint(path.parents):
+        return
+    if not any(path in other.parents for other in kept):
+        yield path
+    elif not (root / path).is_symlink():
+        for child in sorted((root / path).iterdir()):
+            yield from _leftovers(root, path / child.name, kept)

@@ -8,9 +8,8 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.run.presets import DEFAULT_PRESET
+from flows.run.plan import DEFAULT_PRESET, find_pipeline
 from tasks.views import VIEWS, View
-from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import write_text
 
 _STAMPS = ".mlflow/tracked"
@@ -25,9 +24,7 @@ def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, view
     Returns a line about the changes, empty where nothing has changed since the last time. Raises ParameterError for a
     preset that does not exist and InputError for results that are neither in the workspace nor in the cache.
     """
-    path = Path("dvc.yaml") if preset == DEFAULT_PRESET else Path("presets", preset, "dvc.yaml")
-    if not (root / path).is_file():
-        raise ParameterError(f"{path}: no such file; name an existing preset, and run from the root of the project")
+    path = find_pipeline(root, preset)
     stamp = root / _STAMPS / preset
     sources = _sources(root, path, views)
     if stamp.exists() and stamp.read_text(encoding="utf-8") == sources + _identity(root):

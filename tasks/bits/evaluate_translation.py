@@ -5,33 +5,46 @@ divided by their number in this code; times measured tokens a second it gives th
 translation`). Nothing here is timed.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
-import polars as pl
+from sacrebleu.metrics import BLEU, CHRF
 
-from tasks.bits.translation.alignment import align, split_verses
-from tasks.bits.translation.parameters import (
+from tasks.bits.translation import (
     BITS,
     BYTES,
+    NEVER,
     SCRATCH,
+    Encoded,
     Pilot,
     Variant,
-    fine_tuned_variants,
+    align,
+    encode_verses,
+    read_codes,
     read_parameters,
-    scratch_variants,
+    split_verses,
+    variants_of,
 )
-from tasks.bits.translation.scores import Output, scores
-from tasks.bits.translation.text_codes import NEVER, Encoded, encode_verses, read_codes
 from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, read_json, run, write_json
+from tasks.runtime.tables import nested, write_table
+from tokenlab.codes.bits.decoding import Decoded, Kind
 from tokenlab.core.errors import InputError
-from tokenlab.core.files import atomic_file
-from tokenlab.translation.generation import translate
+from tokenlab.translation.generation import Translation, translate
 from tokenlab.translation.model import load_model
 from tokenlab.translation.options import GenerationOptions
 from tokenlab.translation.pairs import Sentences
+
+_OF_TRAINING = ("vocabulary", "steps", "best_step", "held_out_nats_per_token", "held_out_nats_per_character")
+
+
+class Output(NamedTuple):
+    """A translation, and its text with U+FFFD for what cannot be decoded."""
+
+    translation: Translation
+    decoded: Decoded
 
 
 class Job(NamedTuple):
@@ -61,7 +74,7 @@ def evaluate(stage: Stage) -> None:
     if not test.verses:
         raise InputError(f"{stage.variant}: every test verse has more than {pilot.longest} tokens; raise longest")
 
-    variants = [*scratch_variants(pilot), *fine_tuned_variants(pilot)]
+    variants = variants_of(pilot)
     jobs = [Job(models, variant, test.pairs[variant.code].source, pilot.generation, pilot) for variant in variants]
     translated = dict(zip(variants, in_processes(run_job, jobs, pilot.workers, "translating"), strict=True))
     trained = read_json(stage.reports("translation_models", stage.variant, "metrics.json"))["models"]
@@ -78,13 +91,9 @@ def evaluate(stage: Stage) -> None:
         for variant, found in translated.items()
     ]
     reports = stage.reports("translation", stage.variant)
-    with atomic_file(reports / "scores.parquet") as path:
-        pl.DataFrame(rows).write_parquet(path)
-    write_json(reports / "metrics.json", _nested(rows))
+    write_table(reports / "scores.parquet", rows)
+    write_json(reports / "metrics.json", nested(rows, "code", "init", "seed"))
     write_json(reports / "examples.json", {"pair": stage.variant, "examples": _examples(test, translated, pilot)})
-
-
-_OF_TRAINING = ("vocabulary", "steps", "best_step", "held_out_nats_per_token", "held_out_nats_per_character")
 
 
 def run_job(job: Job) -> Translated:
@@ -95,19 +104,43 @@ def run_job(job: Job) -> Translated:
     return Translated([Output(one, decode(one.ids)) for one in found], model.num_parameters())
 
 
+def scores(outputs: Sequence[Output], references: Sequence[str], bleu: str) -> dict[str, Any]:
+    """The scores of one model.
+
+    Args:
+        outputs: its translations.
+        references: the right ones.
+        bleu: sacrebleu's tokenizer.
+
+    Returns:
+        By name: `chrf` (character 6-grams, beta 2) and `bleu` from 0 to 100; `output_tokens` without ends; numbers of
+        outputs that are `empty` (no text but whitespace), `unfinished` (cut at the longest length) and `broken` (any
+        decode error); `errors` by kind, and `errors_ended` in outputs that the model ended, as a cut may split a
+        character.
+    """
+    texts = [output.decoded.text for output in outputs]
+    kinds = Counter(error.kind for output in outputs for error in output.decoded.errors)
+    return {
+        "sentences": len(outputs),
+        "chrf": CHRF().corpus_score(texts, [list(references)]).score,
+        "bleu": BLEU(tokenize=bleu).corpus_score(texts, [list(references)]).score,
+        "bleu_tokenizer": bleu,
+        "errors": kinds.total(),
+        **{f"errors_{kind}": kinds[kind] for kind in get_args(Kind)},
+        "errors_ended": sum(len(output.decoded.errors) for output in outputs if output.translation.ended),
+        "broken": sum(bool(output.decoded.errors) for output in outputs),
+        "empty": sum(not text.strip() for text in texts),
+        "unfinished": sum(not output.translation.ended for output in outputs),
+        "output_tokens": sum(len(output.translation.ids) for output in outputs),
+        "output_characters": sum(map(len, texts)),
+        "reference_characters": sum(map(len, references)),
+    }
+
+
 def _lengths(test: Encoded, code: str) -> dict[str, Any]:
     """Tokens of the references without ends, and the relative gain of a code."""
     tokens = {name: len(pairs.target.ids) - len(pairs) for name, pairs in test.pairs.items()}
     return {"reference_tokens": tokens[code], "relative_gain": tokens[BYTES] / tokens[code]}
-
-
-def _nested(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The numbers of all rows by code, initialisation and seed."""
-    found: dict[str, Any] = {}
-    for row in rows:
-        numbers = {name: value for name, value in row.items() if isinstance(value, int | float) and name != "seed"}
-        found.setdefault(row["code"], {}).setdefault(row["init"], {})[str(row["seed"])] = numbers
-    return found
 
 
 def _examples(test: Encoded, translated: Mapping[Variant, Translated], pilot: Pilot) -> list[dict[str, str]]:

@@ -9,41 +9,60 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import polars as pl
-
-from tasks.bits.translation.alignment import Aligned, Parts, align, split_verses
-from tasks.bits.translation.jobs import Job, run_job
-from tasks.bits.translation.parameters import (
+from tasks.bits.translation import (
     BYTES,
+    END_ID,
     SCRATCH,
-    Pilot,
-    Variant,
-    fine_tuned_variants,
-    read_parameters,
-    scratch_variants,
-)
-from tasks.bits.translation.text_codes import (
     TOKENIZER,
+    Aligned,
     Encoded,
+    Parts,
+    Pilot,
     TextCode,
+    Variant,
+    align,
     copied_rows,
     encode_verses,
     fallback_ratio,
     read_codes,
+    read_parameters,
+    split_verses,
     train_base,
+    variants_of,
 )
 from tasks.runtime.checkpoints import checkpoint_folder
-from tasks.runtime.pool import in_processes
+from tasks.runtime.pool import in_processes, in_processes_of_training
 from tasks.runtime.stage import Stage, run, write_json
+from tasks.runtime.tables import write_table
 from tokenlab.codes.bits.over.bases import Base
-from tokenlab.core.files import atomic_file, atomic_folder
+from tokenlab.core.files import atomic_folder
+from tokenlab.training import processes
 from tokenlab.training.checkpoint import Evaluation
 from tokenlab.training.loop import best_evaluation
-from tokenlab.translation.model import MEAN
+from tokenlab.translation.model import MEAN, build_model, grow_model, load_model, save_model
+from tokenlab.translation.options import TranslationShape, TranslationTraining
+from tokenlab.translation.pairs import Pairs
+from tokenlab.translation.training import train
 
 Curves = dict[str, list[Evaluation]]
+
+
+class Job(NamedTuple):
+    """A model and its training. vocabulary: tokens of a model from random weights. start: the folder of the model to
+    fine-tune, and `copies` the rows that its new tokens copy. folder: where the trained model is written, and beside it
+    the checkpoint."""
+
+    name: str
+    training: Pairs
+    held_out: Pairs
+    shape: TranslationShape
+    options: TranslationTraining
+    vocabulary: int
+    folder: Path
+    start: Path | None
+    copies: tuple[int, ...]
 
 
 def train_models(stage: Stage) -> None:
@@ -65,8 +84,7 @@ def train_models(stage: Stage) -> None:
             shutil.copytree(work / name, folder / name)
     reports = stage.reports("translation_models", stage.variant)
     per_character = _tokens_per_character(held_out)
-    with atomic_file(reports / "loss.csv") as path:
-        pl.DataFrame(_loss_rows(pilot, curves, per_character)).write_csv(path)
+    write_table(reports / "loss.csv", _loss_rows(pilot, curves, per_character))
     metrics = {
         "data": _data_facts(aligned, parts, training, held_out),
         "base": _base_facts(base, parts.validation),
@@ -81,8 +99,11 @@ def _train_all(
 ) -> Curves:
     """The curves of all models by their names; the models are written below `work`."""
 
-    def job(variant: Variant, **others: Any) -> Job:
-        options = pilot.training if variant.init == SCRATCH else pilot.fine_tuning.options(pilot.training)
+    rows = copied_rows(base)
+
+    def job(variant: Variant) -> Job:
+        new = variant.init == SCRATCH
+        options = pilot.training if new else pilot.fine_tuning.options(pilot.training)
         return Job(
             variant.name,
             training.pairs[variant.code],
@@ -91,20 +112,34 @@ def _train_all(
             replace(options, seed=variant.seed),
             codes[variant.code].size,
             work / variant.name,
-            **others,
+            start=None if new else work / Variant(BYTES, SCRATCH, variant.seed).name,
+            copies=tuple(rows if variant.init == "copy" else [MEAN] * len(rows)),
         )
 
-    def tuned(variant: Variant) -> Job:
-        start = Variant(BYTES, SCRATCH, variant.seed)
-        rows = copied_rows(base)
-        copies = rows if variant.init == "copy" else [MEAN] * len(rows)
-        return job(variant, start=work / start.name, copies=tuple(copies))
-
     curves: Curves = {}
-    for jobs in ([*map(job, scratch_variants(pilot))], [*map(tuned, fine_tuned_variants(pilot))]):
+    for new in (True, False):  # Models from random weights first: the others start from them.
+        jobs = [job(variant) for variant in variants_of(pilot) if (variant.init == SCRATCH) == new]
         found = in_processes(run_job, jobs, pilot.workers, "training")
         curves |= {one.name: curve for one, curve in zip(jobs, found, strict=True)}
     return curves
+
+
+def run_job(job: Job) -> list[Evaluation]:
+    """Train and write a model; returns the evaluations. A job that was interrupted continues from its checkpoint."""
+    return in_processes_of_training(_run, job, job.options.processes, job.options.device)
+
+
+def _run(job: Job) -> list[Evaluation]:
+    if job.start is None:
+        model = build_model(job.shape, job.vocabulary, job.training.padding, END_ID, job.options.seed)
+    else:
+        model = grow_model(load_model(job.start), job.copies)
+    checkpoint = job.folder.with_name(f"{job.name}.safetensors")
+    curve = train(model, job.training, job.held_out, job.options, checkpoint, job.name)
+    if processes.rank() == 0:
+        with atomic_folder(job.folder) as folder:
+            save_model(model, folder)
+    return curve
 
 
 def _tokens_per_character(encoded: Encoded) -> dict[str, float]:
@@ -124,7 +159,7 @@ def _loss_rows(pilot: Pilot, curves: Curves, per_character: Mapping[str, float])
             "held_out": evaluation.held_out,
             "held_out_per_character": evaluation.held_out * per_character[variant.code],
         }
-        for variant in [*scratch_variants(pilot), *fine_tuned_variants(pilot)]
+        for variant in variants_of(pilot)
         for evaluation in curves[variant.name]
     ]
 
@@ -161,7 +196,7 @@ def _model_facts(
     curves: Curves, codes: Mapping[str, TextCode], pilot: Pilot, per_character: Mapping[str, float]
 ) -> dict[str, Any]:
     facts = {}
-    for variant in [*scratch_variants(pilot), *fine_tuned_variants(pilot)]:
+    for variant in variants_of(pilot):
         best = best_evaluation(curves[variant.name])
         facts[variant.name] = {
             "vocabulary": codes[variant.code].size,

@@ -1,7 +1,10 @@
-"""Stage `codebook`: the codebooks that Latom learns from a corpus, and the log-likelihoods of their HMMs."""
+"""Stage `codebook`: the codebooks that Latom learns from a corpus, the log-likelihoods of their HMMs, and codes made
+from published tables of components, strokes or morphemes."""
 
+import sys
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 
 import polars as pl
 
@@ -15,14 +18,17 @@ from tokenlab.codes.corpus import CharacterCorpus
 from tokenlab.codes.interface import write_code
 from tokenlab.codes.latom.learn import learn_latom, refine_codebook
 from tokenlab.codes.options import CodeShape, LatomOptions, SelectionOptions
+from tokenlab.codes.registry import KINDS, learn_code
 from tokenlab.core.files import atomic_file, atomic_folder
 
 
 def learn_codebooks(stage: Stage) -> None:
-    """Write a codebook for each of Latom's variants, and the log-likelihood after every iteration of EM."""
+    """Write a code for each of Latom's variants and each table that could be downloaded, and the log-likelihood after
+    every iteration of EM."""
     codebooks = stage.parameters(f"codes.corpora.{stage.variant}.codebooks", CodebookParameters)
     training = stage.parameters("codes.latom", LatomOptions)
     held_out = stage.parameters("codes.held_out", HeldOut)
+    tables = Path(stage.parameters("codes.tables", str))
     corpora: dict[Split, CharacterCorpus] = {"all": read_characters(stage.data("corpora", stage.variant))}
     if codebooks.held_out:
         corpora["train"], _ = held_out_split(corpora["all"], held_out.share, held_out.seed)
@@ -31,9 +37,14 @@ def learn_codebooks(stage: Stage) -> None:
     learn = partial(learn_pair, corpora=corpora, training=training, restarts=codebooks.restarts)
     pairs = pooled(learn, [variant for variant in variants if not variant.refined], "learning codebooks")
     learned = {variant: code for pair in pairs for variant, code in pair.items()}
-    with atomic_folder(stage.models("codebooks", stage.variant, "latom")) as folder:
+    with atomic_folder(stage.models("codebooks", stage.variant)) as folder:
         for variant, code in learned.items():
             write_code(code, folder / f"{variant.name}.json")
+        for kind in codebooks.tables:
+            if (table := tables / str(KINDS[kind].table)).exists():
+                write_code(learn_code(kind, corpora["all"], tables=table.parent), folder / f"{kind}.json")
+            else:
+                print(f"{kind}: left out, there is no {table}", file=sys.stderr)
     with atomic_file(stage.reports("codebooks", stage.variant, "likelihood.csv")) as path:
         likelihoods(learned).write_csv(path)
 

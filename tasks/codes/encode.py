@@ -15,13 +15,13 @@ import polars as pl
 from tasks.codes.encoded import write_sequences
 from tasks.codes.parameters import CodebookParameters, HeldOut
 from tasks.codes.splits import held_out_split, read_characters
-from tasks.codes.variants import LATOM, CorpusVariants, Kinds, Split, Variant, all_variants, write_variants
+from tasks.codes.variants import CorpusVariants, Kinds, Split, Variant, all_variants, write_variants
 from tasks.runtime.pool import pooled
-from tasks.runtime.stage import Stage, read_json, run
+from tasks.runtime.stage import Stage, run
 from tokenlab.codes.corpus import CharacterCorpus
 from tokenlab.codes.interface import Code, atom_numbers, write_code
 from tokenlab.codes.registry import KINDS, learn_code, read_code
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_folder
 
 
@@ -32,11 +32,7 @@ def encode(stage: Stage) -> None:
     baselines = stage.parameters(f"{section}.baselines", tuple[str, ...])
     held_out = stage.parameters("codes.held_out", HeldOut)
     learned = stage.models("codebooks", stage.variant)
-    try:
-        kinds, refused = baseline_kinds(baselines, learned / "tables" / "variants.json")
-    except ParameterError as error:
-        raise ParameterError(f"{stage.params_file}: {section}.{error}") from None
-
+    kinds = baseline_kinds(baselines, [kind for kind in codebooks.tables if (learned / f"{kind}.json").exists()])
     corpora: dict[Split, CharacterCorpus] = {"all": read_characters(stage.data("corpora", stage.variant))}
     unseen = None
     if codebooks.held_out:
@@ -67,7 +63,6 @@ def encode(stage: Stage) -> None:
         pl.DataFrame(rows).write_csv(encoded / "atoms.csv")
         made = CorpusVariants(
             variants,
-            refused,
             characters["all"],
             len(corpora["all"].symbols),
             characters.get("train"),
@@ -77,43 +72,24 @@ def encode(stage: Stage) -> None:
             write_variants(folder, made)
 
 
-def baseline_kinds(names: Sequence[str], tables_made: Path) -> tuple[Kinds, list[str]]:
-    """The kinds of codes of a corpus beside Latom's, and notes on those whose tables could not be had.
-
-    tables_made: the list that the stage `table_codes` wrote. Raises ParameterError for a kind that does not exist or is
-    no baseline, where `character` is missing, and where `table_codes` did not run for a kind that needs it.
-    """
-    possible = [name for name in KINDS if name != LATOM]
-    for name in names:
-        if name not in possible:
-            raise ParameterError(f"baselines: {name!r} is none of {', '.join(possible)}")
-    if "character" not in names:
-        raise ParameterError("baselines: character is missing, which every other code is compared with; add it")
-    tables = [name for name in names if KINDS[name].table]
-    found: dict[str, list[str]] = {"learned": [], "refused": []}
-    if tables:
-        if not tables_made.exists():
-            raise ParameterError(f"baselines: {tables[0]} needs this corpus in codes.table_codes; add it there")
-        found = read_json(tables_made)
-    kinds = Kinds(
-        single=[name for name in names if not KINDS[name].shaped and name not in tables],
-        tables=[name for name in tables if name in found["learned"]],
+def baseline_kinds(names: Sequence[str], tables: Sequence[str]) -> Kinds:
+    """The kinds of codes of a corpus beside Latom's. tables: those learned from tables by the stage `codebook`."""
+    return Kinds(
+        single=[name for name in names if not KINDS[name].shaped],
+        tables=tables,
         shaped=[name for name in names if KINDS[name].shaped],
     )
-    return kinds, found["refused"]
 
 
 def saved_code(folder: Path, variant: Variant) -> Path | None:
     """The file of a code that an earlier stage learned; None for a kind that is learned here."""
-    if variant.by_latom:
-        return folder / "latom" / f"{variant.name}.json"
-    return folder / "tables" / f"{variant.name}.json" if KINDS[variant.code].table else None
+    return folder / f"{variant.name}.json" if variant.by_latom or KINDS[variant.code].table else None
 
 
 def check_corpus(code: Code, corpus: CharacterCorpus, path: Path) -> None:
     """Raises InputError where a code was learned from another corpus."""
     if code.facts.get("corpus", corpus.sha256) != corpus.sha256:
-        raise InputError(f"{path}: learned from another text; run the stages codebook and table_codes again")
+        raise InputError(f"{path}: learned from another text; run the stage codebook again")
 
 
 def learn_variant(variant: Variant, corpus: CharacterCorpus) -> Code:

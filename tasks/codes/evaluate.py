@@ -14,8 +14,8 @@ import polars as pl
 from tasks.codes.parameters import CodebookParameters, HeldOut, VocabularySizes
 from tasks.codes.variants import BEST, LATOM, REFINED, CorpusVariants, Variant, read_variants
 from tasks.runtime.stage import Stage, run, write_json
+from tasks.runtime.tables import write_table
 from tokenlab.codes.options import LatomOptions
-from tokenlab.core.files import atomic_file
 from tokenlab.metrics.registry import TOKENIZATION, of_tokenization
 
 TRAINING, HELD_OUT = "training", "held-out"
@@ -123,11 +123,9 @@ def evaluate(stage: Stage) -> None:
     rows = compared(pl.read_parquet(stage.data("code_sweeps", f"{stage.variant}.parquet")), texts)
     table = scores(rows, texts, stage.variant)
     folder = stage.reports("codes", stage.variant)
-    with atomic_file(folder / "scores.parquet") as path:
-        with_parameters(table, latom, codebooks.restarts, held_out, sizes).write_parquet(path)
+    write_table(folder / "scores.parquet", with_parameters(table, latom, codebooks.restarts, held_out, sizes))
     write_json(folder / "metrics.json", metrics(table))
-    with atomic_file(folder / "curves.csv") as path:
-        averaged(rows).write_csv(path)
+    write_table(folder / "curves.csv", averaged(rows))
 
 
 def evaluated_texts(made: CorpusVariants, sizes: VocabularySizes) -> dict[str, Text]:

@@ -18,6 +18,8 @@ class CodebookParameters(Parameters):
     """If more than 1: also the best codebook of so many restarts, for N = 2 and the first three seeds."""
     held_out: bool = False
     """Whether codebooks are also learned from training text and evaluated on held-out text."""
+    tables: tuple[str, ...] = ()
+    """Kinds of codes made from published tables: `radical`, `stroke`, `myte`."""
 
     @model_validator(mode="after")
     def _check_lengths(self) -> Self:
@@ -33,8 +35,7 @@ class CorpusCodes(Parameters):
 
     codebooks: CodebookParameters
     baselines: tuple[str, ...]
-    """The kinds of codes to compare with, `character` among them; `codes.table_codes` lists the corpora that have kinds
-    made from published tables."""
+    """Other kinds of codes to compare with, which need no training; `character` among them."""
     unigram: tuple[int, ...] = ()
     """Code lengths whose first seed also gets a unigram tokenizer; if any, codes without N and K get one, too."""
 

@@ -1,6 +1,5 @@
 """The text of a corpus as characters, and its split into training and held-out text."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,7 @@ from tokenlab.text.store import corpus_batches
 
 def read_characters(folder: Path) -> CharacterCorpus:
     """Read the corpus that the stage `prepare` or `concatenate` wrote."""
-    return character_corpus(_texts(folder))
-
-
-def _texts(folder: Path) -> Iterator[str]:
-    for batch in corpus_batches(folder, ["text"]):
-        yield from batch.column(0).to_pylist()
+    return character_corpus(text for batch in corpus_batches(folder, ["text"]) for text in batch.column(0).to_pylist())
 
 
 def held_out_split(corpus: CharacterCorpus, share: float, seed: int) -> tuple[CharacterCorpus, list[str]]:

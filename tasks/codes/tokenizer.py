@@ -4,16 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import polars as pl
-
 from tasks.codes.encoded import Sequences, read_sequences, write_merges
 from tasks.codes.parameters import CorpusCodes, VocabularySizes
 from tasks.codes.variants import Variant, read_variants
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Stage, run
+from tasks.runtime.tables import write_table
 from tokenlab.codes.codebook import smallest_K
 from tokenlab.codes.interface import atom
-from tokenlab.core.files import atomic_file, atomic_folder
+from tokenlab.core.files import atomic_folder
 from tokenlab.tokenizers.bpe import bpe_tokenizer, save_tokenizer, unigram_tokenizer
 from tokenlab.tokenizers.merges import BpeSweep, SizeRows, apply_merges, bpe_sweep
 from tokenlab.tokenizers.unigram import UnigramSweep, unigram_sweep
@@ -65,8 +64,7 @@ def train_tokenizers(stage: Stage) -> None:
 
     with atomic_folder(stage.models("code_tokenizers", stage.variant)) as target:
         rows = [row for of_variant in pooled(work, made.learned, "training tokenizers") for row in of_variant]
-    with atomic_file(stage.data("code_sweeps", f"{stage.variant}.parquet")) as path:
-        pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
+    write_table(stage.data("code_sweeps", f"{stage.variant}.parquet"), rows)
 
 
 def train_variant(variant: Variant, plan: Plan, text: Sequences, folder: Path) -> list[dict[str, Any]]:

@@ -97,8 +97,6 @@ class CorpusVariants(NamedTuple):
     """The codes that a corpus has, for the stages that read them."""
 
     learned: list[Variant]
-    refused: list[str]
-    """Notes on codes whose tables could not be downloaded."""
     characters: int
     """|C|."""
     length: int

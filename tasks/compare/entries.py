@@ -7,30 +7,41 @@ those whose ids all of them have. Runs of whitespace are one space, as the codes
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from tasks.runtime.stage import Parameters, Stage
 from tasks.segmentation.splits import Splitting, read_splits
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError
 from tokenlab.metrics.words import TextWithWords, texts_with_words
 from tokenlab.text.documents import Document
 from tokenlab.text.store import read_corpus
 
 
-class Parallel(Parameters):
-    """Corpora of the same texts, by their ids; `english` is the one that parity divides by."""
+class Measured(Parameters):
+    """A text, and the folders of tokenizers and codes made for it; or a published tokenizer.
 
-    corpora: tuple[str, ...] = Field(min_length=2)
-    english: str
+    kind: `segmented` or `encoded`, a corpus of the family `segmentation` or `codes`; `parallel`, several `corpora` with
+    the same texts by their ids, of which `english` is the one that parity divides by; `published`. tokenizers, also:
+    what is measured, with the exported tokenizers or the codes in `also`.
+    """
+
+    kind: Literal["segmented", "encoded", "parallel", "published"]
+    tokenizers: str
+    also: str
+    corpora: tuple[str, ...] = ()
+    english: str | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if len(set(self.corpora)) < len(self.corpora):
-            raise ValueError("corpora names one twice")
-        if self.english not in self.corpora:
+        if self.kind != "parallel":
+            if self.corpora or self.english:
+                raise ValueError("corpora and english are for the kind parallel")
+        elif len(self.corpora) < 2 or len(set(self.corpora)) < len(self.corpora):
+            raise ValueError("corpora names one twice, or fewer than two")
+        elif self.english not in self.corpora:
             raise ValueError(f"english is {self.english!r}, none of {', '.join(self.corpora)}")
         return self
 
@@ -43,50 +54,15 @@ class Sample(Parameters):
 
 
 class Comparison(Parameters):
-    """The section `compare`.
-
-    reference: the file or folder of the tokenizer that normalised length divides by. segmented, encoded: corpora of the
-    families `segmentation` and `codes`. published: tokenizers that are measured on all texts, name -> file or folder.
-    """
+    """The section `compare`. reference: the file or folder of the tokenizer that normalised length divides by."""
 
     reference: str
     sample: Sample
-    segmented: tuple[str, ...]
-    encoded: tuple[str, ...]
-    parallel: dict[str, Parallel]
-    published: dict[str, str]
+    measured: dict[str, Measured]
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        names = [*self.segmented, *self.encoded, *self.parallel]
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise ValueError(f"{twice[0]} is there twice in segmented, encoded and parallel; its text is one of these")
-        return self
-
-    def entries(self) -> list["Entry"]:
-        """All texts: the single corpora, then the parallel ones."""
-        single = [Entry(corpus, (corpus,), None, True) for corpus in self.segmented]
-        single += [Entry(corpus, (corpus,), None, False) for corpus in self.encoded]
-        return single + [Entry(name, found.corpora, found.english, False) for name, found in self.parallel.items()]
-
-    def entry(self, name: str) -> "Entry":
-        """The entry of a name. Raises ParameterError where there is none."""
-        for entry in self.entries():
-            if entry.name == name:
-                return entry
-        raise ParameterError(f"compare: {name} is neither segmented nor encoded nor parallel; add it")
-
-
-class Entry(NamedTuple):
-    """The texts on which some tokenizers are compared."""
-
-    name: str
-    corpora: tuple[str, ...]
-    english: str | None
-    """None for a single corpus."""
-    segmented: bool
-    """Whether the texts are test sentences of the segmentation family."""
+    def texts(self) -> dict[str, Measured]:
+        """The entries with a text of their own."""
+        return {name: entry for name, entry in self.measured.items() if entry.kind != "published"}
 
 
 class CorpusTexts(NamedTuple):
@@ -96,23 +72,22 @@ class CorpusTexts(NamedTuple):
     texts: list[TextWithWords]
 
 
-def read_texts(stage: Stage, entry: Entry, sample: Sample) -> list[CorpusTexts]:
+def read_texts(stage: Stage, name: str, entry: Measured, sample: Sample) -> list[CorpusTexts]:
     """The texts of every corpus of an entry, in its order.
 
     Raises InputError where parallel corpora have no text in common.
     """
-    if entry.english is not None:
+    if entry.kind == "parallel":
         return _parallel(stage, entry.corpora, sample)
-    corpus = entry.corpora[0]
-    folder = stage.data("corpora", corpus)
-    if entry.segmented:
+    folder = stage.data("corpora", name)
+    if entry.kind == "segmented":
         splits = read_splits(folder, stage.parameters("segmentation", Splitting))
         first = next(iter(splits.of_seed.values()))
         documents = splits.select(first.test[: sample.texts])
     else:
         every = list(read_corpus(folder))
         documents = [every[number] for number in _drawn(len(every), sample)]
-    return [_with_words(corpus, documents)]
+    return [_with_words(name, documents)]
 
 
 def collapsed(document: Document) -> Document:

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from tasks.compare.candidates import Candidate
-from tasks.compare.entries import CorpusTexts, Entry
+from tasks.compare.entries import CorpusTexts, Measured
 from tasks.runtime.stage import Stage, write_json
 from tokenlab.core.files import atomic_file
-from tokenlab.metrics.counting import count_tokens
+from tokenlab.metrics.counting import TextTokenizer, count_tokens
 from tokenlab.metrics.registry import COUNT, TOKENIZERS, of_tokenizer
 from tokenlab.metrics.tokenizer_measures import gini
 
@@ -24,8 +23,16 @@ SCHEMA = pl.Schema(_KEY | _SIZES | _METRICS | {"gini": pl.Float64, "param.refere
 `words` is null where the text has no known words, `types` is the number of tokens that occur."""
 
 
+class Candidate(NamedTuple):
+    """A tokenizer or code in a table."""
+
+    family: str
+    name: str
+    tokenizer: TextTokenizer
+
+
 def score_rows(
-    entry: Entry, texts: Sequence[CorpusTexts], candidates: Iterable[Candidate], reference: Candidate
+    name: str, entry: Measured, texts: Sequence[CorpusTexts], candidates: Iterable[Candidate], reference: Candidate
 ) -> Iterator[dict[str, Any]]:
     """The rows of an entry, tokenizer by tokenizer, without the parameters."""
     lengths = [count_tokens(reference.tokenizer, of_corpus.texts).tokens for of_corpus in texts]
@@ -36,7 +43,7 @@ def score_rows(
         for of_corpus, found, length in zip(texts, counts, lengths, strict=True):
             compared = replace(found, reference_tokens=length, parallel_tokens=english)
             yield {
-                "name": entry.name,
+                "name": name,
                 "corpus": of_corpus.corpus,
                 "family": candidate.family,
                 "tokenizer": candidate.name,

@@ -14,12 +14,11 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from tasks.exact.summary import summarised
 from tasks.exact.vocabularies import ChainParameters, MarkovVocabulary, model_name, tokenizer_of
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Parameters, Stage, run, write_json
+from tasks.runtime.tables import nested, write_table
 from tokenlab.core.errors import InputError
-from tokenlab.core.files import atomic_file
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.encoders.every import EveryEncoding
@@ -76,9 +75,8 @@ def experiment(stage: Stage) -> None:
     scores = pl.DataFrame([row for rows in pooled(work, jobs, "estimating") for row in rows], infer_schema_length=None)
     summary = summarised(scores)
     reports = stage.reports("markov", stage.variant)
-    for name, table in (("scores", scores), ("summary", summary)):
-        with atomic_file(reports / f"{name}.parquet") as path:
-            table.write_parquet(path)
+    write_table(reports / "scores.parquet", scores)
+    write_table(reports / "summary.parquet", summary)
     write_json(reports / "metrics.json", _metrics(summary))
 
 
@@ -186,11 +184,36 @@ def _metrics(summary: pl.DataFrame) -> dict[str, Any]:
     means = summary.group_by("vocabulary", "model", "estimator", maintain_order=True).agg(
         *(pl.col(name).max() if name.startswith("max") else pl.col(name).mean() for name in names)
     )
-    found: dict[str, Any] = {}
-    for row in means.iter_rows(named=True):
-        of_model = found.setdefault(row["vocabulary"], {}).setdefault(row["model"], {})
-        of_model[row["estimator"]] = {name: row[name] for name in names}
-    return found
+    return nested(means.iter_rows(named=True), "vocabulary", "model", "estimator", values=names)
+
+
+_BIASED = 0.2
+"""The theory predicts a bias where the naive estimator of the exact model is wrong by more than this."""
+
+
+def summarised(scores: pl.DataFrame) -> pl.DataFrame:
+    """A row for each estimator of each model: absolute errors of the probabilities, means and maxima over contexts.
+
+    `biased`: the same over the contexts where the theory predicts that naive is wrong by more than 0.2, null where
+    there is none.
+    """
+    key = ["experiment", "vocabulary", "seed", "model", "estimator"]
+    place = ["experiment", "vocabulary", "seed", "context", "next"]
+    errors = scores.with_columns(error=(pl.col("probability") - pl.col("truth")).abs())
+    predicted = errors.filter(model="exact", estimator="naive").select(*place, biased=pl.col("error") > _BIASED)
+    return (
+        errors.join(predicted, on=place, how="left", maintain_order="left")
+        .group_by(key, maintain_order=True)
+        .agg(
+            pl.col("error").mean().alias("mean_error"),
+            pl.col("error").max().alias("max_error"),
+            pl.col("error").filter(pl.col("biased")).mean().alias("mean_error_biased"),
+            pl.col("deviation").mean().alias("mean_deviation"),
+            pl.col("biased").sum().alias("biased"),
+            pl.col("undefined", "calls", "passes").mean(),
+            pl.len().alias("probabilities"),
+        )
+    )
 
 
 if __name__ == "__main__":

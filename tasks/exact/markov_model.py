@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 from pydantic import Field
 from transformers import GPT2LMHeadModel
 
@@ -20,8 +19,8 @@ from tasks.exact.vocabularies import ChainParameters, MarkovVocabulary, model_na
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Parameters, Stage, run, write_json
-from tokenlab.core.errors import ParameterError
-from tokenlab.core.files import atomic_file, atomic_folder
+from tasks.runtime.tables import write_table
+from tokenlab.core.files import atomic_folder
 from tokenlab.entropy.packing import Sequences
 from tokenlab.entropy.training import train
 from tokenlab.networks.gpt import GptShape, build_gpt, save_gpt
@@ -60,8 +59,6 @@ def train_models(stage: Stage) -> None:
     chain = stage.parameters(f"{section}.chain", ChainParameters)
     vocabularies = stage.parameters(f"{section}.vocabularies", dict[str, MarkovVocabulary])
     options = stage.parameters(f"{section}.model", MarkovModel)
-    if options.shape.dropout:
-        raise ParameterError(f"{stage.params_file}: {section}.model.shape.dropout is above 0; set it to 0")
     used = {
         "chain": chain.model_dump(),
         "vocabularies": {name: vocabulary.model_dump() for name, vocabulary in vocabularies.items()},
@@ -120,8 +117,7 @@ def _write_reports(folder: Path, jobs: list[Job], curves: list[list[Evaluation]]
         for job, curve in zip(jobs, curves, strict=True)
         for one in curve
     ]
-    with atomic_file(folder / "loss.csv") as path:
-        pl.DataFrame(rows).write_csv(path)
+    write_table(folder / "loss.csv", rows)
     metrics = {
         job.name: {"held_out_nats_per_token": curve[-1].held_out, "parameters": job.model.num_parameters()}
         for job, curve in zip(jobs, curves, strict=True)

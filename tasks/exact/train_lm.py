@@ -5,22 +5,31 @@ Every sentence begins after `<|endoftext|>` and ends with it, so the model knows
 checkpoint.
 """
 
+import json
 import math
 import shutil
+from collections.abc import Iterable
+from pathlib import Path
 
-import polars as pl
+import numpy as np
 from pydantic import Field
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import GPT2LMHeadModel
 
-from tasks.exact.byte_level import encode_with_end, save_language_model, train_tokenizer
 from tasks.exact.held_out import HeldOut, held_out_texts, training_texts
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Parameters, Stage, run, write_json
+from tasks.runtime.tables import write_losses
 from tokenlab.core.errors import InputError
-from tokenlab.core.files import atomic_file, atomic_folder
+from tokenlab.core.files import atomic_folder
+from tokenlab.entropy.packing import Sequences
 from tokenlab.entropy.training import train
-from tokenlab.networks.gpt import GptShape, build_gpt
-from tokenlab.training.checkpoint import Evaluation
+from tokenlab.networks.gpt import GptShape, build_gpt, save_gpt
+from tokenlab.tokenizers.alphabet import START_ID, Alphabet
 from tokenlab.training.options import TrainingOptions
+
+END = "<|endoftext|>"
+"""BOS and EOS; its id is START_ID."""
 
 
 class LanguageModel(Parameters):
@@ -53,9 +62,7 @@ def train_model(stage: Stage) -> None:
     with atomic_folder(stage.models("language_models", stage.variant)) as folder:
         save_language_model(model, alphabet, folder)
     reports = stage.reports("language_models", stage.variant)
-    with atomic_file(reports / "loss.csv") as path:
-        losses = pl.DataFrame(curve, schema=Evaluation._fields, orient="row")
-        losses.select("step", "training", "held_out").write_csv(path)
+    write_losses(reports / "loss.csv", curve)
     tokens = len(training.ids) - len(training)
     held_out_tokens = len(validation.ids) - len(validation)
     nats = curve[-1].held_out * held_out_tokens
@@ -70,6 +77,63 @@ def train_model(stage: Stage) -> None:
     }
     write_json(reports / "metrics.json", metrics)
     shutil.rmtree(checkpoints, ignore_errors=True)
+
+
+_BYTES = 256
+
+
+def train_tokenizer(texts: Iterable[str], vocabulary_size: int) -> Alphabet:
+    """A tokenizer of `vocabulary_size` tokens: END, all bytes, and merges, as the training of a GPT takes it.
+
+    Raises InputError where the texts give fewer merges.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary_size,
+        special_tokens=[END],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    if (found := tokenizer.get_vocab_size()) < vocabulary_size:
+        raise InputError(
+            f"the corpus gives {found} tokens; lower vocabulary_size from {vocabulary_size} to at most that"
+        )
+    tokenizer.encode_special_tokens = True  # Otherwise END in a text would be one token instead of its characters.
+    return Alphabet(tokenizer, np.arange(found) >= 0)
+
+
+def encode_with_end(alphabet: Alphabet, texts: Iterable[str], context: int) -> Sequences:
+    """The ids of texts, END before and after each, in sequences of at most `context` tokens.
+
+    A longer text is cut into pieces; each piece begins with END, and only the last one ends with it.
+    """
+    ids: list[int] = []
+    starts = [0]
+    for encoding in alphabet.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False):
+        with_end = [*encoding.ids, START_ID]
+        for begin in range(0, len(with_end), context - 1):
+            ids += [START_ID, *with_end[begin : begin + context - 1]]
+            starts.append(len(ids))
+    return Sequences(np.array(ids, np.int32), np.array(starts, np.int64))
+
+
+def save_language_model(model: GPT2LMHeadModel, alphabet: Alphabet, folder: Path) -> None:
+    """Write config.json, model.safetensors, tokenizer.json and tokenizer_config.json into an existing folder."""
+    model.config.bos_token_id = model.config.eos_token_id = START_ID
+    save_gpt(model, folder)
+    alphabet.tokenizer.save(str(folder / "tokenizer.json"))
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": END,
+        "eos_token": END,
+        "clean_up_tokenization_spaces": False,
+        "split_special_tokens": True,
+    }
+    text = json.dumps(config, indent=2, sort_keys=True) + "\n"
+    (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

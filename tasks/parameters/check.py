@@ -8,25 +8,22 @@ and only where a file has changed.
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import torch
+import yaml
 from pydantic import BaseModel, ValidationError
 
-from tasks.parameters.messages import describe
-from tasks.parameters.outputs import outputs_of
-from tasks.parameters.patch_references import check_patches
-from tasks.parameters.paths import check_paths, not_made
-from tasks.parameters.references import check_references
-from tasks.parameters.scripts import check_scripts
+from tasks.parameters.paths import check_paths, check_scripts, not_made, outputs_of
+from tasks.parameters.references import check_patches, check_references
 from tasks.parameters.sections import RawSections, Sections
-from tasks.parameters.yaml_file import read_sections
 from tasks.runtime.parent_death import die_with_parent
-from tokenlab.core.errors import TokenlabError, one_line
+from tasks.segmentation.methods import METHODS
+from tokenlab.core.errors import ParameterError, TokenlabError, one_line
 
 PARAMS, PIPELINE = "params.yaml", "dvc.yaml"
 RAW = Path("data", "raw")
@@ -112,6 +109,114 @@ def main(pipelines: list[str]) -> None:
             problems.append(one_line(error))
         found[pipeline] = {"problems": problems, "paths": paths}
     json.dump(found, sys.stdout)
+
+
+class _StrictLoader(yaml.CSafeLoader):
+    """Of two equal keys YAML silently takes the second."""
+
+
+def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> Any:
+    seen: set[Hashable] = set()
+    for key, _ in node.value:
+        if key.tag == "tag:yaml.org,2002:merge":  # `<<: *other`, whose keys may be replaced
+            continue
+        name = loader.construct_object(key, deep=True)
+        if isinstance(name, Hashable) and name in seen:
+            raise yaml.MarkedYAMLError(problem=f"{name!r} is there twice", problem_mark=key.start_mark)
+        if isinstance(name, Hashable):
+            seen.add(name)
+    return loader.construct_yaml_map(node)
+
+
+_StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
+
+
+def read_sections(path: Path, name: str) -> dict[str, Any]:
+    """The sections of the file `path`, which messages call `name`.
+
+    Raises ParameterError with the line of a mistake for what is not YAML, for a key that is there twice, and where the
+    file is empty or no mapping; OSError where it cannot be read.
+    """
+    try:
+        sections = yaml.load(path.read_bytes().decode("utf-8"), Loader=_StrictLoader)
+    except UnicodeDecodeError as error:
+        raise ParameterError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f", line {mark.line + 1}" if mark else ""
+        raise ParameterError(f"{name}{line}: {error.problem or error.context}; correct it") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # a character that YAML forbids, a date without days
+        raise ParameterError(f"{name}: not YAML ({' '.join(str(error).split())}); correct it") from None
+    if sections is None:
+        raise ParameterError(f"{name}: empty; restore it from git")
+    if not isinstance(sections, dict):
+        kind = "a list" if isinstance(sections, list) else "a single value"
+        raise ParameterError(f"{name}: {kind}, not a mapping of sections such as `corpora:`; correct it")
+    return sections
+
+
+_LONGEST = 60
+"""Characters of a value in a message."""
+
+
+def describe(error: ValidationError, sections: Mapping[Any, Any]) -> Iterator[str]:
+    """A line for each error: `segmentation.bpe.vocabulary_size: ...`."""
+    for problem in error.errors():
+        where, cause = _place(problem["loc"], sections), problem.get("ctx", {}).get("error")
+        if isinstance(cause, ValidationError):  # of the options of the library inside a section
+            inner = cause.errors()[0]
+            yield _line(_join(where, _place(inner["loc"], {})), inner)
+        else:
+            yield _line(where, problem)
+
+
+def _line(where: str, problem: Any) -> str:
+    kind, given = problem["type"], _short(problem["input"])
+    cause = problem.get("ctx", {}).get("error")
+    if kind in ("missing", "missing_argument"):
+        return f"{where} is missing; add it"
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"{where} is no parameter; correct its name, or remove it"
+    if problem["loc"][-1:] == ("[key]",) and kind != "string_pattern_mismatch":
+        return f"{where.rpartition('.')[0]}: a name is read as {given}; write it in quotes"
+    if kind == "dict_type":
+        return f"{where} is {'empty' if problem['input'] is None else given}; it should be a mapping, {{}} for none"
+    if kind == "string_pattern_mismatch":
+        return f"{where}: the name may have letters, digits, - and _ alone, for it is a part of paths; rename it"
+    if kind == "union_tag_not_found":
+        return f"{where}.by is missing; it is one of {', '.join(METHODS)}"
+    if kind == "union_tag_invalid":
+        return f"{where}.by is {problem['ctx']['tag']!r}; it is one of {', '.join(METHODS)}"
+    if cause is not None:  # a check of our own, which says what to do
+        return f"{where}: {' '.join(str(cause).split())}"
+    message = problem["msg"][0].lower() + problem["msg"][1:]
+    return f"{where} is {given}; {message.replace('input should', 'it should')}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _place(loc: tuple[Any, ...], sections: Any) -> str:
+    """The keys to a place. Among them pydantic lists marks of its own (`[key]`, the kind of a method), which no section
+    has."""
+    found, at = [], sections
+    for number, part in enumerate(loc):
+        last = number == len(loc) - 1
+        if part == "[key]" or (isinstance(at, Mapping) and part not in at and not last):
+            continue
+        found.append(str(part))
+        at = at[part] if isinstance(at, Mapping) and part in at else at[part] if _is_index(at, part) else None
+    return ".".join(found)
+
+
+def _is_index(at: Any, part: Any) -> bool:
+    return isinstance(at, list | tuple) and isinstance(part, int) and part < len(at)
+
+
+def _join(where: str, inner: str) -> str:
+    return f"{where}.{inner}" if inner else where
 
 
 if __name__ == "__main__":

@@ -1,10 +1,18 @@
-"""Paths in the parameters: each must be there, or be made by a stage."""
+"""Paths in the parameters: each must be there, or be made by a stage. Texts to segment must have words to find."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
+from typing import Any
+
+import regex
+import yaml
 
 from tasks.parameters.sections import Sections
+from tokenlab.core.errors import InputError
+from tokenlab.segment.isolation import run_sets
+from tokenlab.text.readers import read_documents
 
 
 def not_made(sections: Sections, made: set[str]) -> dict[str, str]:
@@ -43,7 +51,66 @@ def paths_of(sections: Sections) -> Iterator[tuple[str, str]]:
     for name, tasks in sections.patches.zero_shot.items():
         yield f"patches.zero_shot.{name}.files", tasks.files
     comparison = sections.compare
-    if comparison.segmented or comparison.encoded or comparison.parallel or comparison.published:
+    if comparison.measured:
         yield "compare.reference", comparison.reference
-    for name, published in comparison.published.items():
-        yield f"compare.published.{name}", published
+    for name, entry in comparison.measured.items():
+        yield f"compare.measured.{name}.tokenizers", entry.tokenizers
+        yield f"compare.measured.{name}.also", entry.also
+
+
+_PLACE = re.compile(r"\$\{([^}]*)\}")
+
+
+def outputs_of(pipeline: Path, name: str, sections: Mapping[str, Any]) -> Iterator[str]:
+    """The paths of all outputs, from the root of the project; `${...}` stands for a parameter, as in DVC.
+
+    Raises InputError where the file, which messages call `name`, is no pipeline.
+    """
+    try:
+        stages = yaml.load(pipeline.read_bytes(), Loader=yaml.CSafeLoader)["stages"]
+        for stage in stages.values():
+            for names in _variants(stage.get("foreach"), sections):
+                body = stage.get("do", stage)
+                for entry in (*body.get("outs", []), *body.get("metrics", []), *body.get("plots", [])):
+                    path = next(iter(entry)) if isinstance(entry, dict) else entry
+                    yield _PLACE.sub(lambda found, names=names: str(_value(found[1], names)), path)  # type: ignore[misc]
+    except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
+        raise InputError(f"{name}: not a pipeline ({error}); `dvc status` says more") from None
+
+
+def _variants(each: Any, sections: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The names that `${...}` may take, for each variant of a loop."""
+    if each is None:
+        yield {**sections}
+        return
+    entries = _value(each[2:-1], sections) if isinstance(each, str) else each
+    for key, item in entries.items() if isinstance(entries, Mapping) else ((None, item) for item in entries):
+        yield {**sections, "key": key, "item": item}
+
+
+def _value(name: str, names: Mapping[str, Any]) -> Any:
+    found: Any = names
+    for part in name.split("."):
+        found = found[part]
+    return found
+
+
+def check_scripts(root: Path, sections: Sections, not_made: Mapping[str, str]) -> Iterator[str]:
+    """A line for each text in `segmentation` without a character of a script that is written without spaces, and for
+    each that cannot be read. not_made: place in the parameters -> a path that is there before any stage runs."""
+    family = sections.segmentation
+    segmented = regex.compile(f"[{''.join(run_sets())}]").search
+    for name in family.corpora:
+        corpus = sections.corpora.get(name)
+        if corpus is None or f"corpora.{name}.path" not in not_made or not family.word_models:
+            continue
+        try:
+            texts = read_documents(root / corpus.path, corpus.format, text_key=corpus.text_key, sources=corpus.sources)
+            if not any(segmented(document.text) for document in texts):
+                yield (
+                    f"segmentation.corpora.{name}: {corpus.path} has no character of a script written without spaces "
+                    "(Chinese, kana, Thai, Lao, Khmer, Burmese, Tibetan), and word models find no words in others; "
+                    f"take {name} out of segmentation, the other families take every script"
+                )
+        except InputError as error:
+            yield f"corpora.{name}.path: {error}"

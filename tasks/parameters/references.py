@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tasks.codes.variants import LATOM
-from tasks.parameters.sections import Codes, Entropy, Exact, Sections
+from tasks.parameters.sections import Codes, Entropy, Exact, Patches, Sections
+from tasks.patches.parameters import BPE, Variant
 from tasks.segmentation.evaluation.own_text import OwnText
-from tasks.segmentation.methods.statistical_method import StatisticalMethod
-from tasks.segmentation.methods.word_method import WordMethod
+from tasks.segmentation.methods import CombinedMethod, StatisticalMethod, WordMethod
 from tokenlab.codes.registry import KINDS
 from tokenlab.core.errors import ParameterError
 
@@ -78,10 +78,16 @@ def _segmentation(sections: Sections, corpora: list[str]) -> Iterator[str]:
         if isinstance(method, WordMethod):
             place = f"segmentation.methods.{name}.model"
             yield from unknown(place, [method.model], family.word_models, "segmentation.word_models")
-        elif problem := method.check(methods):
-            yield f"segmentation.methods.{name}.{problem}"
-        elif name in family.full.methods and method.based_on not in (None, *family.full.methods):
-            yield f"segmentation.full.methods has {name} without {method.based_on}, on which it is based; add it"
+        elif isinstance(method, CombinedMethod):
+            base = methods.get(method.statistics)
+            one_row = isinstance(base, StatisticalMethod) and base.has_one_configuration
+            if not one_row or base.given.decoder != "viterbi":  # type: ignore[union-attr]
+                yield (
+                    f"segmentation.methods.{name}.statistics: {method.statistics!r} is not a method by statistics with "
+                    "decoder viterbi and one row; take one that is"
+                )
+            elif name in family.full.methods and method.statistics not in family.full.methods:
+                yield f"segmentation.full.methods has {name} without {method.statistics}, on which it is based; add it"
     for name, export in family.export.items():
         if export.to != "tokenizer.json":
             yield f"segmentation.export.{name}.to is {export.to!r}; the pipeline writes tokenizer.json, so leave it out"
@@ -114,21 +120,17 @@ def _entropy(family: Entropy, corpora: list[str]) -> Iterator[str]:
 
 
 def _codes(family: Codes, corpora: list[str]) -> Iterator[str]:
-    kinds = [name for name in KINDS if name != LATOM]
+    kinds = [name for name, kind in KINDS.items() if name != LATOM and not kind.table]
+    tables = [name for name, kind in KINDS.items() if kind.table]
     for name, corpus in family.corpora.items():
         place = f"codes.corpora.{name}"
         yield from unknown(place, [name], corpora, "corpora")
         yield from unknown(f"{place}.baselines", corpus.baselines, kinds, "the kinds of codes")
+        yield from unknown(
+            f"{place}.codebooks.tables", corpus.codebooks.tables, tables, "the kinds of codes from tables"
+        )
         if "character" not in corpus.baselines:
             yield f"{place}.baselines: character is missing, which every other code is compared with; add it"
-        tables = [kind for kind in corpus.baselines if kind in kinds and KINDS[kind].table]
-        if tables and name not in family.table_codes:
-            yield f"{place}.baselines: {tables[0]} needs this corpus in codes.table_codes; add it there"
-        if not tables and name in family.table_codes:
-            yield f"codes.table_codes: {name} has no baseline from a table ({place}.baselines); take it off the list"
-    yield from unknown("codes.table_codes", family.table_codes, family.corpora, "codes.corpora")
-    for name in {name for name in family.table_codes if family.table_codes.count(name) > 1}:
-        yield f"codes.table_codes: {name} is there twice; remove one"
 
 
 def _exact(family: Exact, corpora: list[str]) -> Iterator[str]:
@@ -147,10 +149,59 @@ def _exact(family: Exact, corpora: list[str]) -> Iterator[str]:
 
 
 def _comparison(sections: Sections, corpora: list[str]) -> Iterator[str]:
-    family = sections.compare
-    yield from unknown("compare.segmented", family.segmented, sections.segmentation.corpora, "segmentation.corpora")
-    yield from unknown("compare.encoded", family.encoded, sections.codes.corpora, "codes.corpora")
-    for name, parallel in family.parallel.items():
-        yield from unknown(f"compare.parallel.{name}.corpora", parallel.corpora, corpora, "corpora")
-    for section in (family.segmented, family.encoded, family.parallel):
-        yield from _twice("compare.published", section, family.published)
+    for name, measured in sections.compare.measured.items():
+        place = f"compare.measured.{name}"
+        if measured.kind == "segmented":
+            yield from unknown(place, [name], sections.segmentation.corpora, "segmentation.corpora")
+        elif measured.kind == "encoded":
+            yield from unknown(place, [name], sections.codes.corpora, "codes.corpora")
+        yield from unknown(f"{place}.corpora", measured.corpora, corpora, "corpora")
+
+
+def check_patches(family: Patches, corpora: list[str]) -> Iterator[str]:
+    """A line for each name that refers to nothing, or to something that does not fit."""
+    for name, patcher in family.patchers.items():
+        if (name == BPE) != (patcher.kind == "bpe"):
+            yield f"patches.patchers.{name}: {BPE} is the name of the kind bpe alone; rename it"
+    for name, corpus in family.corpora.items():
+        place = f"patches.corpora.{name}"
+        for field in ("corpus", "gold"):
+            yield from unknown(f"{place}.{field}", [getattr(corpus, field)], corpora, "corpora")
+        named = [corpus.tokenizer, *corpus.published]
+        yield from unknown(f"{place}.tokenizer and published", named, family.tokenizers, "patches.tokenizers")
+        sizes = _sizes(family, corpus.tokenizer)
+        if sizes is not None:
+            section = f"patches.tokenizers.{corpus.tokenizer}.vocabularies"
+            yield from unknown(f"{place}.vocabulary", [corpus.vocabulary], sizes, section)
+    for name, models in family.models.items():
+        yield from unknown(f"patches.models.{name}.texts", [models.texts], family.corpora, "patches.corpora")
+        yield from unknown(f"patches.models.{name}.size", [models.size], family.sizes, "patches.sizes")
+    for label, variant in family.variants.items():
+        yield from _variant(family, f"patches.variants.{label}", variant)
+    for name, tasks in family.zero_shot.items():
+        yield from unknown(f"patches.zero_shot.{name}.models", [tasks.models], family.models, "patches.models")
+        chosen = tasks.variants or []
+        yield from unknown(f"patches.zero_shot.{name}.variants", chosen, family.variants, "patches.variants")
+
+
+def _sizes(family: Patches, tokenizer: str) -> list[int] | None:
+    """The sizes of a tokenizer; None for one that is unknown or published, whose size is its own."""
+    entry = family.tokenizers.get(tokenizer)
+    return None if entry is None else entry.vocabularies
+
+
+def _variant(family: Patches, place: str, variant: Variant) -> Iterator[str]:
+    if variant.patcher is not None:
+        modelled = [name for name, patcher in family.patchers.items() if patcher.modelled]
+        yield from unknown(f"{place}.patcher", [variant.patcher], modelled, "patches.patchers with models")
+    if variant.longest is not None:
+        yield from unknown(f"{place}.longest", [variant.longest], family.longest, "patches.longest")
+    yield from unknown(f"{place}.models", variant.models or [], family.models, "patches.models")
+    if variant.vocabulary is None:
+        return
+    for name, models in family.models.items():
+        of_models = family.corpora.get(models.texts) if variant.models is None or name in variant.models else None
+        sizes = None if of_models is None else _sizes(family, of_models.tokenizer)
+        if of_models is not None and sizes is not None:
+            section = f"patches.tokenizers.{of_models.tokenizer}.vocabularies"
+            yield from unknown(f"{place}.vocabulary", [variant.vocabulary], sizes, section)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union
 from pydantic import ConfigDict, Field, StringConstraints, ValidatorFunctionWrapHandler, WrapValidator
 
 from tasks.bits.length import LengthParameters, Measured
-from tasks.bits.translation.parameters import Pilot, TranslationPair
+from tasks.bits.translation import Pilot, TranslationPair
 from tasks.codes.parameters import CorpusCodes, HeldOut, VocabularySizes
 from tasks.compare.entries import Comparison
 from tasks.corpora.concatenate import Concatenated
@@ -27,10 +27,10 @@ from tasks.runtime.stage import Parameters
 from tasks.segmentation.entropy import Scored
 from tasks.segmentation.entropy_model import EntropyModel
 from tasks.segmentation.evaluation.own_text import OwnText
-from tasks.segmentation.methods.registry import METHODS, SegmentedCorpus
-from tasks.segmentation.parameters import Bpe, Full
+from tasks.segmentation.methods import METHODS, SegmentedCorpus
 from tasks.segmentation.public_model import PublicModel
 from tasks.segmentation.splits import Splitting
+from tasks.segmentation.tokenizer import Bpe, Full
 from tokenlab.codes.options import LatomOptions
 from tokenlab.core.errors import ParameterError
 from tokenlab.networks.options import Computation
@@ -90,7 +90,7 @@ class Codes(Parameters):
     """The section `codes`."""
 
     corpora: Entries[CorpusCodes]
-    table_codes: list[str]
+    tables: str
     latom: Own[LatomOptions]
     held_out: HeldOut
     vocabulary_sizes: VocabularySizes

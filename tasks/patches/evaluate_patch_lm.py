@@ -5,27 +5,25 @@ A row for each model. Costs are counted, by the paper's formula and as built; no
 benchmarks patches` times training and generation).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-import torch
 
 from tasks.patches.measures import quality
-from tasks.patches.models import Patched, Planned, planned, read_patched
+from tasks.patches.models import Patched, Planned, loaded, planned, read_patched
 from tasks.patches.parameters import Evaluation, ModelSettings, read_model_settings
 from tasks.patches.texts import read_texts
 from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, read_json, run, write_json
-from tokenlab.core.devices import check_device, computing
-from tokenlab.core.files import atomic_file
+from tasks.runtime.tables import nested, write_table
 from tokenlab.language.evaluation import evaluate
 from tokenlab.language.generation import generate
 from tokenlab.language.options import GenerationOptions, LanguageTraining
 from tokenlab.language.passages import open_passages
-from tokenlab.language.stored import LanguageModel, read_language_model
+from tokenlab.language.stored import LanguageModel
 from tokenlab.networks.chunk_network import ChunkNetwork
 from tokenlab.networks.cost import forward_flops, published_flops
 from tokenlab.networks.options import ChunkShape, Computation, PatchShape, Shape, TokenShape
@@ -103,9 +101,8 @@ def evaluate_models(stage: Stage) -> None:
         for model, result in found
     ]
     reports = stage.reports("patch_scores", stage.variant)
-    with atomic_file(reports / "scores.parquet") as path:
-        pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
-    write_json(reports / "metrics.json", _nested(rows))
+    write_table(reports / "scores.parquet", rows)
+    write_json(reports / "metrics.json", nested(rows, "variant", "seed"))
     examples = [
         {
             "prompt": prompt.decode(),
@@ -124,11 +121,7 @@ def evaluate_models(stage: Stage) -> None:
 def run_job(job: Job) -> Found:
     """Evaluate one model."""
     options, variant = job.options, job.model.variant
-    device = torch.device(options.device)
-    check_device(device, options.dtype)
-    with computing(device, options.threads):
-        model = read_language_model(job.folder, job.computation)
-        model.network.to(device)
+    with loaded(job.folder, job.computation, options) as model:
         passages = open_passages(job.passages / "test", job.patched.column(variant))
         batch = options.batch * options.context
         scores = evaluate(model, passages, batch_bytes=batch, dtype=options.dtype)
@@ -235,15 +228,6 @@ def _costs(
     built = forward_flops(shape, context, **given).total
     flops = {"flops_paper": paper, "flops_built": built, "flops_padded": padded}
     return {name: None if value is None else value / 1e9 for name, value in flops.items()}
-
-
-def _nested(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The numbers of all rows by variant and seed."""
-    found: dict[str, Any] = {}
-    for row in rows:
-        numbers = {name: value for name, value in row.items() if type(value) in (int, float) and name != "seed"}
-        found.setdefault(row["variant"], {})[str(row["seed"])] = numbers
-    return found
 
 
 if __name__ == "__main__":

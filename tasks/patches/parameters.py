@@ -5,9 +5,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, model_validator
 
 from tasks.patches.texts import Texts
-from tasks.runtime.library_options import MixedParameters
-from tasks.runtime.stage import Parameters, Stage
-from tokenlab.core.errors import ParameterError
+from tasks.runtime.stage import MixedParameters, Parameters, Stage
 from tokenlab.language.options import LanguageTraining
 from tokenlab.networks.options import Computation, HashShape, StackShape
 from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
@@ -208,8 +206,8 @@ class ModelSettings(NamedTuple):
 
 
 def read_patch_settings(stage: Stage) -> PatchSettings:
-    """The parameters of `patches`. Raises ParameterError for a patcher whose name does not fit."""
-    settings = PatchSettings(
+    """The parameters of `patches`."""
+    return PatchSettings(
         stage.parameters(f"patches.corpora.{stage.variant}", PatchCorpus),
         stage.parameters("patches.texts", Texts),
         stage.parameters("patches.context", int),
@@ -217,12 +215,6 @@ def read_patch_settings(stage: Stage) -> PatchSettings:
         stage.entries("patches.patchers", Patcher),
         stage.parameters("patches.entropy_model", EntropyModel),
     )
-    for name, patcher in settings.patchers.items():
-        if (name == BPE) != (patcher.kind == "bpe"):
-            raise ParameterError(
-                f"{stage.params_file}: patches.patchers.{name}: {BPE} is the name of the kind bpe alone"
-            )
-    return settings
 
 
 def read_model_settings(stage: Stage, key: str | None = None) -> ModelSettings:

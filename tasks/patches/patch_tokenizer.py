@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tasks.patches.stored_tokenizers import StoredTokenizer, Tokenizers, mark_published, place_of
 from tasks.patches.texts import Texts, part_documents
 from tasks.runtime.stage import Stage, run, write_json
-from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.core.files import atomic_file, atomic_folder
+from tasks.runtime.tables import nested, write_table
+from tokenlab.core.errors import InputError
+from tokenlab.core.files import atomic_folder
 from tokenlab.patches.bpe import read_tokenizer_patcher
 from tokenlab.tokenizers.hierarchical import HierarchicalBPE, learn_hierarchical
 from tokenlab.tokenizers.hierarchical_vocabulary import vocabulary_of
@@ -38,8 +38,6 @@ def learn(stage: Stage) -> None:
     entry = stage.parameters(f"patches.tokenizers.{stage.variant}", Tokenizers)
     texts = stage.parameters("patches.texts", Texts)
     lengths = stage.parameters("patches.longest", list[int])
-    if not lengths or min(lengths) < 2:
-        raise ParameterError(f"{stage.params_file}: patches.longest is {lengths}; give lengths of at least 2")
     found: list[Learned] = []
     with atomic_folder(stage.models("patch_tokenizers", stage.variant)) as folder:
         mark_published(folder, entry.vocabularies is None)
@@ -51,11 +49,9 @@ def learn(stage: Stage) -> None:
                 found.append(Learned(place.label, tokens, merges))
     reports = stage.reports("patch_tokenizers", stage.variant)
     rows = [*map(_row, found)]
-    with atomic_file(reports / "merges.parquet") as path:
-        pl.DataFrame(rows).write_parquet(path)
-    with atomic_file(reports / "lengths.csv") as path:
-        pl.DataFrame([*_histogram(found)]).write_csv(path)
-    write_json(reports / "metrics.json", _nested(rows))
+    write_table(reports / "merges.parquet", rows)
+    write_table(reports / "lengths.csv", [*_histogram(found)])
+    write_json(reports / "metrics.json", nested(rows, "tokenizer", "longest"))
 
 
 def _places(name: str, entry: Tokenizers, texts: Texts, folder: Path) -> Iterator[StoredTokenizer]:
@@ -119,15 +115,6 @@ def _histogram(found: list[Learned]) -> Iterator[dict[str, Any]]:
             for length, tokens in zip(*np.unique(lengths, return_counts=True), strict=True):
                 facts = {"tokenizer": learned.tokenizer, "longest": longest}
                 yield {**facts, "length": int(length), "tokens": int(tokens)}
-
-
-def _nested(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The numbers of all rows by tokenizer and S."""
-    found: dict[str, Any] = {}
-    for row in rows:
-        numbers = {name: value for name, value in row.items() if name not in ("tokenizer", "longest")}
-        found.setdefault(row["tokenizer"], {})[str(row["longest"])] = numbers
-    return found
 
 
 if __name__ == "__main__":

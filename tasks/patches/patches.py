@@ -5,23 +5,24 @@ thresholds are calibrated on validation text. Everything is a stream of blocks, 
 """
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
-import polars as pl
 import torch
 
-from tasks.patches.cutting import Cutter, cut_all, make_cutters, read_tokenizers, write_cutters
 from tasks.patches.measures import Lengths, quality
-from tasks.patches.parameters import PatchSettings, read_patch_settings
+from tasks.patches.parameters import BPE, PatchCorpus, Patcher, PatchSettings, patcher_name, read_patch_settings
+from tasks.patches.stored_tokenizers import FACTS, PATCHER, TOKENS, StoredTokenizer, stored_tokenizers
 from tasks.patches.texts import Part, Text, block_of, part_documents, passages_of, write_texts
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Stage, run, write_json
+from tasks.runtime.tables import write_losses, write_table
 from tokenlab.core.devices import computing
-from tokenlab.core.files import atomic_file, atomic_folder
+from tokenlab.core.errors import ParameterError
+from tokenlab.core.files import atomic_folder
 from tokenlab.language.coding import ByteCoder
 from tokenlab.language.passages import PassageBlock, PassagesSummary, open_passages, write_passages
 from tokenlab.language.stored import LanguageModel
@@ -29,6 +30,13 @@ from tokenlab.language.training import train
 from tokenlab.networks.options import TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.networks.token_network import TokenNetwork
+from tokenlab.patches import interface
+from tokenlab.patches.bpe import read_bpe_patcher
+from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher, entropy_starts
+from tokenlab.patches.entropy_patcher import EntropyPatcher, calibrated, text_entropies
+from tokenlab.patches.interface import Starts
+from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
+from tokenlab.patches.registry import save_patcher
 from tokenlab.text.store import read_corpus
 from tokenlab.training.checkpoint import Evaluation
 
@@ -36,6 +44,20 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 _BLOCK = 512
 """Passages that are made at a time."""
+
+Rows = list[dict[str, Any]]
+
+
+class Cutter(NamedTuple):
+    """A patcher, and what tables say about it. entropy: its rule, by which entropies that are there already are cut."""
+
+    name: str
+    kind: str
+    patcher: interface.Patcher
+    modelled: bool
+    tokenizer: StoredTokenizer | None = None
+    entropy: EntropyOptions | None = None
+    cap: int | None = None
 
 
 def make_patches(stage: Stage) -> None:
@@ -71,6 +93,82 @@ def make_patches(stage: Stage) -> None:
     shutil.rmtree(work, ignore_errors=True)
 
 
+def read_tokenizers(folder: Path, corpus: PatchCorpus) -> tuple[dict[str, StoredTokenizer], list[StoredTokenizer]]:
+    """The tokenizers of a corpus by the names of their patchers, the main one first, and those only measured.
+
+    folder: of all entries. Raises ParameterError for an entry or a size that is missing.
+    """
+    own = stored_tokenizers(folder / corpus.tokenizer)
+    if corpus.vocabulary not in own:
+        sizes = ", ".join(map(str, own))
+        raise ParameterError(f"vocabulary is {corpus.vocabulary}; the tokenizers of {corpus.tokenizer} have {sizes}")
+    sizes_in_order = [corpus.vocabulary, *(size for size in own if size != corpus.vocabulary)]
+    named = {patcher_name(BPE, size, corpus.vocabulary): own[size] for size in sizes_in_order}
+    return named, [place for name in corpus.published for place in stored_tokenizers(folder / name).values()]
+
+
+def make_cutters(
+    patchers: Mapping[str, Patcher],
+    tokenizers: Mapping[str, StoredTokenizer],
+    published: Sequence[StoredTokenizer],
+    network: TokenNetwork,
+    context: int,
+    calibration: Sequence[bytes],
+) -> list[Cutter]:
+    """All patchers in the order of the tables; entropy thresholds are calibrated on texts."""
+    cutters: list[Cutter] = []
+    entropies = None
+    for name, parameters in patchers.items():
+        options, rule = parameters.options, None
+        patcher: interface.Patcher = CharacterPatcher()
+        if parameters.kind == "bpe":
+            cutters += [_of_tokens(label, place, parameters.modelled) for label, place in tokenizers.items()]
+            continue
+        if isinstance(options, EntropyOptions):
+            if parameters.target is not None:
+                entropies = entropies or text_entropies(network, calibration, context)
+                options = calibrated(entropies, options, parameters.target, parameters.tolerance)
+            patcher, rule = EntropyPatcher(network, context, options), options
+        elif isinstance(options, SpaceOptions):
+            patcher = SpacePatcher(options)
+        elif isinstance(options, FixedOptions):
+            patcher = FixedPatcher(options)
+        cap = getattr(options, "cap", None)
+        cutters.append(Cutter(name, parameters.kind, patcher, parameters.modelled, entropy=rule, cap=cap))
+    return cutters + [_of_tokens(place.label, place, modelled=False) for place in published]
+
+
+def _of_tokens(name: str, place: StoredTokenizer, modelled: bool) -> Cutter:
+    return Cutter(name, "bpe", read_bpe_patcher(place.tokenizer), modelled, tokenizer=place)
+
+
+def cut_all(
+    cutters: Sequence[Cutter], texts: Sequence[bytes], network: TokenNetwork, context: int
+) -> dict[str, list[Starts]]:
+    """The patches of passages by each patcher."""
+    entropies = None
+    found: dict[str, list[Starts]] = {}
+    for cutter in cutters:
+        if cutter.entropy is None:
+            found[cutter.name] = cutter.patcher.starts(texts)
+        else:
+            if entropies is None:
+                entropies = text_entropies(network, texts, context)
+            found[cutter.name] = [np.asarray(entropy_starts(one, cutter.entropy)) for one in entropies]
+    return found
+
+
+def write_cutters(cutters: Sequence[Cutter], vocabulary: int, folder: Path) -> None:
+    """Write patchers, and tokenizers with their merges. vocabulary: the main size."""
+    for cutter in cutters:
+        (folder / cutter.name / PATCHER).mkdir(parents=True)
+        save_patcher(cutter.patcher, folder / cutter.name / PATCHER)
+        if cutter.tokenizer is not None:
+            shutil.copytree(cutter.tokenizer.folder, folder / cutter.name / TOKENS)
+    labels = {cutter.name: cutter.tokenizer.label for cutter in cutters if cutter.tokenizer is not None}
+    write_json(folder / FACTS, {"vocabulary": vocabulary, "tokenizers": labels})
+
+
 def _write_plain(corpus: Path, settings: PatchSettings, part: Part, work: Path) -> PassagesSummary:
     """The passages of a part, without patches."""
     passages = _passages(corpus, settings, part)
@@ -102,9 +200,6 @@ def _cut_blocks(
     for block in blocks:
         starts = cut_all(cutters, block.data, network, context)
         yield block._replace(starts={name: [one.astype(np.int32) for one in found] for name, found in starts.items()})
-
-
-Rows = list[dict[str, Any]]
 
 
 def _measure(
@@ -158,13 +253,9 @@ def _write_reports(
     stage: Stage, rows: Rows, lengths: Rows, curve: Sequence[Evaluation], sizes: dict[Part, PassagesSummary]
 ) -> None:
     reports = stage.reports("patches", stage.variant)
-    with atomic_file(reports / "patchers.parquet") as path:
-        pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
-    with atomic_file(reports / "lengths.csv") as path:
-        pl.DataFrame(lengths).write_csv(path)
-    with atomic_file(reports / "entropy_loss.csv") as path:
-        losses = pl.DataFrame(curve, schema=Evaluation._fields, orient="row")
-        losses.select("step", pl.col("size").alias("bytes"), "training", "held_out").write_csv(path)
+    write_table(reports / "patchers.parquet", rows)
+    write_table(reports / "lengths.csv", lengths)
+    write_losses(reports / "entropy_loss.csv", curve, size="bytes")
     metrics: dict[str, Any] = {
         "texts": {
             part: {"pieces": size.passages, "bytes": size.bytes, "words": size.words} for part, size in sizes.items()

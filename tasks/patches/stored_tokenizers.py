@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from tasks.runtime.stage import Parameters
-from tokenlab.core.errors import ParameterError
+from tasks.runtime.stage import Parameters, read_json
 from tokenlab.core.files import write_text
 from tokenlab.tokenizers.hierarchical import HierarchicalBPE
 
@@ -42,9 +41,7 @@ class StoredTokenizer(NamedTuple):
         return self.folder / f"patches-{longest}.json"
 
     def hierarchical(self, longest: int) -> HierarchicalBPE:
-        """These merges. Raises ParameterError where there are none."""
-        if not self.merges(longest).exists():
-            raise ParameterError(f"longest is {longest}; {self.label} has no merges for it: add it to patches.longest")
+        """These merges."""
         return HierarchicalBPE.read(self.merges(longest))
 
 
@@ -60,9 +57,7 @@ def mark_published(folder: Path, published: bool) -> None:
 
 
 def stored_tokenizers(folder: Path) -> dict[int, StoredTokenizer]:
-    """The tokenizers of an entry by their number of tokens, ascending. Raises ParameterError where there are none."""
-    if not (folder / _PUBLISHED).exists():
-        raise ParameterError(f"{folder.name} is no entry of patches.tokenizers; add it")
-    published = json.loads((folder / _PUBLISHED).read_text(encoding="utf-8"))
+    """The tokenizers of an entry by their number of tokens, ascending."""
+    published = read_json(folder / _PUBLISHED)
     sizes = sorted(int(path.name) for path in folder.iterdir() if path.is_dir())
     return {size: place_of(folder, folder.name, size, published) for size in sizes}

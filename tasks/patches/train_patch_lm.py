@@ -1,17 +1,41 @@
 """Stage `train_patch_lm`: language models over tokens, bytes, patches and learned chunks of one corpus, at equal
-training FLOPs or with equal updates."""
+training FLOPs or with equal updates.
+
+All models see the same bytes in the same rows in the same order. Each model and seed is a job of its own in a pool of
+processes, and resumes from its checkpoint where it was interrupted.
+"""
 
 import shutil
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
 
-import polars as pl
+import numpy as np
 
-from tasks.patches.models import Trained, read_patched, train_all, training_passages
-from tasks.patches.parameters import read_model_settings
+from tasks.patches.models import Patched, Planned, planned, read_patched
+from tasks.patches.parameters import ModelSettings, Size, Variant, read_model_settings
 from tasks.runtime.checkpoints import checkpoint_folder
+from tasks.runtime.pool import in_processes, in_processes_of_training
 from tasks.runtime.stage import Stage, run, write_json
-from tokenlab.core.files import atomic_file, atomic_folder
+from tasks.runtime.tables import write_table
+from tokenlab.core.files import atomic_folder
+from tokenlab.language.coding import Coder
+from tokenlab.language.options import LanguageTraining
+from tokenlab.language.passages import Passages, open_passages, shuffled_batches
+from tokenlab.language.stored import LanguageModel, save_language_model
+from tokenlab.language.training import train
+from tokenlab.networks.cost import parameter_count, training_flops_per_byte
+from tokenlab.networks.options import ChunkShape, Computation, PatchShape, Shape, TokenShape
+from tokenlab.networks.stored import build_network
+from tokenlab.training import processes
+from tokenlab.training.checkpoint import Evaluation
+
+_SAMPLE = 1 << 21
+"""Bytes of training text on which the cost of a byte is measured."""
+
+_BATCHES = 64
+"""Batches on which the bytes of a batch are measured."""
 
 
 def train_models(stage: Stage) -> None:
@@ -25,16 +49,55 @@ def train_models(stage: Stage) -> None:
 
     trained = train_all(settings, read_patched(patchers), passages, work)
     about = {"name": name, "size": settings.models.size, "corpus": texts}
-    training_bytes = training_passages(passages, None)[0].bytes
+    training_bytes = open_passages(passages / "training").bytes
 
     with atomic_folder(models) as folder:
         for one in trained:
             shutil.copytree(work / one.model.name, folder / one.model.name)
-    with atomic_file(reports / "loss.csv") as path:
-        pl.DataFrame(_loss_rows(about, trained)).write_csv(path)
+    write_table(reports / "loss.csv", _loss_rows(about, trained))
     facts = {one.model.name: _facts(one, training_bytes) for one in trained}
     write_json(reports / "metrics.json", {"training_bytes": training_bytes, "models": facts})
     shutil.rmtree(work, ignore_errors=True)
+
+
+class Cost(NamedTuple):
+    """What training a network costs. context: mean size of a passage over bytes. symbols, patches: for each byte."""
+
+    context: float
+    symbols: float
+    patches: float
+    flops: float
+    """Operations for each byte of training text."""
+
+
+class Plan(NamedTuple):
+    """What all seeds of a variant share."""
+
+    shape: Shape
+    cost: Cost
+    steps: int
+    parameters: int
+
+
+class Trained(NamedTuple):
+    """A trained model."""
+
+    model: Planned
+    plan: Plan
+    curve: list[Evaluation]
+
+
+class Job(NamedTuple):
+    """A model and its training. passages: the folder of those of a corpus. folder: where the trained model is written,
+    and beside it the checkpoint."""
+
+    model: Planned
+    plan: Plan
+    patched: Patched
+    passages: Path
+    options: LanguageTraining
+    computation: Computation
+    folder: Path
 
 
 def _loss_rows(about: Mapping[str, str], trained: Sequence[Trained]) -> list[dict[str, Any]]:
@@ -66,6 +129,85 @@ def _facts(trained: Trained, corpus: int) -> dict[str, Any]:
         "validation_bits_per_byte": last.held_out,
         "mean_piece": plan.cost.context,
     }
+
+
+def train_all(settings: ModelSettings, patched: Patched, passages: Path, work: Path) -> list[Trained]:
+    """Train all models on the passages of a corpus; each is written to a folder of its name in `work`."""
+    plans = {label: plan(variant, settings, patched, passages) for label, variant in settings.variants.items()}
+
+    def job(model: Planned) -> Job:
+        options = settings.options(model.variant, plans[model.label].steps, model.seed)
+        return Job(model, plans[model.label], patched, passages, options, settings.computation, work / model.name)
+
+    models = planned(settings)
+    # The longest first, so that no worker waits long for the last.
+    jobs = sorted(map(job, models), key=lambda job: -job.plan.steps)
+    found = in_processes(_train, jobs, settings.workers, "training")
+    curves = {job.model.name: curve for job, curve in zip(jobs, found, strict=True)}
+    return [Trained(model, plans[model.label], curves[model.name]) for model in models]
+
+
+def _train(job: Job) -> list[Evaluation]:
+    """Train and write a model; returns the evaluations. A job that was interrupted continues from its checkpoint."""
+    return in_processes_of_training(_train_here, job, job.options.processes, job.options.device)
+
+
+def _train_here(job: Job) -> list[Evaluation]:
+    network = build_network(job.plan.shape, job.options.seed, job.computation)
+    model = LanguageModel(network, job.patched.coder(job.model.variant), job.options.context)
+    column, name = job.patched.column(job.model.variant), job.model.name
+    training, held_out = (open_passages(job.passages / part, column) for part in ("training", "validation"))
+    curve = train(model, training, held_out, job.options, job.folder.with_name(f"{name}.safetensors"), name)
+    if processes.rank() == 0:
+        with atomic_folder(job.folder) as folder:
+            save_language_model(model, folder)
+    return curve
+
+
+def plan(variant: Variant, settings: ModelSettings, patched: Patched, folder: Path) -> Plan:
+    """The plan of a variant, for the passages in `folder`: as many updates as the budget allows, for all seeds."""
+    coder = patched.coder(variant)
+    shape = shape_of(variant, settings.size, len(coder.spellings))
+    cost = cost_of(variant, shape, coder, open_passages(folder / "training", patched.column(variant)))
+    rows = settings.options(variant, steps=1).batch
+    size = batch_bytes(open_passages(folder / "training"), settings.context, rows, settings.models.seeds[0])
+    budget = settings.models.budget
+    steps = budget.steps or max(1, round((budget.flops or 0) / (cost.flops * size)))
+    return Plan(shape, cost, steps, parameter_count(shape))
+
+
+def shape_of(variant: Variant, size: Size, symbols: int) -> Shape:
+    """The shape of a variant's network over so many symbols."""
+    if variant.model == "patches":
+        return PatchShape(symbols, variant.longest is not None, size.latent, size.local, variant.hash)
+    if variant.model == "chunks":
+        return ChunkShape(size.latent, size.local, variant.ratio, variant.ratio_weight)
+    return TokenShape(symbols, size.latent)
+
+
+def cost_of(variant: Variant, shape: Shape, coder: Coder, passages: Passages) -> Cost:
+    """The cost of a variant on the beginning of its training text."""
+    sizes: list[int] = []
+    symbols = patches = 0
+    for block in passages.blocks():
+        starts = None if passages.patcher is None else block.starts[passages.patcher]
+        coded = coder.code(block.data, starts)
+        sizes += (passage.size for passage in coded)
+        symbols += sum(len(passage.ids) for passage in coded)
+        patches += sum(len(passage.starts) for passage in coded)
+        if sum(sizes) >= _SAMPLE:
+            break
+    total = sum(sizes)
+    context = float(np.square(sizes, dtype=np.float64).sum() / total)
+    of_patches = 1 / variant.ratio if variant.model == "chunks" else patches / total if patches else 1.0
+    flops = training_flops_per_byte(shape, context, symbols / total, of_patches)
+    return Cost(context, symbols / total, of_patches, flops)
+
+
+def batch_bytes(passages: Passages, context: int, rows: int, seed: int) -> float:
+    """Mean bytes of a batch: rows are not always full."""
+    batches = islice(shuffled_batches(passages, context, rows, seed), _BATCHES)
+    return float(np.mean([sum(len(passage.data) for row in batch for passage in row) for batch in batches]))
 
 
 if __name__ == "__main__":

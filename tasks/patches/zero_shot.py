@@ -8,20 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import polars as pl
-import torch
-
-from tasks.patches.models import Planned, planned
+from tasks.patches.models import Planned, loaded, planned
 from tasks.patches.parameters import ModelSettings, ZeroShot, read_model_settings
 from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, run, write_json
-from tokenlab.core.devices import check_device, computing
+from tasks.runtime.tables import write_table
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.core.files import atomic_file
 from tokenlab.language.harness.adapter import HarnessModel
 from tokenlab.language.harness.tasks import TaskScore, evaluate_tasks
 from tokenlab.language.options import LanguageTraining
-from tokenlab.language.stored import read_language_model
 from tokenlab.networks.options import Computation
 
 TASKS = {
@@ -86,8 +81,7 @@ def evaluate_models(stage: Stage) -> None:
         for score in scores
     ]
     reports = stage.reports("zero_shot", stage.variant)
-    with atomic_file(reports / "zero_shot.parquet") as path:
-        pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
+    write_table(reports / "zero_shot.parquet", rows)
     metrics: dict[str, Any] = {}
     for row in rows:
         of_model = metrics.setdefault(row["variant"], {}).setdefault(str(row["seed"]), {})
@@ -97,21 +91,13 @@ def evaluate_models(stage: Stage) -> None:
 
 def run_job(job: Job) -> list[TaskScore]:
     """The scores of one model."""
-    device = torch.device(job.options.device)
-    check_device(device, job.options.dtype)
-    with computing(device, job.options.threads):
-        model = read_language_model(job.folder, job.computation)
-        model.network.to(device)
+    with loaded(job.folder, job.computation, job.options) as model:
         return evaluate_tasks(HarnessModel(model), job.files, job.limit)
 
 
 def _chosen(stage: Stage, parameters: ZeroShot, settings: ModelSettings) -> list[Planned]:
     """The models that take part."""
     variants = parameters.variants
-    if unknown := [label for label in variants or () if label not in settings.variants]:
-        raise ParameterError(
-            f"{stage.params_file}: patches.zero_shot.{stage.variant}.variants: {unknown[0]} is none of patches.variants"
-        )
     chosen = [
         model
         for model in planned(settings)

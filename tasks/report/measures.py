@@ -42,8 +42,7 @@ class MeasureResults(NamedTuple):
 
 def measure_results(stage: Stage) -> MeasureResults:
     """Read the results of a preset."""
-    sections = ("segmented", "encoded", "parallel", "published")
-    names = [name for section in sections for name in stage.sections["compare"][section]]
+    names = stage.parameters("compare.measured", dict[str, Any])
     scores = [pl.read_parquet(stage.reports("measures", name, "scores.parquet")) for name in names]
     if not scores:
         return MeasureResults([])

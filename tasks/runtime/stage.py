@@ -6,12 +6,13 @@ before any work. An error that the user can fix is one line on standard error an
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic.dataclasses import dataclass
 
 from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, ParameterError, TokenlabError, one_line
@@ -22,6 +23,27 @@ class Parameters(BaseModel):
     """A section that belongs to the pipeline alone. Its fields may be dataclasses of options of the library."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Options = TypeVar("Options")
+
+
+class MixedParameters(Parameters):
+    """A section whose undeclared keys are options of the library, as in `{by: entropy, rule: rise, threshold: -0.5}`.
+
+    They are the fields of a dataclass of the library, which alone declares and checks them.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    def library_options(self, kind: type[Options], **others: Any) -> Options:
+        """The undeclared keys, and `others`, as a dataclass of the library.
+
+        Raises pydantic's ValidationError naming the key, or the ParameterError of the dataclass.
+        """
+        checked = dataclass(kind, frozen=True, config=ConfigDict(extra="forbid"))
+        values: Mapping[str, Any] = {**(self.model_extra or {}), **others}
+        return kind(**vars(TypeAdapter(checked).validate_python(values)))
 
 
 Section = TypeVar("Section")

@@ -15,9 +15,8 @@ from pydantic import model_validator
 from tqdm import tqdm
 
 from tasks.runtime.checkpoints import checkpoint_folder
-from tasks.runtime.library_options import MixedParameters
-from tasks.runtime.stage import Stage, run
-from tasks.segmentation.provenance import Provenance, read_provenance
+from tasks.runtime.stage import MixedParameters, Stage, run
+from tasks.segmentation.entropy_model import Provenance, read_provenance
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import atomic_folder
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions

@@ -10,21 +10,19 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import polars as pl
-from transformers import GPT2LMHeadModel
-
 from tasks.runtime.checkpoints import checkpoint_folder
-from tasks.runtime.stage import Parameters, Stage, run, write_json
-from tasks.segmentation.provenance import Provenance, write_provenance
+from tasks.runtime.stage import Parameters, Stage, read_json, run, write_json
+from tasks.runtime.tables import write_losses
 from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits
-from tokenlab.core.files import atomic_file, atomic_folder
-from tokenlab.entropy.packing import Sequences, encode
+from tokenlab.core.files import atomic_folder
+from tokenlab.entropy.packing import encode
 from tokenlab.entropy.training import train
 from tokenlab.networks.gpt import GptShape, build_gpt, save_gpt
 from tokenlab.text.store import read_corpus
 from tokenlab.tokenizers.alphabet import UNKNOWN, Alphabet, AlphabetOptions, learn_alphabet, save_alphabet
-from tokenlab.training.checkpoint import Evaluation
 from tokenlab.training.options import TrainingOptions
+
+_NAME = "training.json"
 
 
 class EntropyModel(Parameters):
@@ -38,16 +36,11 @@ class EntropyModel(Parameters):
     training: TrainingOptions
 
 
-class TrainingTexts:
-    """The sentences of a corpus except those that are held out; every iteration reads them from disk."""
+class Provenance(Parameters):
+    """The corpus that a model was trained on, and the corpus whose test and validation sentences were held out."""
 
-    def __init__(self, folder: Path, held_out: set[str]) -> None:
-        self._folder, self._held_out = folder, held_out
-
-    def __iter__(self) -> Iterator[str]:
-        for document in read_corpus(self._folder):
-            if document.text not in self._held_out:
-                yield document.text
+    text: str
+    held_out: str
 
 
 def train_model(stage: Stage) -> None:
@@ -72,13 +65,31 @@ def train_model(stage: Stage) -> None:
         save_alphabet(alphabet, folder)
         write_provenance(folder, Provenance(text=parameters.text, held_out=parameters.held_out))
     reports = stage.reports("entropy_models", stage.variant)
-    with atomic_file(reports / "loss.csv") as path:
-        losses = pl.DataFrame(curve, schema=Evaluation._fields, orient="row")
-        losses.select("step", "training", "held_out").write_csv(path)
-    metrics = {"held_out_unknown_share": unknown_share(alphabet, validation_texts)}
-    metrics |= _metrics(model, alphabet, training, curve, parameters.training)
+    write_losses(reports / "loss.csv", curve)
+    options, tokens = parameters.training, len(training.ids)
+    metrics = {
+        "training_nats_per_character": curve[-1].training,
+        "held_out_nats_per_character": curve[-1].held_out,
+        "held_out_unknown_share": unknown_share(alphabet, validation_texts),
+        "vocabulary": alphabet.size,
+        "parameters": model.num_parameters(),
+        "training_tokens": tokens,
+        "epochs": round(options.steps * options.batch * context / tokens, 2),
+    }
     write_json(reports / "metrics.json", metrics)
     shutil.rmtree(checkpoints)
+
+
+class TrainingTexts:
+    """The sentences of a corpus except those that are held out; every iteration reads them from disk."""
+
+    def __init__(self, folder: Path, held_out: set[str]) -> None:
+        self._folder, self._held_out = folder, held_out
+
+    def __iter__(self) -> Iterator[str]:
+        for document in read_corpus(self._folder):
+            if document.text not in self._held_out:
+                yield document.text
 
 
 def _test_and_validation_texts(corpus: CorpusSplits) -> set[str]:
@@ -86,25 +97,21 @@ def _test_and_validation_texts(corpus: CorpusSplits) -> set[str]:
     return tested.union(document.text for document in corpus.select(corpus.validation))
 
 
-def _metrics(
-    model: GPT2LMHeadModel, alphabet: Alphabet, training: Sequences, curve: list[Evaluation], options: TrainingOptions
-) -> dict[str, float]:
-    """Losses after the last step, and the sizes of model and training."""
-    tokens = len(training.ids)
-    return {
-        "training_nats_per_character": curve[-1].training,
-        "held_out_nats_per_character": curve[-1].held_out,
-        "vocabulary": alphabet.size,
-        "parameters": model.num_parameters(),
-        "training_tokens": tokens,
-        "epochs": round(options.steps * options.batch * model.config.n_positions / tokens, 2),
-    }
-
-
 def unknown_share(alphabet: Alphabet, texts: list[str]) -> float:
     """The share of characters missing from the alphabet."""
     tokens = [token for text in texts for token in alphabet.tokenizer.encode(text, add_special_tokens=False).tokens]
     return tokens.count(UNKNOWN) / max(1, len(tokens))
+
+
+def write_provenance(folder: Path, provenance: Provenance) -> None:
+    """Write it beside the model."""
+    write_json(folder / _NAME, provenance.model_dump())
+
+
+def read_provenance(folder: Path) -> Provenance | None:
+    """The provenance of a model, None for a model that was not trained here."""
+    path = folder / _NAME
+    return Provenance.model_validate(read_json(path)) if path.exists() else None
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ and those that BPE is trained on, are read from the segments that the stage `seg
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import accumulate, islice, pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +16,11 @@ from tokenizers import Tokenizer
 
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Stage, read_json, run, write_json
-from tasks.segmentation.methods.interface import Configuration
-from tasks.segmentation.methods.registry import configurations, read_methods
-from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits
+from tasks.runtime.tables import nested, write_table
+from tasks.segmentation.methods import Configuration, configurations, read_methods
+from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits, training_size
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.core.files import atomic_file, atomic_folder
+from tokenlab.core.files import atomic_folder
 from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.ngrams.table import read_statistics
 from tokenlab.segment.isolation import SPACE, CharacterClasses
@@ -72,26 +71,17 @@ class Text(NamedTuple):
     boundaries: list[list[int]]
 
 
-class Learned(NamedTuple):
-    """A tokenizer of a configuration, as it was written."""
-
-    row: Configuration
-    export: str
-    options: ExportOptions
-    file: Path
-
-
 def export(stage: Stage) -> None:
     """Write a folder CONFIGURATION/EXPORT for each tokenizer, the scores (one row: tokenizer x seed), their means, and
     what was left out."""
-    exports = read_exports(stage)
+    exports = stage.parameters("segmentation.export", dict[str, ExportOptions])
     splitting = stage.parameters("segmentation", Splitting)
     methods = read_methods(stage)["full"]
     corpus = read_splits(stage.data("corpora", stage.variant), splitting)
     rows = configurations(methods, read_json(stage.reports("tuning", stage.variant, "tuned.json"))["full"])
     segments = pl.read_parquet(stage.data("segments", stage.variant, "full.parquet"))
     statistics = read_statistics(stage.data("signals", stage.variant, "ngrams", "full.parquet"))
-    training = training_size(corpus)
+    training = training_size(corpus.select(corpus.full))
 
     def work(job: tuple[Configuration, str]) -> list[dict[str, Any]] | str:
         row, name = job
@@ -102,11 +92,14 @@ def export(stage: Stage) -> None:
         except ParameterError as error:  # no room for the alphabet, which differs from corpus to corpus
             return str(error)
         save_tokenizer_folder(tokenizer, parse_special_tokens(exports[name].special_tokens), folder / row.name / name)
-        learned = Learned(row, name, exports[name], folder / row.name / name / "tokenizer.json")
-        key = {"corpus": stage.variant} | training | facts(learned)
-        parameters = own_parameters(splitting, learned)
+        file = folder / row.name / name / "tokenizer.json"
+        written = Tokenizer.from_file(str(file))
+        size = {"vocabulary": written.get_vocab_size(), "bytes": file.stat().st_size}
+        key = {"corpus": stage.variant, **training, **row.columns, "export": name, **size}
+        own = {**splitting.columns, **row.parameters, **option_columns(exports[name])}
+        parameters = {f"param.{parameter}": value for parameter, value in own.items()}
         return [
-            key | {"seed": seed} | measure(learned.file, isolation, read_text(of_row, corpus, seed)) | parameters
+            {**key, "seed": seed, **measure(written, isolation, read_text(of_row, corpus, seed)), **parameters}
             for seed in corpus.of_seed
         ]
 
@@ -119,25 +112,9 @@ def export(stage: Stage) -> None:
             raise ParameterError(f"{stage.params_file}: segmentation.export.{name}: {reason}")
     table = score_table([scores for result in found if not isinstance(result, str) for scores in result])
     reports = stage.reports("export", stage.variant)
-    with atomic_file(reports / "scores.parquet") as path:
-        table.write_parquet(path)
+    write_table(reports / "scores.parquet", table)
     write_json(reports / "left_out.json", left_out)
     write_json(reports / "metrics.json", means(table))
-
-
-def read_exports(stage: Stage) -> dict[str, ExportOptions]:
-    """The tokenizers that are made of each method: name -> options.
-
-    Raises ParameterError for any format but tokenizer.json.
-    """
-    exports = stage.parameters("segmentation.export", dict[str, ExportOptions])
-    for name, options in exports.items():
-        if options.to != "tokenizer.json":
-            raise ParameterError(
-                f"{stage.params_file}: segmentation.export.{name}.to is {options.to!r}; the pipeline writes "
-                f"tokenizer.json, so leave it out (`tokenlab export --to {options.to}` writes the other)"
-            )
-    return exports
 
 
 def isolation_of(row: Configuration) -> SegmentOptions:
@@ -219,13 +196,12 @@ class StoredSegments:
         yield cut_at(some, list(islice(self._remaining, len(some))))
 
 
-def measure(file: Path, isolation: SegmentOptions, text: Text) -> dict[str, Any]:
+def measure(tokenizer: Tokenizer, isolation: SegmentOptions, text: Text) -> dict[str, Any]:
     """How well a tokenizer agrees with the segments of test sentences, and both with gold words where these are
     known."""
-    exported = HuggingFace(Tokenizer.from_file(str(file)))
     sentences = [document.text for document in text.documents]
     gold = [gold_spans(document) for document in text.documents] if text.documents[0].boundaries is not None else None
-    return figures(measure_agreement(exported, StoredSegments(text, isolation), sentences, gold))
+    return figures(measure_agreement(HuggingFace(tokenizer), StoredSegments(text, isolation), sentences, gold))
 
 
 def gold_spans(document: Document) -> list[Span]:
@@ -255,36 +231,10 @@ def figures(found: Agreement) -> dict[str, Any]:
     return values
 
 
-def training_size(corpus: CorpusSplits) -> dict[str, int]:
-    """Sentences of the full training text, and their characters besides whitespace."""
-    texts = [document.text for document in corpus.select(corpus.full)]
-    return {
-        "training_sentences": len(texts),
-        "training_characters": sum(not character.isspace() for text in texts for character in text),
-    }
-
-
-def facts(learned: Learned) -> dict[str, Any]:
-    """The columns of a tokenizer."""
-    row = learned.row
-    return {
-        "configuration": row.name,
-        "method": row.method,
-        "signal": row.signal,
-        **{name: row.values.get(name) for name in ("lambda", "threshold", "nu")},
-        "export": learned.export,
-        "vocabulary": Tokenizer.from_file(str(learned.file)).get_vocab_size(),
-        "bytes": learned.file.stat().st_size,
-    }
-
-
-def own_parameters(splitting: Splitting, learned: Learned) -> dict[str, Any]:
-    """The parameters of a row, in columns `param.NAME`."""
-    own = {f"split.{name}": value for name, value in splitting.split.model_dump().items()}
-    exported = {name: value for name, value in asdict(learned.options).items() if name != "to"}
-    exported["special_tokens"] = " ".join(learned.options.special_tokens)
-    own |= {**learned.row.parameters, **{f"export.{name}": value for name, value in exported.items()}}
-    return {f"param.{name}": value for name, value in own.items()}
+def option_columns(options: ExportOptions) -> dict[str, Any]:
+    """The options as parameters of a row."""
+    given = {**asdict(options), "special_tokens": " ".join(options.special_tokens)}
+    return {f"export.{name}": value for name, value in given.items() if name != "to"}
 
 
 def score_table(scores: Sequence[dict[str, Any]]) -> pl.DataFrame:
@@ -297,11 +247,8 @@ def score_table(scores: Sequence[dict[str, Any]]) -> pl.DataFrame:
 def means(table: pl.DataFrame) -> dict[str, Any]:
     """Means over the seeds by configuration and export."""
     names = ["f1", "f1_of_words", "f1_of_segments", "segments_equal_to_a_word", "segments_equal_to_a_token"]
-    nested: dict[str, Any] = {}
     rows = table.group_by("configuration", "export", maintain_order=True).agg(pl.col(names).mean().round(6))
-    for row in rows.iter_rows(named=True):
-        nested.setdefault(row["configuration"], {})[row["export"]] = {name: row[name] for name in names}
-    return nested
+    return nested(rows.iter_rows(named=True), "configuration", "export", values=names)
 
 
 if __name__ == "__main__":

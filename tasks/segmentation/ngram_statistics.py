@@ -1,14 +1,13 @@
 """Stage `ngram_statistics`: n-gram statistics of every training split, and the distributions of PMI and entropy (figure
 2)."""
 
-from collections.abc import Iterable
-
 import numpy as np
 import polars as pl
 
 from tasks.runtime.stage import Stage, run, write_json
+from tasks.runtime.tables import write_table
 from tasks.segmentation.splits import Splitting, read_splits
-from tokenlab.core.files import atomic_file, atomic_folder
+from tokenlab.core.files import atomic_folder
 from tokenlab.ngrams.counting import NgramStatistics, ngram_statistics
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.ngrams.table import write_statistics
@@ -21,18 +20,15 @@ def count(stage: Stage) -> None:
     options = stage.parameters("segmentation.statistics", StatisticsOptions)
     splitting = stage.parameters("segmentation", Splitting)
     corpus = read_splits(stage.data("corpora", stage.variant), splitting)
-    trainings: dict[str, Iterable[int]] = {"full": corpus.full}
-    trainings = {f"subset-{seed}": split.train for seed, split in corpus.of_seed.items()} | trainings
     tables: dict[str, pl.DataFrame] = {}
     with atomic_folder(stage.data("signals", stage.variant, "ngrams")) as folder:
-        for name, indices in trainings.items():
+        for name, indices in corpus.trainings.items():
             statistics = ngram_statistics([document.text for document in corpus.select(indices)], options)
             write_statistics(statistics, folder / f"{name}.parquet")
             tables = tables or distributions(statistics)
     reports = stage.reports("ngram_statistics", stage.variant)
     for name, table in tables.items():
-        with atomic_file(reports / f"{name}.csv") as path:
-            table.write_csv(path)
+        write_table(reports / f"{name}.csv", table)
     write_json(reports / "unit.json", {"unit": "nats" if options.log_base == "e" else "bits"})
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -37,6 +37,11 @@ class Splitting(Parameters):
     model_config = ConfigDict(extra="ignore", frozen=True)
     seeds: list[int]
     split: SplitSizes
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The sizes as parameters of a row."""
+        return {f"split.{name}": value for name, value in self.split.model_dump().items()}
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -70,9 +75,19 @@ class CorpusSplits:
             raise InputError("every sentence of the corpus equals a test or validation sentence; draw fewer of them")
         return full
 
-    def training(self, training: Training, seed: int) -> list[int]:
-        """The training sentences of one seed, or the full training text."""
-        return self.full if training == "full" else self.of_seed[seed].train.tolist()
+    @property
+    def trainings(self) -> dict[str, list[int]]:
+        """The training sentences of each seed, and the full training text, by their names in file names: `subset-0`."""
+        return {f"subset-{seed}": split.train.tolist() for seed, split in self.of_seed.items()} | {"full": self.full}
+
+
+def training_size(documents: Iterable[Document]) -> dict[str, int]:
+    """Columns of a table: sentences of a training text, and their characters besides whitespace."""
+    texts = [document.text for document in documents]
+    return {
+        "training_sentences": len(texts),
+        "training_characters": sum(not character.isspace() for text in texts for character in text),
+    }
 
 
 def read_splits(folder: Path, splitting: Splitting) -> CorpusSplits:

@@ -2,17 +2,47 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Literal, Self
 
 import polars as pl
+from pydantic import model_validator
 
 from tasks.runtime.pool import pooled
-from tasks.runtime.stage import Stage, run
-from tasks.segmentation.parameters import BASELINES, Bpe, Full
+from tasks.runtime.stage import Parameters, Stage, run
 from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_folder
 from tokenlab.text.documents import words
 from tokenlab.tokenizers.bpe import BpeOptions, PreTokenizer, save_tokenizer, train_bpe
+
+BASELINES: dict[str, PreTokenizer] = {"bpe": "whitespace", "bpe-punctuation": "punctuation"}
+"""BPE on unsegmented text, and on text split at punctuation."""
+
+
+class Bpe(Parameters):
+    """Vocabulary of the tokenizers trained on the training sentences of a seed, and the text to which tokenizers are
+    applied: raw, or pretokenized by the method."""
+
+    vocabulary_size: int
+    inference: list[Literal["raw", "pretokenized"]]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        BpeOptions(self.vocabulary_size)
+        return self
+
+
+class Full(Parameters):
+    """The methods of the table with statistics and BPE from the full training text, and the vocabulary of its
+    tokenizers."""
+
+    methods: list[str]
+    vocabulary_size: int
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        BpeOptions(self.vocabulary_size)
+        return self
 
 
 def train(stage: Stage) -> None:

@@ -13,7 +13,7 @@ def fit(stage: Stage) -> None:
     models = stage.parameters("segmentation.word_models", dict[str, WordOptions])
     splitting = stage.parameters("segmentation", Splitting)
     corpus = read_splits(stage.data("corpora", stage.variant), splitting)
-    splits = {f"subset-{seed}": split.train.tolist() for seed, split in corpus.of_seed.items()} | {"full": corpus.full}
+    splits = corpus.trainings
     with atomic_folder(stage.models("word_models", stage.variant)) as folder:
 
         def work(job: tuple[str, str]) -> None:

@@ -55,3 +55,8 @@ def test_bad_files_are_one_line(folder):
             assert (ended.status, ended.out, ended.said.count("\n")) == (2, "", 1), (command, name, ended)
             assert name in ended.said, (command, ended)
     assert sorted(folder.iterdir()) == before
+
+
+def test_unknown_commands_are_one_line():
+    for arguments, part in ((["juggle"], "juggle"), ([], "COMMAND"), (["segment", "-", "-o", "x"], "arguments: -o")):
+        assert part in tokenlab_here(*arguments, status=2)

@@ -7,7 +7,7 @@ import sys
 import unicodedata
 
 import pytest
-from command import ended_here
+from command import ended_here, tokenlab_here
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -141,7 +141,7 @@ def stored(code):
     return json.loads(code.read_text(encoding="utf-8"))["codes"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_every_text_over_the_alphabet_comes_back(learned, data):
     kind = data.draw(st.sampled_from(["latom", "random", "character", "byte"]))
@@ -205,6 +205,17 @@ def test_components_are_encoded_and_shown_but_not_decoded(tables, tmp_path):
     assert "no merge map" in codes("show", tmp_path / "myte.json")
 
 
+@pytest.mark.parametrize("kind", ["radical", "stroke"])
+def test_a_code_of_components_for_a_text_without_any(tmp_path, kind):
+    (tmp_path / "ids.txt").write_text("U+597D\t好\t⿰女子\n", encoding="utf-8")
+    (tmp_path / "strokes.tsv").write_text("好\tznshhs\n", encoding="utf-8")
+    command = ["codes", "learn", "-", "--code", kind, "--tables", tmp_path, "-o", tmp_path / "code.json"]
+    said = tokenlab_here(*command, stdin="In the beginning\n", status=2)
+    assert f"the table of the code `{kind}`" in said and "takes none of its characters apart" in said
+    assert not (tmp_path / "code.json").exists()
+    tokenlab_here(*command, stdin="In the 好\n")
+
+
 def test_show_prints_every_character_in_its_cell(learned, tmp_path):
     head, columns, *rows = codes("show", learned / "latom.json").splitlines()
     assert head.startswith("latom code, reversible, ")
@@ -242,24 +253,16 @@ def test_learning_prints_its_figures_and_is_the_same_every_time(text, tmp_path):
 
 
 def test_refinement_and_restarts_print_what_they_gain(text, tmp_path):
-    options = ["--code", "latom", "--iterations", "2", "--restarts", "3", "--refine", "swaps", "-o"]
+    options = ["--code", "latom", "-N", "2", "--iterations", "1", "--restarts", "2", "--refine", "swaps", "-o"]
     code = tmp_path / "code.json"
     lines = dict(line.rsplit(" ", 1) for line in codes("learn", text, *options, code).splitlines())
-    tokens = [int(lines[f"restart {number} tokens"]) for number in range(3)]
+    tokens = [int(lines[f"restart {number} tokens"]) for number in range(2)]
     assert tokens.index(min(tokens)) == int(lines["chosen restart"])
     assert int(lines["tokens after refinement"]) == min(tokens) <= int(lines["tokens before refinement"])
     facts = read_code(code).facts
     names = {"mutual information": "mutual_information", "mutual information before": "mutual_information_before"}
     assert all(float(lines[name]) == facts[key] > 0 for name, key in names.items())
     assert codes("decode", "--code", code, stdin=codes("encode", "--code", code, text)) == COLLAPSED
-
-
-def test_both_backends_learn_the_same(text, tmp_path):
-    figures = []
-    for backend in ("auto", "hmmlearn"):
-        printed = codes("learn", text, "--code", "latom", "--backend", backend, "-o", tmp_path / f"{backend}.json")
-        figures.append([float(line.rsplit(" ", 1)[1]) for line in printed.splitlines()])
-    assert figures[0] == pytest.approx(figures[1], rel=1e-9)
 
 
 def test_bad_input_is_one_line_and_status_2(learned, tables, text, tmp_path):
@@ -286,41 +289,21 @@ def test_bad_input_is_one_line_and_status_2(learned, tables, text, tmp_path):
         (["learn", tmp_path / "nowhere", "--code", "latom", "-o", out], ["nowhere"]),
         (["learn", tmp_path, "--code", "latom", "-o", out], ["folder"]),
         ([*learn, "latom", "-N", "2", "-K", "3"], [f"{CHARACTERS} characters", "3^2 = 9"]),
-        ([*learn, "random", "-N", "1", "-K", "5"], [f"{CHARACTERS} characters", "5^1 = 5"]),
-        ([*learn, "latom", "-N", "0"], ["N"]),
-        ([*learn, "latom", "-N", "99"], ["N"]),
-        ([*learn, "latom", "-N", "2", "-K", "0"], ["K"]),
         ([*learn, "latom", "-K", "many"], ["-K"]),
-        ([*learn, "latom", "-N", "2.5"], ["-N"]),
-        ([*learn, "latom", "-N", "5", "-K", "1000000"], ["K"]),
-        ([*learn, "random", "-N", "5", "-K", "1000000"], ["N = 5, K = 1000000"]),
-        ([*learn, "random", "-N", "2", "-K", "100000"], ["N = 2, K = 100000"]),
-        ([*learn, "latom", "--iterations", "-1"], ["--iterations"]),
-        ([*learn, "latom", "--seed", "-1"], ["--seed"]),
-        ([*learn, "latom", "--floor", "2"], ["--floor"]),
-        ([*learn, "latom", "--restarts", "0"], ["--restarts"]),
-        ([*learn, "latom", "--refine", "all"], ["--refine"]),
-        ([*learn, "latom", "--tables", tables], ["--tables", "latom"]),
         ([*learn, "random", "--end-state"], ["--end-state", "random"]),
-        ([*learn, "random", "--iterations", "10"], ["--iterations", "random"]),
         ([*learn, "byte", "-N", "2"], ["-N", "byte"]),
-        ([*learn, "character", "--seed", "0"], ["--seed", "character"]),
-        ([*learn, "radical", "--tables", tables, "--seed", "0"], ["--seed", "radical"]),
+        ([*learn, "latom", "--tables", tables], ["--tables", "latom"]),
+        ([*learn, "latom", "--seed", "-1"], ["--seed"]),
         ([*learn, "radical"], ["--tables"]),
         ([*learn, "myte", "--tables", tmp_path], ["decompose_map.json"]),
         ([*learn, "morse"], ["morse"]),
         (["learn", text, "--code", "byte", "-o", "-"], ["--output"]),
-        (["learn", text, "--code", "byte", "-o", tmp_path / "new" / "c.json"], ["no folder"]),
-        (["learn", text, "--code", "byte", "-o", tmp_path], ["no regular file"]),
         (["encode", "--code", latom, file("second", "the\nthé\n")], ["second:2: ", "'é' (U+00E9)", "another text"]),
         (["encode", "--code", latom, file("verse.xml", CES.replace("earth", "é"))], ["verse b.GEN.1.2", "'é'"]),
         (["encode", "--code", latom, tmp_path / "bytes"], ["bytes:2: not UTF-8"]),
         (["encode", "--code", tmp_path / "nowhere", text], ["nowhere", "codes learn"]),
         (["encode", "--code", file("half.json", whole[: len(whole) // 2]), text], ["half.json", "not JSON"]),
-        (["encode", "--code", file("list.json", "[1]"), text], ["list.json", "not a code"]),
         (["encode", "--code", file("foreign.json", '{"version": 1}'), text], ["foreign.json", "not a code"]),
-        (["show", file("deep.json", "[" * 100_000)], ["deep.json", "not JSON"]),
-        (["show", file("facts.json", factless(latom))], ["facts.json", "damaged"]),
         (["encode", "--code", file("twice.json", twice(latom)), text], ["twice.json", "damaged"]),
         (["encode", "--code", file("lost.json", whole.replace('"N"', '"n"')), text], ["lost.json", "damaged"]),
         (["encode", text], ["--code"]),
@@ -332,8 +315,6 @@ def test_bad_input_is_one_line_and_status_2(learned, tables, text, tmp_path):
         (["check", "--code", latom, tmp_path / "bytes"], ["bytes:2: not UTF-8"]),
         (["show", file("order.json", reordered(latom))], ["order.json", "order"]),
         (["show", latom, "--html", tmp_path / "new" / "c.html"], ["--html is ", "no folder"]),
-        (["show", latom, "--html", "-"], ["--html is '-'; name a file"]),
-        (["show", byte, "--html", out], ["--html"]),
         ([], ["ACTION"]),
     ]
     before = sorted(tmp_path.iterdir())
@@ -350,31 +331,11 @@ def twice(path):
     return json.dumps(document)
 
 
-def factless(path):
-    """A codebook whose facts are no object."""
-    return json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"facts": []})
-
-
 def reordered(path):
     """A codebook whose facts order rows that it does not have."""
     document = json.loads(path.read_text(encoding="utf-8"))
     document["facts"]["table"]["rows"][0] = "a99"
     return json.dumps(document)
-
-
-@pytest.mark.parametrize("kind", ["character", "byte"])
-def test_one_character_has_a_code(tmp_path, kind):
-    code = tmp_path / "code.json"
-    codes("learn", "-", "--code", kind, "-o", code, stdin="aaa\n")
-    encoded = codes("encode", "--code", code, stdin="aa\n")
-    assert codes("decode", "--code", code, stdin=encoded) == "aa\n"
-    assert codes("show", code)
-
-
-@pytest.mark.parametrize("kind", ["latom", "random"])
-def test_one_character_has_no_codebook(tmp_path, kind):
-    refused = codes("learn", "-", "--code", kind, "-o", tmp_path / "c.json", stdin="aa\n", status=2)
-    assert "standard input: the corpus has one character, 'a'" in refused
 
 
 def test_a_failed_learning_leaves_the_old_code(learned, text, tmp_path):

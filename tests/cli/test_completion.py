@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from tokenlab.cli import main
-from tokenlab.cli.completion import SHELLS
+from tokenlab.cli.commands import SHELLS
 
 COMPLETE = """
 source {script}

@@ -1,21 +1,20 @@
 """`tokenlab exact`, as a user runs it."""
 
-import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
-import torch
+from command import ended_here
 from command import tokenlab as in_a_process
 from tiny_models import byte_level, edit_json, pickle_weights, save_bytes, save_model
 from tokenizers import AddedToken, normalizers
 from transformers import PreTrainedTokenizerFast
 
-from tokenlab.cli import main
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.completion import complete
 from tokenlab.exact.options import CompletionOptions, ExactOptions, SamplingOptions
@@ -61,35 +60,15 @@ def text(tmp_path):
 
 
 @pytest.fixture
-def tokenlab(capfdbinary):
-    """Runs the command in this process; returns what it printed, or its one line of complaint."""
-    threads = torch.get_num_threads()
-
-    def run(*arguments, status=0, printed=False):
-        capfdbinary.readouterr()
-        try:
-            ended = main(["exact", *map(str, arguments)])
-        except SystemExit as error:
-            ended = error.code
-        out, err = (stream.decode() for stream in capfdbinary.readouterr())
-        assert ended == status, err
-        if status:
-            assert (out == "" or printed) and err.count("\n") == 1, (out, err)
-            return err
-        assert err == ""
-        return out
-
-    yield run
-    torch.set_num_threads(threads)
+def exact(tokenlab):
+    return partial(tokenlab, "exact")
 
 
-@pytest.mark.parametrize(
-    "chosen", [{}, {"estimator": "bpc"}, {"estimator": "naive"}, {"encodings": "all"}, {"truncate": False}], ids=str
-)
-def test_next_prints_the_library_s_numbers(tokenlab, folder, chosen):
-    options = ["--no-truncate"] if "truncate" in chosen else [f"--{name}={value}" for name, value in chosen.items()]
+@pytest.mark.parametrize("chosen", [{}, {"estimator": "bpc"}, {"encodings": "all", "truncate": False}], ids=str)
+def test_next_prints_the_library_s_numbers(exact, folder, chosen):
+    options = ["--no-truncate" if name == "truncate" else f"--{name}={value}" for name, value in chosen.items()]
     expected = library(folder, **chosen).next_character("hello w", 5)
-    shown = json.loads(tokenlab("next", "hello w", "--model", folder, "--top", 5, "--format", "json", *options))
+    shown = json.loads(exact("next", "hello w", "--model", folder, "--top", 5, "--format", "json", *options))
     assert [row["character"] for row in shown["characters"]] == list(expected.characters)
     log2 = [row["log2"] for row in shown["characters"]] + [shown["end"]["log2"], shown["rest"]["log2"]]
     nats = [*expected.log_probability, expected.end, expected.rest]
@@ -100,8 +79,8 @@ def test_next_prints_the_library_s_numbers(tokenlab, folder, chosen):
         assert sum(p) == pytest.approx(1, abs=1e-10)
 
 
-def test_next_as_a_table(tokenlab, folder, model):
-    rows = [line.split("\t") for line in tokenlab("next", "hello", "--model", folder, "--top", 3).splitlines()]
+def test_next_as_a_table(exact, folder, model):
+    rows = [line.split("\t") for line in exact("next", "hello", "--model", folder, "--top", 3).splitlines()]
     expected = model.next_character("hello", 3)
     assert [float(row[1]) for row in rows[:3]] == pytest.approx(np.exp(expected.log_probability), abs=2e-6)
     assert [float(row[2]) for row in rows[:3]] == pytest.approx(expected.log_probability / np.log(2), abs=1e-3)
@@ -109,33 +88,34 @@ def test_next_as_a_table(tokenlab, folder, model):
     assert rows[5][0].endswith("tokens evaluated")
 
 
-def test_characters_are_shown_safely(tokenlab, folder):
-    cells = [line.split("\t")[0] for line in tokenlab("next", "", "--model", folder, "--top", 150).splitlines()]
+def test_characters_are_shown_safely(exact, folder):
+    cells = [line.split("\t")[0] for line in exact("next", "", "--model", folder, "--top", 150).splitlines()]
     assert {"␣", "\\u000A", "\\u0009", "\\u000D", "\\u0000", "\\u001B", "h"} <= set(cells)
     assert all(cell.isprintable() for cell in cells)
 
 
-def test_a_text_from_a_file_or_in_bytes(tokenlab, folder, tmp_path):
+def test_a_text_from_a_file_or_in_bytes(exact, folder, tmp_path):
     (tmp_path / "prompt").write_bytes("a\n\n共".encode())
     (tmp_path / "cut").write_bytes("共".encode()[:2])
     common = ["--model", folder, "--top", 2]
-    shown = tokenlab("next", "a\n\n共", *common)
-    assert tokenlab("next", "--file", tmp_path / "prompt", *common) == shown
-    assert tokenlab("next", "--bytes", "a\n\n共".encode().hex(), *common) == shown
-    cut = tokenlab("next", "--bytes", "E585", *common)
-    assert tokenlab("next", "--file", tmp_path / "cut", *common) == cut
-    assert tokenlab("next", os.fsdecode(b"\xe5\x85"), *common) == cut  # As the shell passes bytes that are not UTF-8.
+    shown = exact("next", "a\n\n共", *common)
+    assert exact("next", "--file", tmp_path / "prompt", *common) == shown
+    assert exact("next", "--bytes", "a\n\n共".encode().hex(), *common) == shown
+    assert exact("next", "--file", "-", *common, stdin="a\n\n共") == shown
+    cut = exact("next", "--bytes", "E585", *common)
+    assert exact("next", "--file", tmp_path / "cut", *common) == cut
+    assert exact("next", os.fsdecode(b"\xe5\x85"), *common) == cut  # As the shell passes bytes that are not UTF-8.
     assert all(row.encode()[:2] == b"\xe5\x85" for row in cut.splitlines()[:2])
 
 
 @pytest.mark.parametrize("with_end", [False, True])
-def test_score_prints_the_library_s_numbers(tokenlab, folder, model, text, with_end):
+def test_score_prints_the_library_s_numbers(exact, folder, model, text, with_end):
     expected = [*score_texts(model, LINES)]
     expected.append(total(expected))
     flags = ["--with-end"] * with_end
-    records = [json.loads(line) for line in tokenlab("score", text, "--model", folder, "--format", "json").splitlines()]
+    records = [json.loads(line) for line in exact("score", text, "--model", folder, "--format", "json").splitlines()]
     assert [record.get("line") for record in records] == [1, 2, 3, None]
-    rows = [line.split("\t") for line in tokenlab("score", text, "--model", folder, *flags).splitlines()][1:]
+    rows = [line.split("\t") for line in exact("score", text, "--model", folder, *flags).splitlines()][1:]
     for record, row, score in zip(records, rows, expected, strict=True):
         record = record.get("total", record)
         exact = score.exact_bits_with_end if with_end else score.exact_bits
@@ -152,42 +132,40 @@ def test_score_prints_the_library_s_numbers(tokenlab, folder, model, text, with_
     assert records[-1]["total"]["texts"] == 3 and rows[-1][0] == "total"
 
 
-def test_a_text_longer_than_the_context(tokenlab, tmp_path, text):
+def test_a_text_longer_than_the_context(exact, tmp_path, text):
     save(tmp_path / "short", positions=6)
-    record = json.loads(tokenlab("score", text, "--model", tmp_path / "short", "--format", "json").splitlines()[-1])
+    record = json.loads(exact("score", text, "--model", tmp_path / "short", "--format", "json").splitlines()[-1])
     assert record["total"]["windows"] > 3 and np.isfinite(record["total"]["bits"])
-    message = tokenlab("next", "hello world " * 9, "--model", tmp_path / "short", status=2)
+    message = exact("next", "hello world " * 9, "--model", tmp_path / "short", status=2)
     assert "it has positions for 6" in message
 
 
 @pytest.mark.slow
-def test_standard_input(tokenlab, folder, monkeypatch):
+def test_a_process_prints_nothing_else(folder):
     shown = in_a_process("exact", "score", "--model", folder, "--threads", 1, stdin=TEXT)
     assert shown.count("\n") == 5 and shown.splitlines()[-1].startswith("total\t22\t")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"hello w")))
-    assert tokenlab("next", "--file", "-", "--model", folder).startswith("o\t")
 
 
-def test_sample_is_the_library_s(tokenlab, folder, model):
+def test_sample_is_the_library_s(exact, folder, model):
     expected = sample(model, "hello w", 30, seed=3)
-    assert tokenlab("sample", "hello w", "--model", folder, "-n", 30, "--seed", 3) == expected.text + "\n"
-    record = json.loads(tokenlab("sample", "hello w", "--model", folder, "-n", 30, "--seed", 3, "--format", "json"))
+    assert exact("sample", "hello w", "--model", folder, "-n", 30, "--seed", 3) == expected.text + "\n"
+    record = json.loads(exact("sample", "hello w", "--model", folder, "-n", 30, "--seed", 3, "--format", "json"))
     assert (record["text"], record["ended"], record["prompt"]) == (expected.text, expected.ended, "hello w")
     assert record["log2"] * np.log(2) == pytest.approx(expected.log_probability, abs=1e-4)
     warped = sample(model, "hello", 9, SamplingOptions(0.7, 5, 0.9), seed=1).text
     options = ["--temperature", 0.7, "--top-k", 5, "--top-p", 0.9, "--seed", 1, "-n", 9]
-    assert tokenlab("sample", "hello", "--model", folder, *options) == warped + "\n"
+    assert exact("sample", "hello", "--model", folder, *options) == warped + "\n"
     by_tokens = "".join(sample_by_tokens(model, "hello", 20, seed=2))
-    assert tokenlab("sample", "hello", "--model", folder, "-n", 20, "--seed", 2, "--by", "tokens") == by_tokens + "\n"
-    assert tokenlab("sample", "hello", "--model", folder, "-n", 0) == "\n"
+    assert exact("sample", "hello", "--model", folder, "-n", 20, "--seed", 2, "--by", "tokens") == by_tokens + "\n"
+    assert exact("sample", "hello", "--model", folder, "-n", 0) == "\n"
 
 
-@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
-def test_completions_side_by_side(tokenlab, folder, model, method):
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+def test_completions_side_by_side(exact, folder, model, method):
     expected = complete(model, "hello w", CompletionOptions(length=6, method=method, beams=3))
     options = ["--model", folder, "-n", 6, "--method", method, "--beams", 3]
-    record = json.loads(tokenlab("complete", "hello w", *options, "--format", "json"))
-    rows = {line.split("\t")[0]: line.split("\t") for line in tokenlab("complete", "hello w", *options).splitlines()}
+    record = json.loads(exact("complete", "hello w", *options, "--format", "json"))
+    rows = {line.split("\t")[0]: line.split("\t") for line in exact("complete", "hello w", *options).splitlines()}
     assert list(rows) == ["way", "exact", "plain", "healing"]
     for way in expected:
         assert record[way.way]["text"] == way.text and len(record[way.way]["tokens"]) == len(way.tokens)
@@ -196,39 +174,39 @@ def test_completions_side_by_side(tokenlab, folder, model, method):
 
 
 @pytest.mark.slow
-def test_check(tokenlab, folder, tmp_path, text):
-    report = json.loads(tokenlab("check", folder, "--text", text, "--format", "json"))
+def test_check(exact, folder, tmp_path, text):
+    report = json.loads(exact("check", folder, "--text", text, "--format", "json"))
     assert report["handled"] and report["failed"] == 0 and report["tokens"] == 300
-    built_in = json.loads(tokenlab("check", folder / "tokenizer.json", "--format", "json"))
+    built_in = json.loads(exact("check", folder / "tokenizer.json", "--format", "json"))
     assert report["texts"] == built_in["texts"] + len(LINES)
-    shown = tokenlab("check", folder)
+    shown = exact("check", folder)
     assert ": handled exactly\n" in shown and "corollary H.3: " in shown
     tokenizer = byte_level()
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    refused = tokenlab("check", tmp_path / "tokenizer.json", status=2)
+    refused = exact("check", tmp_path / "tokenizer.json", status=2)
     assert "tokenizer.json" in refused and "'A' and 'a' both become 'a'" in refused and "--ignore-normalizer" in refused
-    shown = tokenlab("check", tmp_path / "tokenizer.json", "--ignore-normalizer")
+    shown = exact("check", tmp_path / "tokenizer.json", "--ignore-normalizer")
     assert ": handled exactly\n" in shown and "note: texts are normalised already: Lowercase is left out\n" in shown
 
 
-def test_a_model_whose_tokenizer_normalises(tokenlab, folder, tmp_path):
+def test_a_model_whose_tokenizer_normalises(exact, folder, tmp_path):
     shutil.copytree(folder, tmp_path / "lower")
     edit_json(tmp_path / "lower" / "tokenizer.json", normalizer={"type": "Lowercase"})
-    assert "--ignore-normalizer" in tokenlab("next", "hello", "--model", tmp_path / "lower", status=2)
+    assert "--ignore-normalizer" in exact("next", "hello", "--model", tmp_path / "lower", status=2)
     given = ["next", "hello", "--top", 3, "--model"]
-    assert tokenlab(*given, tmp_path / "lower", "--ignore-normalizer") == tokenlab(*given, folder)
+    assert exact(*given, tmp_path / "lower", "--ignore-normalizer") == exact(*given, folder)
 
 
-def test_a_name_of_the_catalogue_is_a_folder_of_fetched_files(tokenlab, folder, tmp_path, monkeypatch):
+def test_a_name_of_the_catalogue_is_a_folder_of_fetched_files(exact, folder, tmp_path, monkeypatch):
     (tmp_path / "data" / "raw" / "tokenizers").mkdir(parents=True)
     (tmp_path / "data" / "raw" / "tokenizers" / "mine").symlink_to(folder)
     monkeypatch.chdir(tmp_path)
-    assert ": handled exactly\n" in tokenlab("check", "tokenizers/mine")
-    assert "tokenizers/other" in tokenlab("check", "tokenizers/other", status=2)
+    assert ": handled exactly\n" in exact("check", "tokenizers/mine")
+    assert "tokenizers/other" in exact("check", "tokenizers/other", status=2)
 
 
-def test_bad_input_is_one_line_and_status_2(tokenlab, folder, text, tmp_path):
+def test_bad_input_is_one_line_and_status_2(exact, folder, text, tmp_path):
     (tmp_path / "invalid").write_bytes(b"a\xff\n")
     (tmp_path / "empty").mkdir()
     save_bytes(tmp_path / "without", with_bos=False)
@@ -237,8 +215,6 @@ def test_bad_input_is_one_line_and_status_2(tokenlab, folder, text, tmp_path):
     given = ["--model", folder]
     cases = [
         (["next", "a"], "--model"),
-        (["next", "a", "--model", tmp_path / "nowhere"], "no such folder"),
-        (["next", "a", "--model", tmp_path / "empty"], "no config.json"),
         (["next", "a", "--model", tmp_path / "pickled"], "pickled"),
         (["next", "a", "--model", tmp_path / "without"], "start"),
         (["next", *given], "give one text: TEXT"),
@@ -248,41 +224,31 @@ def test_bad_input_is_one_line_and_status_2(tokenlab, folder, text, tmp_path):
         (["next", "--bytes", "E461", *given], "TEXT: the text is not UTF-8 (byte 0xE4 at byte 1)"),
         (["next", "a\ud800", *given], "TEXT: a lone surrogate at character 2"),
         (["next", "--file", tmp_path / "invalid", *given], "invalid: the text is not UTF-8"),
-        (["next", "--file", tmp_path / "nowhere", *given], "nowhere: no such file"),
         (["next", "a", "--top", 0, *given], "--top is 0"),
-        (["next", "a", "--prune", 1, *given], "--prune is 1"),
-        (["next", "a", "--max-contexts", 0, *given], "--max-contexts is 0"),
         (["next", "a", "--threads", 0, *given], "--threads is 0"),
         (["next", "a", "--device", "tpu", *given], "--device is 'tpu'"),
         (["next", "a", "--estimator", "best", *given], "invalid choice"),
         (["score", tmp_path / "invalid", *given], "invalid:1: not UTF-8"),
-        (["score", tmp_path / "nowhere", *given], "nowhere: no such file"),
         (["sample", "a", "-n", -1, *given], "-n is -1"),
         (["sample", "a", "--seed", -1, *given], "--seed is -1"),
-        (["sample", "a", "--temperature", -1, *given], "--temperature is -1"),
         (["sample", "a", "--temperature", 2, *given], "--temperature is 2"),
-        (["sample", "a", "--top-k", 0, *given], "--top-k is 0"),
-        (["sample", "a", "--top-p", 2, *given], "--top-p is 2"),
         (["sample", "a", "--top-k", 3, "--by", "tokens", *given], "--by tokens"),
         (["sample", b"a\xffb".decode(errors="surrogateescape"), *given], "PROMPT: the text is not UTF-8"),
         (["complete", "a", "-n", 0, *given], "-n is 0"),
-        (["complete", "a", "--beams", 0, *given], "--beams is 0"),
         (["complete", "a", "--estimator", "naive", *given], "--estimator is naive"),
         (["complete", "a", "--no-truncate", *given], "leave out --no-truncate"),
         (["sample", "a", "--by", "tokens", "--estimator", "naive", *given], "--estimator is naive"),
-        (["score", text, "--estimator", "bpc", "--prune", 0.1, *given], "--prune is 0.1, but the estimator bpc"),
-        (["next", "hello", "--encodings", "all", "--max-contexts", 2, *given], "--max-contexts"),
         (["check", tmp_path / "nowhere"], "nowhere"),
         (["check", tmp_path / "empty"], "no tokenizer"),
         (["check", folder, "--text", tmp_path / "invalid"], "invalid:1: not UTF-8"),
     ]
     before = sorted(tmp_path.rglob("*"))
     for arguments, message in cases:
-        assert message in tokenlab(*arguments, status=2), arguments
+        assert message in exact(*arguments, status=2), arguments
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_character_that_no_token_spells(tokenlab, tmp_path):
+def test_a_character_that_no_token_spells(exact, tmp_path):
     """Without byte fallback, a vocabulary of characters spells only these."""
     from tokenizers import Tokenizer, models
 
@@ -293,12 +259,12 @@ def test_a_character_that_no_token_spells(tokenlab, tmp_path):
     wrapped.save_pretrained(tmp_path / "letters")
     save_model(tmp_path / "letters", 4)
     given = ["--model", tmp_path / "letters"]
-    shown = tokenlab("next", "a", *given)
+    shown = exact("next", "a", *given)
     assert {line.split("\t")[0] for line in shown.splitlines()[:2]} == {"a", "b"}
     for action in ("next", "sample", "complete"):
-        assert "x" in tokenlab(action, "ax", *given, status=2)
+        assert "x" in exact(action, "ax", *given, status=2)
     (tmp_path / "x.txt").write_text("ab\nax\n")
-    assert "x.txt:2: " in tokenlab("score", tmp_path / "x.txt", *given, status=2, printed=True)
+    assert "x.txt:2: " in ended_here("exact", "score", tmp_path / "x.txt", *given).said  # after the first row
 
 
 def test_help_and_errors_load_no_model(folder):

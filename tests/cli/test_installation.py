@@ -61,7 +61,7 @@ def test_imported_packages_are_declared() -> None:
         # They import torch and sentencepiece inside a function, and say what is missing.
         lazily = module in (
             "tokenlab.cli.entropy",
-            "tokenlab.cli.patches.generate",
+            "tokenlab.cli.generate",
             "tokenlab.tokenizers.export.agreement",
             "tokenlab.core.devices",
         )

@@ -6,7 +6,6 @@ import pytest
 from command import tokenlab_here as tokenlab
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 
-from tokenlab.cli import main
 from tokenlab.metrics import of_tokenizer
 from tokenlab.metrics.counting import count_tokens
 from tokenlab.metrics.words import texts_with_words
@@ -24,14 +23,9 @@ def files(tmp_path):
     return tmp_path
 
 
-def run(capsys, *arguments):
-    assert main(["measure", *map(str, arguments)]) == 0
-    return capsys.readouterr().out
-
-
-def test_json_has_every_measure_of_every_tokenizer(files, capsys):
+def test_json_has_every_measure_of_every_tokenizer(files):
     chosen = ["--tokenizer", files / "0.json", "--tokenizer", files / "30.json", "--reference", files / "0.json"]
-    first, second = json.loads(run(capsys, files / "text.txt", *chosen, "--format", "json"))
+    first, second = json.loads(tokenlab("measure", files / "text.txt", *chosen, "--format", "json"))
     documents = [Document(line, line) for line in LINES if line]
     counts = count_tokens(read_text_tokenizer(files / "30.json"), texts_with_words(documents))
     expected = of_tokenizer(counts) | {"normalised_length": counts.tokens / first["tokens"]}
@@ -42,18 +36,18 @@ def test_json_has_every_measure_of_every_tokenizer(files, capsys):
     )
 
 
-def test_the_table(files, capsys):
-    lines = run(capsys, files / "text.txt", "--tokenizer", files / "0.json", "--tokenizer", files / "30.json")
+def test_the_table(files):
+    lines = tokenlab("measure", files / "text.txt", "--tokenizer", files / "0.json", "--tokenizer", files / "30.json")
     shown = {line[:28].strip(): line[28:].split() for line in lines.splitlines()[2:]}
     assert shown[""] == ["[1]", "[2]"] and shown["texts"] == ["3", "3"]
     assert shown["bytes per token"][0] == "1.0000" and shown["unknown rate"] == ["0.00", "%", "0.00", "%"]
     assert "normalised length" not in shown and "parity" not in shown
 
 
-def test_scripts_without_spaces_have_no_words(files, capsys):
+def test_scripts_without_spaces_have_no_words(files):
     (files / "zh.txt").write_text("起初神创造天地。\n", encoding="utf-8")
     train(byte_level(EXPRESSIONS["gpt2"]), ["起初神创造天地。"], 0).save(str(files / "zh.json"))
-    (row,) = json.loads(run(capsys, files / "zh.txt", "--tokenizer", files / "zh.json", "--format", "json"))
+    (row,) = json.loads(tokenlab("measure", files / "zh.txt", "--tokenizer", files / "zh.json", "--format", "json"))
     assert row["words"] is None and row["fertility"] is None and row["byte_token_rate"] == 1
 
 

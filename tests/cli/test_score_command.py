@@ -1,4 +1,4 @@
-"""`tokenlab score` where the two texts are not the same."""
+"""`tokenlab score`, also where the two texts are not the same."""
 
 import json
 
@@ -14,6 +14,18 @@ def files(tmp_path):
     ours = ["共同 创造", "美好 地", "", "新世 纪", "12 月"]
     (tmp_path / "ours").write_text("\n".join(ours) + "\n", encoding="utf-8")
     return tmp_path / "gold", tmp_path / "ours"
+
+
+def test_score(tmp_path):
+    gold, ours, words = tmp_path / "gold", tmp_path / "ours", tmp_path / "words"
+    gold.write_text("共同  创造　美好\r\n的\r\n", encoding="utf-8")
+    ours.write_text("共同 创 造 美好\n的\n", encoding="utf-8")
+    words.write_text("共同\n美好\n", encoding="utf-8")
+    figures = json.loads(tokenlab_here("score", gold, ours, "--words", words, "--format", "json"))
+    assert figures["precision"] == pytest.approx(3 / 5) and figures["recall"] == pytest.approx(3 / 4)
+    assert figures["oov_recall"] == pytest.approx(1 / 2) and figures["iv_recall"] == 1.0
+    shown = tokenlab_here("score", gold, "-", stdin="共同 创 造 美好\n的\n")
+    assert "60.00 %" in shown and "oov" not in shown
 
 
 def test_lines_that_differ_are_counted_and_named(files):
@@ -54,3 +66,4 @@ def test_texts_that_cannot_be_compared(files, tmp_path):
         ("json", "looks like jsonl"),
     ]:
         assert message in tokenlab_here("score", gold, tmp_path / other, "--skip-differing", status=2)
+    assert "only one of" in tokenlab_here("score", "-", "-", status=2)

@@ -17,10 +17,9 @@ read_secret(PROJECT)  # made at set-up; without it, Prefect refuses to be import
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A toy pipeline after a complete run. Tests work on copies."""
+    """A toy pipeline after a complete run, by DVC alone. Tests work on copies."""
     folder = toy_pipeline.make(tmp_path_factory.mktemp("toy") / "finished")
-    status, output = killing.run(killing.RUNNER, folder)
-    assert status == 0, output
+    toy_pipeline.repro(folder)
     return folder
 
 
@@ -53,3 +52,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A Prefect server for all tests of this process."""
     with prefect_server(tmp_path_factory.mktemp("prefect") / "home") as running:
         yield running
+
+
+@pytest.fixture
+def reporting(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs report to the server of the tests; else each starts one of its own."""
+    monkeypatch.setattr(killing, "CLIENT", server.settings())
+
+
+@pytest.fixture
+def own_site_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DVC in this process shares nothing with other processes."""
+    monkeypatch.setenv("DVC_SITE_CACHE_DIR", str(tmp_path / "site-cache"))

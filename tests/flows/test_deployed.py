@@ -1,5 +1,7 @@
 """Flow runs that a worker starts: one run of a deployment at a time, and none without its worker."""
 
+import json
+import logging
 import os
 import signal
 import subprocess
@@ -15,7 +17,7 @@ import pytest
 from killing import PROJECT
 
 from flows import deployed
-from flows.deployed import StillRunning, one_at_a_time
+from flows.deployed import ON_FAILURE, StillRunning, notify, one_at_a_time
 
 
 @pytest.fixture
@@ -104,3 +106,30 @@ def test_engine_ends_with_its_worker(killed: str) -> None:
     worker.stdin.close()
     worker.stdout.close()
     assert not alive
+
+
+@pytest.mark.parametrize("command", ["cat > message.json", "exit 3"])
+def test_notification(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, command: str
+) -> None:
+    """A command gets it; its errors are only logged. Without a command nothing happens."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(deployed, "flow_run_logger", lambda run, flow: logging.getLogger("test"))
+    flow, state = SimpleNamespace(name="tokenlab"), SimpleNamespace(name="Failed", message="1 of 5 stages failed")
+    run = SimpleNamespace(name="sample", id=UUID(int=1), parameters={"preset": "sample"})
+    monkeypatch.delenv(ON_FAILURE, raising=False)
+    notify(flow, run, state)
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setenv(ON_FAILURE, command)
+    notify(flow, run, state)
+    if command == "exit 3":
+        assert caplog.messages[0].startswith(f"{ON_FAILURE}: ")
+        return
+    assert json.loads((tmp_path / "message.json").read_text()) == {
+        "flow": "tokenlab",
+        "run": "sample",
+        "id": str(UUID(int=1)),
+        "state": "Failed",
+        "message": "1 of 5 stages failed",
+        "parameters": {"preset": "sample"},
+    }

@@ -22,8 +22,6 @@ from prefect_server import Server
 from flows.sweep import Point, points_of
 from tokenlab.core.errors import ParameterError
 
-GIT = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
-
 
 @pytest.fixture(scope="module")
 def client(server: Server) -> Iterator[SyncPrefectClient]:
@@ -37,13 +35,13 @@ class Deployed:
     def __init__(self, server: Server, client: SyncPrefectClient, folder: Path) -> None:
         self._server = server
         self.folder = toy_pipeline.make(folder)
-        for name in ("flows", "tasks", "tokenlab", "prefect.yaml", "prefect.toml"):
+        for name in ("flows", "tasks", "tokenlab", "prefect.yaml"):
             (folder / name).symlink_to(PROJECT / name)
         pipeline = folder / "dvc.yaml"
         pipeline.write_text(pipeline.read_text().replace(": {cache: false}", ""))  # DVC keeps the metrics
         with (folder / ".gitignore").open("a") as ignored:
-            ignored.write("/flows\n/tasks\n/tokenlab\n/.work/\n/.mlflow/\n/deploy.yaml\n")
-        commit(folder)
+            ignored.write("/flows\n/tasks\n/tokenlab\n/.mlflow/\n/deploy.yaml\n")
+        toy_pipeline.commit(folder)
         subprocess.run(["git", "tag", "start"], cwd=folder, check=True)
         deployments.deploy(server, folder)
         self.deployments: dict[str, DeploymentResponse] = {item.name: item for item in client.read_deployments()}
@@ -80,11 +78,6 @@ def project(deployed: Deployed) -> Path:
     """The deployed pipeline, which has never run."""
     deployed.reset()
     return deployed.folder
-
-
-def commit(folder: Path) -> None:
-    subprocess.run([*GIT, "add", "--all"], cwd=folder, check=True)
-    subprocess.run([*GIT, "commit", "--quiet", "--message", "all"], cwd=folder, check=True)
 
 
 def wait_for_stage(folder: Path) -> None:
@@ -129,35 +122,39 @@ def test_cancelled_then_killed_worker(project: Path, deployed: Deployed, client:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("reporting")
 def test_rebuild(project: Path, deployed: Deployed, client: SyncPrefectClient) -> None:
     """Results that can be reproduced, then one stage that gives other bytes; stages after a training are left out."""
     assert killing.run(killing.RUNNER, project)[0] == 0
-    commit(project)
+    toy_pipeline.commit(project)
     shutil.rmtree(project / ".dvc/cache")
     worker = deployed.worker()
     run = finished_run(client, worker, create_run(client, "tokenlab/nightly-rebuild"))
     assert run.state_name == "Completed", worker.output()
-    assert run.state.message == "5 stages reproduce the bytes in dvc.lock"
+    assert run.state.message == "5 stages reproduce the bytes in dvc.lock; the nightly tests pass"
 
+    (project / "fail").touch()  # the tests
     (project / "stage.py").write_text((project / "stage.py").read_text().replace("name * 1000", "name * 999"))
     head, name, tail = (project / "dvc.yaml").read_text().partition("  fan:\n")
     (project / "dvc.yaml").write_text(f"{head}{name}    meta: {{tags: [training]}}\n{tail}")
-    commit(project)
+    toy_pipeline.commit(project)
     run = finished_run(client, worker, create_run(client, "tokenlab/nightly-rebuild"))
     assert run.state_name == "Failed", worker.output()
-    changed = [line.split(":")[0].strip() for line in run.state.message.splitlines()[1:]]
-    assert set(changed) == {"first"}, worker.output()
-    assert not list((project / ".work/rebuild").iterdir())
+    rebuilt, _, tests = run.state.message.partition("\nmake test-nightly: exit status 2")
+    changed = [line.split(":")[0].strip() for line in rebuilt.splitlines()[1:]]
+    assert tests and set(changed) == {"first"}, worker.output()
+    assert not (project / ".work/rebuild/clone").exists()
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("reporting")
 def test_sweep(project: Path, deployed: Deployed, client: SyncPrefectClient) -> None:
     stage = project / "stage.py"
     stage.write_text(
         stage.read_text().replace("% len(text))", '% (len(text) * int(Path("params.yaml").read_text()[9:])))')
     )
     assert killing.run(killing.RUNNER, project)[0] == 0
-    commit(project)
+    toy_pipeline.commit(project)
     before = (project / "dvc.lock").read_bytes()
     worker = deployed.worker()
     run = create_run(client, "sweep/sweep", grid={"letters": [3, 5]}, only="start")

@@ -3,7 +3,6 @@
 import json
 import stat
 import sys
-import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ import killing
 import psutil
 import pytest
 from killing import PROJECT
-from prefect_server import FLOW, Server
+from prefect_server import Server
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
@@ -124,7 +123,7 @@ def friend(server: Server, name: str) -> Iterator[httpx.Client]:
 @pytest.mark.slow
 def test_temporary_server_needs_the_password(fresh: Path) -> None:
     """The one that `python -m flows run` starts for itself, also where the user has the password of another server."""
-    started = killing.start(["env", "PREFECT_API_AUTH_STRING=other:server", *FLOW], fresh)
+    started = killing.start(["env", "PREFECT_API_AUTH_STRING=other:server", *killing.RUNNER], fresh)
 
     def addresses() -> list[str]:
         ports = {port for child in started.process.children(recursive=True) for port in ports_of(child)}
@@ -153,12 +152,6 @@ def answers(address: str) -> bool:
         return httpx.get(address, trust_env=False).status_code == 200
     except httpx.HTTPError:
         return False
-
-
-def test_other_password_is_one_line(server: Server, fresh: Path) -> None:
-    status, output = server.run(FLOW, fresh, PREFECT_API_AUTH_STRING="tokenlab:other")
-    assert (status, output.count("\n")) == (2, 1), output
-    assert "does not take the password" in output
 
 
 def test_secret_is_made_once_and_for_the_user_alone(tmp_path: Path) -> None:
@@ -200,7 +193,7 @@ def test_secret_of_the_servers_is_theirs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("before", [None, "# mine\nPREFECT_LOGGING_LEVEL=DEBUG\n"])
 def test_secret_is_the_same_for_all_who_need_it_first(tmp_path: Path, before: str | None) -> None:
-    for number in range(20):
+    for number in range(5):
         root = tmp_path / str(number)
         root.mkdir()
         if before is not None:
@@ -226,19 +219,6 @@ def test_secret_of_somebody_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / SECRET_FILE).symlink_to(tmp_path / "theirs")
     with pytest.raises(InputError, match="must be a plain file of your own"):
         read_secret(tmp_path)
-
-
-def test_plain_commands_have_the_same_settings(tmp_path: Path) -> None:
-    """prefect.toml, which plain commands read, and the environment of all other processes."""
-    server = tomllib.loads((PROJECT / "prefect.toml").read_text(encoding="utf-8"))["server"]
-    settings = environment(tmp_path)
-    assert server["api"]["cors_allowed_origins"] == settings["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"]
-    assert server["api"]["host"] == settings["PREFECT_SERVER_API_HOST"]
-    assert server["api"]["csrf_protection_enabled"] and settings["PREFECT_SERVER_CSRF_PROTECTION_ENABLED"] == "true"
-    seconds = settings["PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"]
-    assert str(server["ephemeral"]["startup_timeout_seconds"]) == seconds
-    ignored = (PROJECT / ".gitignore").read_text(encoding="utf-8").splitlines()
-    assert f"/{SECRET_FILE}" in ignored and "/.prefect/" in ignored
 
 
 @pytest.mark.slow

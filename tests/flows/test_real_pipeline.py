@@ -30,7 +30,7 @@ KILLS = [
 ]
 """Which process is killed while the command of which stage runs, in this order."""
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.usefixtures("reporting")
 
 
 def locks(folder: Path) -> list[Any]:
@@ -64,6 +64,7 @@ def scheduled(never_run: Path, server: Server, client: SyncPrefectClient) -> Pat
     return folder
 
 
+@pytest.mark.slow
 def test_scheduled_run_is_tracked(scheduled: Path) -> None:
     assert (scheduled / "reports/sample/index.html").exists()
     with sqlite3.connect(scheduled / ".mlflow/mlruns.db") as store:
@@ -71,6 +72,7 @@ def test_scheduled_run_is_tracked(scheduled: Path) -> None:
     assert rows > 0
 
 
+@pytest.mark.nightly
 def test_killed_in_several_stages(never_run: Path, scheduled: Path) -> None:
     folder = shutil.copytree(never_run, never_run.with_name("killed"), symlinks=True)
     for whom, module in KILLS:

@@ -24,8 +24,9 @@ PREFECT_API_URL = "{NOBODY}"
 
 
 @pytest.fixture(autouse=True)
-def _environment() -> Iterator[None]:
-    """Without Prefect's settings, and as it was at the end."""
+def _environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """In the workspace, without Prefect's settings; the environment is as it was at the end."""
+    monkeypatch.chdir(tmp_path)
     before = dict(os.environ)
     for name in before:
         if name.startswith("PREFECT_") or name.lower().endswith("_proxy"):

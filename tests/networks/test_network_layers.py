@@ -14,6 +14,7 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.networks import blocks, output, products
 from tokenlab.networks.attention import attend
 from tokenlab.networks.batches import sequence_layout
+from tokenlab.networks.options import StackShape
 from tokenlab.networks.output import output_nats, output_scores
 
 
@@ -36,7 +37,7 @@ def test_norm_and_swiglu_are_their_formulas():
 @pytest.mark.parametrize("size", [2, 8])
 def test_rotary_positions_turn_pairs_by_complex_numbers(size):
     states, positions = values(60, 3, 2, size).detach(), torch.arange(60) % 40
-    made = blocks.rotate(states, blocks.rotary_table(40, size, torch.device("cpu"))[positions])
+    made = blocks.rotate(states, blocks.rotary_table(40, 2, size, torch.device("cpu"))[positions])
     angles = positions[:, None] * 10_000.0 ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
     first, second = states[:, :2].double().chunk(2, -1)
     turned = torch.complex(first, second) * torch.polar(torch.ones_like(angles), angles)[:, None, None]
@@ -73,25 +74,48 @@ def test_layouts_place_each_state_once(lengths):
     layout = sequence_layout(np.array(lengths))
     assert layout.offsets.tolist() == [0, *np.cumsum(lengths).tolist()]
     assert layout.positions.tolist() == [position for length in lengths for position in range(length)]
-    assert layout.longest == max(lengths) and layout.pairs == sum(length**2 for length in lengths)
-    area = sum(block.sequences * block.length**2 for block in layout.blocks)
-    assert sum(block.sequences for block in layout.blocks) == len(lengths)
-    assert layout.pairs <= area <= len(lengths) * max(lengths) ** 2
-    if layout.places is not None:
-        sources = torch.cat([block.source for block in layout.blocks])
-        assert sources[layout.places].tolist() == list(range(sum(lengths)))
-        begin = 0
-        for block in layout.blocks:  # a row of a block is one sequence from its first state on
-            rows = sources[begin : begin + block.sequences * block.length].view(block.sequences, block.length)
-            begin += rows.numel()
-            for row in rows.tolist():
-                length = lengths[int(layout.sequences[row[0]])]
-                assert row[:length] == list(range(row[0], row[0] + length)) and set(row[length:]) <= {0}
+    assert layout.longest == max(lengths)
+    if layout.sources is None:
+        assert [block[:2] for block in layout.blocks] == [(len(lengths), lengths[0])]
+        return
+    assert layout.sources[layout.places].tolist() == list(range(sum(lengths)))
+    real = torch.zeros(len(layout.sources), dtype=torch.bool)
+    real[layout.places] = True
+    begin = 0
+    for rows, length, mask in layout.blocks:  # every state sees its own sequence up to itself, in its row
+        sees = torch.ones(rows, length, length).tril().bool() if mask is None else mask[:, 0] == 0
+        own, there = (part[begin : begin + rows * length].view(rows, length) for part in (layout.sources, real))
+        begin += own.numel()
+        for row, states, known in zip(sees, own, there, strict=True):
+            for at in known.nonzero()[:, 0].tolist():
+                state = int(states[at])
+                first = state - int(layout.positions[state])
+                assert states[row[at]].tolist() == list(range(first, state + 1)) and known[row[at]].all()
+    assert begin == len(real)
 
 
-def test_blocks_of_very_different_lengths_are_apart():
-    layout = sequence_layout(np.array([1000, 10] + [12] * 200))
-    assert [(block.sequences, block.length) for block in layout.blocks] == [(201, 12), (1, 1000)]
+def test_short_sequences_share_rows_and_blocks_of_very_different_lengths_are_apart():
+    layout = sequence_layout(np.array([1000, 10] + [12] * 201))
+    assert [block[:2] for block in layout.blocks] == [(101, 24), (1, 1000)]
+
+
+@pytest.mark.parametrize("lengths", [(5, 1, 30, 2, 40), (33, 33), (200, 7)])
+def test_a_pinned_block_is_the_block_that_autograd_records(monkeypatch, lengths):
+    stack, layout = blocks.Stack(StackShape(2, 16, 2, 24)), sequence_layout(np.array(lengths))
+    states = values(sum(lengths), 16)
+
+    def run():
+        found = stack(states, layout)
+        return found, *torch.autograd.grad(
+            (found * found.detach().roll(1, 0)).sum(), (states, *stack.blocks.parameters())
+        )
+
+    expected = run()
+    monkeypatch.setattr(products, "PINNED", True)
+    found = run()
+    assert "PinnedBlock" in type(found[0].grad_fn).__name__
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("pinned", [True, False])

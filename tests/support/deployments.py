@@ -27,9 +27,9 @@ def deploy(server: Server, folder: Path, every: float | None = None) -> None:
             if deployment["name"] == "on-demand":
                 deployment["schedules"] = [{"interval": every}]
     (folder / "deploy.yaml").write_text(yaml.safe_dump(content))
-    server.run([*PREFECT, "work-pool", "create", "local", "--type", "process"], folder)
-    status, output = server.run([*PREFECT, "deploy", "--all", "--prefect-file", "deploy.yaml"], folder)
-    assert status == 0, output
+    server.start([*PREFECT, "work-pool", "create", "local", "--type", "process"], folder).finish()
+    deployed = server.start([*PREFECT, "deploy", "--all", "--prefect-file", "deploy.yaml"], folder)
+    assert deployed.finish() == 0, deployed.output()
 
 
 def start_worker(server: Server, folder: Path) -> Run:

@@ -21,7 +21,9 @@ from typing import NamedTuple
 import psutil
 
 PROJECT = Path(__file__).resolve().parents[2]
-RUNNER = [sys.executable, "-m", "flows.run.repro"]
+RUNNER = [sys.executable, "-m", "flows", "run"]
+CLIENT: dict[str, str] = {}
+"""The environment that makes runs report to a server that is there; else each starts one of its own."""
 
 _WATCHDOG_SECONDS = 600.0
 _SECONDS_BETWEEN_POLLS = 0.01
@@ -51,6 +53,7 @@ def environment(folder: Path) -> dict[str, str]:
         "PYTHONPATH": str(PROJECT),
         "DVC_SITE_CACHE_DIR": str(folder / ".dvc" / "site-cache"),
         "DVC_NO_ANALYTICS": "1",
+        **CLIENT,
     }
 
 
@@ -108,7 +111,7 @@ def find(started: Run, whom: str) -> psutil.Process | None:
             return started.process
         family = [started.process, *started.process.children(recursive=True)]
         if whom == "runner":
-            return _with_module(family, "flows.run.repro")[0]
+            return _with_module(family, "flows")[0]
         dvc = _with_module(family, "flows.run.dvc_child")[0]
         if whom == "dvc":
             return dvc

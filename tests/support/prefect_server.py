@@ -1,29 +1,20 @@
-"""A real Prefect server on a free port of loopback, with the settings of the project, and flows that report to it."""
+"""A real Prefect server on a free port of loopback, with the settings of the project, and what reports to it."""
 
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import killing
 from killing import Run
+from toy_pipeline import PREFECT, write_files
 
 from flows.pages import servers as pages
-from flows.prefect_environment import environment, read_secret
+from flows.prefect_environment import read_secret
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
-
-FLOW = [sys.executable, "-m", "flows", "run"]
-
-_SECONDS_TO_START = 600.0
 
 
 class Server(NamedTuple):
@@ -34,7 +25,8 @@ class Server(NamedTuple):
 
     def settings(self) -> dict[str, str]:
         """The environment of its clients and of the server itself; short polling intervals keep the tests short."""
-        return environment(self.home, int(self.url.removesuffix("/api").rpartition(":")[2])) | {
+        port = int(self.url.removesuffix("/api").rpartition(":")[2])
+        return pages.prefect_server(self.home, port).environment | {
             "PREFECT_API_URL": self.url,
             "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "2",
             "PREFECT_WORKER_QUERY_SECONDS": "1",
@@ -55,43 +47,15 @@ class Server(NamedTuple):
         given = [f"{name}={value}" for name, value in (self.settings() | settings).items()]
         return killing.start(["env", *given, *command], folder)
 
-    def run(self, command: list[str], folder: Path, **settings: str) -> tuple[int, str]:
-        """Run `command` as a client; return its exit status and its output."""
-        started = self.start(command, folder, **settings)
-        return started.finish(), started.output()
-
 
 @contextmanager
 def prefect_server(home: Path) -> Iterator[Server]:
     """A server that runs within the block, with its database in `home`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    home.mkdir(parents=True, exist_ok=True)
-    server = Server(f"http://127.0.0.1:{port}/api", home)
-    with (home / "server.log").open("wb") as log:
-        process = subprocess.Popen(
-            pages.prefect_server(home, port).command,
-            cwd=home,
-            env=os.environ | server.settings() | {"PYTHONPATH": str(killing.PROJECT)},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        deadline = time.monotonic() + _SECONDS_TO_START
-        while not _is_healthy(server.url):
-            assert process.poll() is None, (home / "server.log").read_text()
-            assert time.monotonic() < deadline, "the server does not start"
-            time.sleep(0.2)
+    write_files(home, {"prefect.toml": PREFECT})
+    served = pages.prefect_server(home, pages.choose_port(None, 0))
+    server = Server(f"{served.address}/api", home)
+    settings = server.settings() | {"PYTHONPATH": str(killing.PROJECT)}
+    with pages.Servers(home) as servers:
+        servers.start(replace(served, environment=settings))
+        servers.wait(lambda started: None)
         yield server
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _is_healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:
-            return answer.status == 200
-    except (urllib.error.URLError, OSError):
-        return False

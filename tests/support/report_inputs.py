@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tasks.compare.rows import SCHEMA
-from tasks.exact.summary import summarised
+from tasks.exact.markov_experiment import summarised
 from tasks.runtime.stage import Stage
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.interface import write_code
@@ -71,7 +71,7 @@ def stage(
             "models": {name: {"texts": name} for name in (*patches, *zero_shot)},
             "zero_shot": {name: {"models": name} for name in zero_shot},
         },
-        "compare": {"segmented": [], "encoded": measured, "parallel": {}, "published": {}},
+        "compare": {"measured": {name: {"kind": "encoded"} for name in measured}},
     }
     return Stage("params.yaml", "small", "", sections)
 

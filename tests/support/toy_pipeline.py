@@ -1,9 +1,11 @@
 """A small real pipeline in its own git repository, to test properties of any pipeline."""
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import killing
 import yaml
 
 _STAGE = """
@@ -71,18 +73,24 @@ stages:
 
 _MAKEFILE = """
 repro:
-	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows.run.repro
+	@exec env TOKENLAB_PARENT=$$PPID $(RUN) -m flows run
+
+test-nightly:
+	@test ! -e fail
 """
 
 PIPELINE = {"dvc.yaml": _PIPELINE}
 
+PREFECT = (Path(__file__).resolve().parents[2] / "prefect.toml").read_text(encoding="utf-8")
+
 _FILES = {
+    "prefect.toml": PREFECT,
     "stage.py": _STAGE,
     **PIPELINE,
     "params.yaml": "letters: 3\n",
     "seed.txt": "seed\n",
     "Makefile": _MAKEFILE,
-    ".gitignore": "/data/\n/fail\n/.env\n/.prefect/\n",
+    ".gitignore": "/data/sample/\n/reports/\n/.work/\n/fail\n/.env\n/.prefect/\n",
     ".dvcignore": "*.tmp\n",
     ".dvc/config": "[core]\n    analytics = false\n    check_update = false\n",
     ".dvc/.gitignore": "/tmp\n/cache\n/site-cache\n",
@@ -102,6 +110,27 @@ def make(folder: Path) -> Path:
     write_files(folder, _FILES)
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     return folder.resolve()
+
+
+def change(folder: Path, old: str, new: str) -> None:
+    """Replace a text in dvc.yaml, which must be there."""
+    path = folder / "dvc.yaml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def repro(folder: Path) -> None:
+    """Run a pipeline with DVC alone."""
+    path = f"PATH={Path(sys.executable).parent}:/usr/bin:/bin"
+    status, output = killing.run(["env", path, sys.executable, "-m", "dvc", "repro", "-q"], folder)
+    assert status == 0, output
+
+
+def commit(folder: Path) -> None:
+    """Commit everything that git does not ignore."""
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for command in (["add", "--all"], ["commit", "--quiet", "--message", "all"]):
+        subprocess.run([*git, *command], cwd=folder, check=True)
 
 
 def lock(folder: Path) -> Any:

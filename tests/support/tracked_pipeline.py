@@ -1,20 +1,21 @@
 """A small real pipeline with a tracked stage: a row for each corpus, method, seed and use of BPE, and a drawing stage.
 
     make(folder)
-    repro(folder)
+    toy_pipeline.repro(folder)
 
-`python tests/support/tracked_pipeline.py` is `python -m flows.tracking` with the view of this pipeline.
+`python tests/support/tracked_pipeline.py` is `python -m flows track` with the view of this pipeline.
 """
 
+import functools
 import subprocess
 import sys
 from pathlib import Path
 
-import killing
 import yaml
-from toy_pipeline import write_files
+from toy_pipeline import PREFECT, commit, write_files
 
-from flows.tracking.__main__ import main
+import flows.__main__
+from flows.tracking.synchronise import track
 from tasks.views import File, Question, View
 
 _STAGE = """
@@ -117,6 +118,7 @@ PARAMS = {
 }
 
 _FILES = {
+    "prefect.toml": PREFECT,
     "stage.py": _STAGE,
     "dvc.yaml": _PIPELINE,
     "texts/zh.txt": "zh\n",
@@ -132,9 +134,8 @@ def make(folder: Path) -> Path:
     """Write the pipeline into the new folder `folder`; return it."""
     write_files(folder, _FILES)
     set_params(folder)
-    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
-        subprocess.run([*git, *command], cwd=folder, check=True)
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+    commit(folder)
     return folder.resolve()
 
 
@@ -143,12 +144,6 @@ def set_params(folder: Path, **sections: object) -> None:
     (folder / "params.yaml").write_text(yaml.safe_dump(PARAMS | sections), encoding="utf-8")
 
 
-def repro(folder: Path) -> None:
-    """Run the pipeline with DVC alone."""
-    path = f"PATH={Path(sys.executable).parent}:/usr/bin:/bin"
-    status, output = killing.run(["env", path, sys.executable, "-m", "dvc", "repro", "-q"], folder)
-    assert status == 0, output
-
-
 if __name__ == "__main__":
-    sys.exit(main(views=[VIEW]))
+    flows.__main__.track = functools.partial(track, views=[VIEW])
+    sys.exit(flows.__main__.main(["track"]))

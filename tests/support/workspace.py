@@ -133,10 +133,7 @@ NO_ENTROPY: dict[str, Any] = {"models": {}, "public": {}, "scored": {}}
 NO_COMPARE: dict[str, Any] = {
     "reference": "models/sample/language_models/en",
     "sample": {"texts": 50, "seed": 0},
-    "segmented": [],
-    "encoded": [],
-    "parallel": {},
-    "published": {},
+    "measured": {},
 }
 """A `compare` section that compares nothing."""
 
@@ -145,7 +142,7 @@ NO_EXACT: dict[str, Any] = {"markov": {}, "held_out": {"share": 0.1, "seed": 0},
 
 SMALL_CODES = {
     "corpora": {"en": {"codebooks": {"lengths": {2: 2}}, "baselines": ["character", "byte", "random"]}},
-    "table_codes": [],
+    "tables": "data/raw/builtin",
     "latom": {"iterations": 3, "end_state": False, "floor": 1e-300, "backend": "auto"},
     "held_out": {"share": 0.1, "seed": 0, "lengths": [2]},
     "vocabulary_sizes": {"largest": 300, "step": 50, "reported": [100, 300], "held_out": [200, 400]},

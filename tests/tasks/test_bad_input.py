@@ -88,13 +88,11 @@ def test_unknown_variant_missing_file_and_broken_yaml(folder):
         ("segment", "methods", {"peaks": PEAKS | {"rule": "rise"}}, "the rule `rise` needs a number"),
         ("segment", "methods", {"peaks": PEAKS | {"threshold": 1.0}}, "no meaning with the rule `maxima`"),
         ("segment", "methods", {"peaks": PEAKS | {"grid": [1.0]}}, "no meaning with the rule `maxima`"),
-        ("segment", "full", {"methods": ["other"], "vocabulary_size": 1000}, "segmentation.full.methods: other"),
         ("segment", "corpora", {"zh": {}}, "segmentation.corpora.own is missing"),
-        ("segment", "corpora", {"own": {"entropy": True}}, "add own to entropy.scored"),
+        ("segment", "corpora", {"own": {"entropy": True}}, "signals/own/entropy"),
         ("tokenizer", "bpe", {"vocabulary_size": 10**12, "inference": ["raw"]}, "segmentation.bpe: vocabulary_size"),
         ("tokenizer", "bpe", {"vocabulary_size": 5, "inference": ["raw"]}, "vocabulary_size is 5"),
         ("export", "export", {"unigram": {"vocabulary_size": 5}}, "segmentation.export.unigram: vocabulary_size is 5"),
-        ("export", "export", {"unigram": {"to": "sentencepiece"}}, "segmentation.export.unigram.to is 'sentencepiece'"),
     ],
 )
 def test_bad_segmentation_parameters(prepared, stage, section, value, message):

@@ -1,17 +1,23 @@
 """`tokenlab codes`: learn a character code, encode and decode with it, check atoms, show it (Latom)."""
 
 import argparse
-import json
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, check_no_output, open_corpus
-from tokenlab.cli.options import add_options, field_names, flag_of, named_as_flags, options_from
-from tokenlab.cli.output import check_output, whole_output, with_progress, written
+from tokenlab.cli.corpus import add_corpus, add_json, add_lines, numbered_lines, open_corpus
+from tokenlab.cli.options import (
+    Commands,
+    add_command,
+    add_family,
+    add_options,
+    flags_of,
+    named_as_flags,
+    options_from,
+)
+from tokenlab.cli.output import check_output, json_line, named_errors, tabbed, whole_output, write, written
 from tokenlab.codes.registry import KINDS, learn_code, read_code
 from tokenlab.core.errors import InputError, ParameterError
 
@@ -33,99 +39,83 @@ lines printed of latom, numbers in full precision:
   mutual information X
 Nothing is printed of the other codes."""
 _COLLAPSE = "Each run of whitespace in a sequence becomes one space, and is removed at its ends"
+_WRITTEN = "what `tokenlab codes learn` wrote"
 _VIOLATIONS_FOUND = 1
 """Exit status of `check` if a line is not encoded text."""
 
 _NO_ATOM = "\0"
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    actions = add_family(
+        commands,
         "codes",
-        help="learn a character code; encode and decode with it",
-        description="Codes that write every character as a few atoms: learned (latom), random, or from tables.",
-        allow_abbrev=False,
+        "learn a character code; encode and decode with it",
+        "Codes that write every character as a few atoms: learned (latom), random, or from tables.",
     )
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-    learning = _action(
+    parser = add_command(
         actions,
         "learn",
-        learn,
-        help="learn a code from a text",
-        description=f"Learn a code from a text and write it as JSON.\n{_COLLAPSE}.",
+        _learn,
+        "learn a code from a text",
+        f"Learn a code from a text and write it as JSON.\n{_COLLAPSE}.",
         epilog=_PRINTED,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_corpus(learning, "sequence")
-    _add_code_options(learning)
-    encoding = _action(
+    add_corpus(parser, "sequence")
+    _add_code_options(parser)
+    parser = add_command(
         actions,
         "encode",
-        encode,
-        help="print the atoms of a text",
-        description=f"Print the atoms of every sequence on a line of its own, a space between them. {_COLLAPSE}, as in "
+        _encode,
+        "print the atoms of a text",
+        f"Print the atoms of every sequence on a line of its own, a space between them. {_COLLAPSE}, as in "
         "learning. Blank lines stay. Atoms are a3, b17, ... of learned and random codes, two hexadecimal digits "
         "of bytes and MYTE, the characters or components themselves of the others, whitespace and controls as \\uXXXX.",
     )
-    add_corpus(encoding, "sequence", optional=True)
-    _add_code(encoding)
-    encoding.add_argument(
+    add_corpus(parser, "sequence", optional=True)
+    _add_code(parser)
+    parser.add_argument(
         "--unknown",
         choices=["error", "byte", "skip"],
         help="characters missing from the code: an error (default), their bytes as <0xE8>, or nothing",
     )
-    decoding = _action(
+    parser = add_command(
         actions,
         "decode",
-        decode,
-        help="print the text of atoms",
-        description="Print the text of every line of atoms, as `encode` prints them, on a line of its own.",
+        _decode,
+        "print the text of atoms",
+        "Print the text of every line of atoms, as `encode` prints them, on a line of its own.",
     )
-    _add_atoms(decoding)
-    checking = _action(
+    add_lines(parser, "lines of atoms")
+    _add_code(parser)
+    parser = add_command(
         actions,
         "check",
-        check,
-        help="find lines of atoms that are not encoded text",
-        description="Print for every line that is not encoded text its number, the first wrong token, the kind of "
+        _check,
+        "find lines of atoms that are not encoded text",
+        "Print for every line that is not encoded text its number, the first wrong token, the kind of "
         "violation (foreign, digit, unassigned, truncated, bytes) and an explanation, separated by tabs; exit with 1 "
         "if there is any. Otherwise print the numbers of lines and atoms.",
     )
-    _add_atoms(checking)
-    add_json(checking, "a JSON object for each violation, or one with the counts")
-    showing = _action(
+    add_lines(parser, "lines of atoms")
+    _add_code(parser)
+    add_json(parser, "a JSON object for each violation, or one with the counts")
+    parser = add_command(
         actions,
         "show",
-        show,
-        help="print a code; a codebook as a table",
-        description="Print a code. A codebook is printed as a table: columns for the last digit, rows for the digits "
+        _show,
+        "print a code; a codebook as a table",
+        "Print a code. A codebook is printed as a table: columns for the last digit, rows for the digits "
         "before it, similar atoms next to each other, a space as ␣.",
     )
-    showing.add_argument("code", metavar="CODE.json", help="what `tokenlab codes learn` wrote")
-    showing.add_argument("--html", metavar="FILE", help="write the table there as a page of HTML, and print nothing")
-
-
-def _action(
-    actions: "argparse._SubParsersAction[argparse.ArgumentParser]",
-    name: str,
-    run: Callable[[argparse.Namespace], None],
-    **texts: Any,
-) -> argparse.ArgumentParser:
-    parser = actions.add_parser(name, allow_abbrev=False, **texts)
-    parser.set_defaults(run=run)
-    return parser
+    parser.add_argument("code", metavar="CODE.json", help=_WRITTEN)
+    parser.add_argument("--html", metavar="FILE", help="write the table there as a page of HTML, and print nothing")
 
 
 def _add_code(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--code", required=True, metavar="CODE.json", help="what `tokenlab codes learn` wrote")
-
-
-def _add_atoms(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "input", nargs="?", default="-", metavar="INPUT", help="lines of atoms; default: standard input"
-    )
-    _add_code(parser)
+    parser.add_argument("--code", required=True, metavar="CODE.json", help=_WRITTEN)
 
 
 def _add_code_options(parser: argparse.ArgumentParser) -> None:
@@ -147,24 +137,30 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
                 add_options(group, options)
 
 
-def learn(options: argparse.Namespace) -> None:
+def _learn(options: argparse.Namespace) -> None:
     """Learn a code, write it, and print the numbers of its training."""
+    from tokenlab.codes.corpus import character_corpus
     from tokenlab.codes.interface import write_code
 
+    kind = KINDS[options.code]
     given = _given(options)
-    inputs = [options.input, getattr(options, "tables", None)]
-    check_output("--output", options.output, inputs, endings=[".json"])
+    check_output("--output", options.output, [options.input, getattr(options, "tables", None)], endings=[".json"])
     with open_corpus(options) as text:
-        corpus = _corpus(text)
-    try:
-        code = _learned(options.code, corpus, given)
-    except InputError as error:
-        raise error if KINDS[options.code].table else text.named(error) from None
+        with named_errors(text.name):
+            corpus = character_corpus(found for _, found in text.read("reading"))
+        with tqdm(desc="learning", unit=" iterations", disable=None, leave=False) as bar:
+            if kind.iterative:
+                given["progress"] = lambda *_: bar.update()
+            try:
+                with named_as_flags(*kind.options, tables="--tables"):
+                    code = learn_code(options.code, corpus, **given)
+            except InputError as error:
+                raise error if kind.table else InputError(f"{text.name}: {error}") from None
     _check_described(code, text.name)
     with written(options.output):
         write_code(_with_table_order(code, corpus), options.output)
     if options.code == "latom":
-        sys.stdout.write("".join(f"{line}\n" for line in _figures(code.facts)))
+        write("".join(f"{line}\n" for line in _figures(code.facts)))
 
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
@@ -173,33 +169,15 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     Raises ParameterError for a bad value, and for an option that this kind of code does not have.
     """
     own = KINDS[options.code]
-    every = [field for kind in KINDS.values() for options_of in kind.options for field in fields(options_of)]
-    flags = {"tables": "--tables"} | {field.name: flag_of(field) for field in every}
+    flags = flags_of(*(kind_options for kind in KINDS.values() for kind_options in kind.options), tables="--tables")
     given = {name: value for name, value in vars(options).items() if name in flags}
-    known = {name for kind in own.options for name in field_names(kind)} | ({"tables"} if own.table else set())
+    known = own.option_names | ({"tables"} if own.table else set())
     for name in given:
         if name not in known:
             raise ParameterError(f"{flags[name]}: the code `{options.code}` has no such option")
     for kind in own.options:
         options_from(options, kind)
     return given
-
-
-def _corpus(text: Corpus) -> "CharacterCorpus":
-    from tokenlab.codes.corpus import character_corpus
-
-    try:
-        return character_corpus(text.texts("reading"))
-    except InputError as error:
-        raise text.named(error) from None
-
-
-def _learned(kind: Any, corpus: "CharacterCorpus", given: dict[str, Any]) -> "Code":
-    with tqdm(desc="learning", unit=" iterations", disable=None, leave=False) as bar:
-        if KINDS[kind].iterative:
-            given = given | {"progress": lambda *_: bar.update()}
-        with named_as_flags(*KINDS[kind].options, tables="--tables"):
-            return learn_code(kind, corpus, **given)
 
 
 def _check_described(code: "Code", name: str) -> None:
@@ -239,24 +217,20 @@ def _figures(facts: dict[str, Any]) -> Iterator[str]:
         yield f"mutual information {facts['mutual_information']!r}"
 
 
-def encode(options: argparse.Namespace) -> None:
+def _encode(options: argparse.Namespace) -> None:
     """Print the atoms of every sequence by their names."""
     from tokenlab.codes.corpus import collapse
     from tokenlab.codes.interface import names_of, print_atoms
 
     code = _with_policy(read_code(options.code), options)
     names = names_of(code)
-    with open_corpus(options) as corpus, whole_output() as output:
-        for place, text in corpus.read("encoding"):
+    with open_corpus(options) as corpus, whole_output() as keep:
+        for where, text in corpus.read("encoding"):
             try:
-                line = print_atoms(code.encode(collapse(text)), names)
+                keep(print_atoms(code.encode(collapse(text)), names) + "\n")
             except InputError as error:
-                where = corpus.where(place)
-                if not _has_policy(code):
-                    raise InputError(f"{where}: {error}") from None
                 origin = f"{options.code} was learned from another text (SHA-256 {code.facts.get('corpus')})"
-                raise InputError(f"{where}: {error} (--unknown); {origin}") from None
-            output.write(line.encode() + b"\n")
+                raise InputError(f"{where}: {error}{f' (--unknown); {origin}' if _has_policy(code) else ''}") from None
 
 
 def _with_policy(code: "Code", options: argparse.Namespace) -> "Code":
@@ -275,7 +249,7 @@ def _has_policy(code: "Code") -> bool:
     return isinstance(code, Codebook | ComponentCode)
 
 
-def decode(options: argparse.Namespace) -> None:
+def _decode(options: argparse.Namespace) -> None:
     """Print the text of every line of atoms."""
     from tokenlab.codes.interface import names_of, parse_atoms
 
@@ -283,35 +257,32 @@ def decode(options: argparse.Namespace) -> None:
     if not code.reversible:
         raise InputError(f"{options.code}: the code `{code.kind}` is irreversible; only reversible ones are decoded")
     atoms_of = {name: atom for atom, name in names_of(code).items()}
-    with whole_output() as output:
-        for where, line in _lines_of_atoms(options.input, "decoding"):
-            try:
+    with whole_output() as keep:
+        for where, line in numbered_lines(options.input, "decoding"):
+            with named_errors(where):
                 text = code.decode(parse_atoms(line, atoms_of))
-            except InputError as error:
-                raise InputError(f"{where}: {error}") from None
-            output.write(text.encode() + b"\n")
+            keep(text + "\n")
 
 
-def check(options: argparse.Namespace) -> None:
+def _check(options: argparse.Namespace) -> None:
     """Print the first violation of every line that is not encoded text; exits with 1 if there is any."""
     from tokenlab.codes.interface import names_of
 
     code = read_code(options.code)
     atoms_of = {name: atom for atom, name in names_of(code).items()}
     lines = atoms = bad = 0
-    with whole_output() as output:
-        for _, line in _lines_of_atoms(options.input, "checking"):
+    with whole_output() as keep:
+        for _, line in numbered_lines(options.input, "checking"):
             tokens = line.split()
             lines, atoms = lines + 1, atoms + len(tokens)
             if found := code.check("".join([atoms_of.get(token, _NO_ATOM) for token in tokens])):
                 bad += 1
-                output.write(_violation_line(lines, found, tokens, options.json).encode())
-        if not bad:
-            counts = {"lines": lines, "atoms": atoms, "violations": 0}
-            summary = json.dumps(counts) if options.json else f"{lines:,} lines, {atoms:,} atoms: no violation"
-            output.write(f"{summary}\n".encode())
+                keep(_violation_line(lines, found, tokens, options.json))
+        if not bad and options.json:
+            keep(json_line({"lines": lines, "atoms": atoms, "violations": 0}))
+        elif not bad:
+            keep(f"{lines:,} lines, {atoms:,} atoms: no violation\n")
     if bad:
-        sys.stdout.flush()
         raise SystemExit(_VIOLATIONS_FOUND)
 
 
@@ -321,37 +292,25 @@ def _violation_line(number: int, found: "Violation", tokens: list[str], as_json:
         message = f"{tokens[found.position]!r} is no atom of this code; `tokenlab codes show` lists them"
     message = message.removeprefix(f"atom {found.position + 1}: ")
     row = {"line": number, "token": found.position + 1, "kind": found.kind, "message": message}
-    return (json.dumps(row, ensure_ascii=False) if as_json else "\t".join(map(str, row.values()))) + "\n"
+    return json_line(row) if as_json else tabbed([row.values()])
 
 
-def _lines_of_atoms(source: str, what: str) -> Iterator[tuple[str, str]]:
-    """The lines of a text with their places."""
-    from tokenlab.text.lines import read_lines
-
-    check_no_output([source])
-    name = "standard input" if source == "-" else source
-    for number, line in enumerate(with_progress(read_lines(source), what), 1):
-        yield f"{name}:{number}", line
-
-
-def show(options: argparse.Namespace) -> None:
+def _show(options: argparse.Namespace) -> None:
     """Print a code, or write its table as a page."""
     from tokenlab.codes.codebook import Codebook
     from tokenlab.codes.table import codebook_page
     from tokenlab.core.files import write_text
 
     code = read_code(options.code)
-    try:
+    with named_errors(options.code):
         if options.html is None:
-            sys.stdout.buffer.write(_shown_code(code).encode())
+            write(_shown_code(code))
             return
         if not isinstance(code, Codebook):
             raise ParameterError(f"--html: the code `{code.kind}` is no codebook and has no table; leave it out")
         check_output("--html", options.html, [options.code])
         with written(options.html):
             write_text(options.html, codebook_page(code))
-    except InputError as error:
-        raise InputError(f"{options.code}: {error}") from None
 
 
 def _shown_code(code: "Code") -> str:
@@ -367,10 +326,8 @@ def _shown_code(code: "Code") -> str:
             size = f"N = {code.N}, K = {code.K}, {len(code.characters):,} characters, {code.K**code.N:,} codes"
             return f"{head}, {size}\n{codebook_text(code)}"
         case ComponentCode():
-            rows = (
-                f"{visible(character)}\t{' '.join(names)}\n" for character, names in sorted(code.components.items())
-            )
-            return f"{head}, {len(code.components):,} characters\n{''.join(rows)}"
+            rows = ((visible(character), " ".join(names)) for character, names in sorted(code.components.items()))
+            return f"{head}, {len(code.components):,} characters\n{tabbed(rows)}"
         case MyteCode():
             merged = f"{len(code.merge):,} morphemes merged" if code.merge else "no merge map"
             return f"{head}: the bytes of UTF-8, {len(code.decompose):,} sequences taken apart, {merged}\n"

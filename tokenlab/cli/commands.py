@@ -1,17 +1,42 @@
-"""The commands of `tokenlab` and their parser."""
+"""The commands of `tokenlab`, their parser, and their completion in a shell."""
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
 
-from tokenlab.cli import codes, entropy, exact, export, measure, score, segment
-from tokenlab.cli import ngram_statistics as statistics
-from tokenlab.cli.bits import command as bits
-from tokenlab.cli.completion import SHELLS, PrintCompletion
-from tokenlab.cli.patches import command as patches
-from tokenlab.cli.patches import generate
+from tokenlab.cli import (
+    bits,
+    codes,
+    entropy,
+    exact,
+    export,
+    generate,
+    measure,
+    ngram_statistics,
+    patches,
+    score,
+    segment,
+)
 from tokenlab.core.errors import EXIT_STATUS, InputError
+
+SHELLS = ("bash", "zsh", "fish")
+_COMMANDS = (segment, export, score, measure, ngram_statistics, entropy, codes, bits, exact, patches, generate)
+_FILES = (
+    "CODE",
+    "ENTROPIES",
+    "FILE",
+    "FOLDER",
+    "GOLD",
+    "INPUT",
+    "LIST",
+    "PATCHES",
+    "PLACE",
+    "PREDICTED",
+    "TEXT",
+    "TOKENIZER",
+)
+"""What the metavar of an argument that is a file or a folder begins with."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -29,26 +54,45 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def command_parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+class _Completion(argparse.Action):
+    """Prints what a shell needs to complete commands, flags, choices and names of files."""
+
+    def __call__(self, parser: argparse.ArgumentParser, options: Any, shell: Any, flag: str | None = None) -> None:
+        import shtab  # needed by nobody else
+
+        for action in _arguments(parser):
+            metavar = action.metavar[0] if isinstance(action.metavar, tuple) else action.metavar
+            if action.nargs != 0 and action.choices is None and (metavar or action.dest).upper().startswith(_FILES):
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+        print(shtab.complete(parser, shell))
+        parser.exit()
+
+
+def _arguments(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """All arguments of a command and of the commands below it."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from _arguments(below)
+        else:
+            yield action
+
+
+def run(arguments: Sequence[str] | None) -> None:
+    """Parse the arguments and run the command."""
     parser = _Parser(prog="tokenlab", description="How should this text be cut?", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.add_argument(
         "--print-completion",
-        action=PrintCompletion,
+        action=_Completion,
         choices=SHELLS,
         metavar="SHELL",
         help=f"print the completion for a shell and exit: {', '.join(SHELLS)}",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (segment, export, score, measure, statistics, entropy, codes, bits, exact, patches, generate):
+    for command in _COMMANDS:
         command.add_parser(commands)
-    return parser
-
-
-def run(arguments: Sequence[str] | None) -> None:
-    """Parse the arguments and run the command."""
-    options = command_parser().parse_args(arguments)
+    options = parser.parse_args(arguments)
     if sys.stdout is None:
         raise InputError("standard output is closed; send it somewhere")
     options.run(options)

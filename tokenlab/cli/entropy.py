@@ -1,40 +1,42 @@
 """`tokenlab entropy`: the entropy of a language model's prediction at every character of a text."""
 
 import argparse
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, open_corpus
-from tokenlab.cli.options import add_options, imports_for_models, named_as_flags, options_from
-from tokenlab.cli.output import check_output, named_errors, with_progress, written
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
+from tokenlab.cli.options import (
+    Commands,
+    add_command,
+    add_model_name,
+    add_options,
+    imports_for_models,
+    named_as_flags,
+    options_from,
+)
+from tokenlab.cli.output import check_output, named_errors, with_progress, write, written
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 
 if TYPE_CHECKING:
     from tokenlab.entropy.scored_lines import Line
-
 
 _ENDINGS = (".parquet", ".jsonl")
 _NO_FLAG = ("unit",)
 """The values are always one per character."""
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "entropy",
-        help="how unsure a language model is at every character",
-        description="The entropy, in nats, of a causal language model's prediction at each character of a text, one "
+        _run,
+        "how unsure a language model is at every character",
+        "The entropy, in nats, of a causal language model's prediction at each character of a text, one "
         "sentence per line. Characters inside a token of the model have no value.",
-        allow_abbrev=False,
     )
     add_corpus(parser, "sentence")
-    parser.add_argument(
-        "--model",
-        required=True,
-        metavar="FOLDER_OR_NAME",
-        help="a folder with a model of `transformers` (safetensors), or a name on the Hugging Face hub",
-    )
+    add_model_name(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -48,7 +50,6 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "each character, its value after a tab, and an empty line after each sentence",
     )
     add_scoring_options(parser)
-    parser.set_defaults(run=_run)
 
 
 def add_scoring_options(parser: argparse.ArgumentParser) -> None:
@@ -93,11 +94,12 @@ def _run(options: argparse.Namespace) -> None:
                 _write(lines, options.output)
             return
         for sentence, values in lines:
-            if options.json:
-                sys.stdout.buffer.write(json_line(sentence, values).encode())
-                continue
-            cells = [f"{c}\t{'' if v != v else f'{v:.6f}'}\n" for c, v in zip(sentence, values.tolist(), strict=True)]
-            sys.stdout.buffer.write(("".join(cells) + "\n").encode())
+            write(json_line(sentence, values) if options.json else _rows(sentence, values.tolist()))
+
+
+def _rows(sentence: str, values: list[float]) -> str:
+    """A line for each character, its value after a tab if it has one, and an empty line."""
+    return "".join(f"{c}\t{'' if v != v else f'{v:.6f}'}\n" for c, v in zip(sentence, values, strict=True)) + "\n"
 
 
 def _write(lines: Iterator["Line"], name: str) -> None:

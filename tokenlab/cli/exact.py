@@ -6,19 +6,27 @@ the command line, and characters and numbers as the commands print them.
 
 import argparse
 import dataclasses
-import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import chain
 from math import exp, isfinite, log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_former_json, add_json, open_corpus, open_source
-from tokenlab.cli.options import add_options, imports_for_models, named_as_flags, options_from
-from tokenlab.cli.output import with_progress
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
+from tokenlab.cli.options import (
+    Commands,
+    add_command,
+    add_family,
+    add_model_name,
+    add_options,
+    imports_for_models,
+    named_as_flags,
+    options_from,
+)
+from tokenlab.cli.output import json_line, named_errors, tabbed, with_progress, write
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.options import check_least
 from tokenlab.exact.options import CompletionOptions, ExactOptions, PlaceOptions, SamplingOptions
@@ -29,6 +37,8 @@ if TYPE_CHECKING:
     from tokenlab.exact.completion import Completion
     from tokenlab.exact.interface import Cost, NextCharacters
     from tokenlab.exact.scoring import TextScore
+
+Record = dict[str, object]
 
 FAILURES_FOUND = 1
 """Exit status of `check` where automaton and tokenizer disagree."""
@@ -41,23 +51,17 @@ _SENTENCES = 20
 """Sentences of each built-in corpus that `check` tries."""
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    actions = add_family(
+        commands,
         "exact",
-        help="character-level probabilities of a tokenized language model",
-        description="Exact probabilities of characters and texts by a language model over tokens: sums over all token "
+        "character-level probabilities of a tokenized language model",
+        "Exact probabilities of characters and texts by a language model over tokens: sums over all token "
         "sequences that spell the text, as the tokenizer would produce them.",
-        allow_abbrev=False,
     )
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
-
-    def action(name: str, run: Callable[[argparse.Namespace], None], what: str, text: str) -> argparse.ArgumentParser:
-        added = actions.add_parser(name, help=what, description=text, allow_abbrev=False)
-        added.set_defaults(run=run)
-        return added
-
-    parser = action(
+    parser = add_command(
+        actions,
         "next",
         _next,
         "the characters that may follow a text",
@@ -66,11 +70,12 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     add_text(parser, "TEXT")
     parser.add_argument("--top", type=int, default=20, metavar="N", help="how many characters (default 20)")
-    add_json(parser, "print one object; without, character, probability and its binary logarithm, separated by tabs")
-    add_former_json(parser)
+    shown = "print one object; without, character, probability and its binary logarithm, separated by tabs"
+    add_json(parser, shown, former=True)
     _add_model(parser)
 
-    parser = action(
+    parser = add_command(
+        actions,
         "score",
         _score,
         "bits per character of texts",
@@ -83,7 +88,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add_json(parser, "print an object for each text, and the total as `total`; without, a table with a row for each")
     _add_model(parser)
 
-    parser = action(
+    parser = add_command(
+        actions,
         "sample",
         _sample,
         "sample text after a prompt, character by character",
@@ -100,11 +106,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="draw characters (default), or a cover of the prompt and then tokens: the same distribution, faster",
     )
     add_options(parser, SamplingOptions)
-    add_json(parser, "print one object at the end; without, the text as it comes")
-    add_former_json(parser)
+    add_json(parser, "print one object at the end; without, the text as it comes", former=True)
     _add_model(parser)
 
-    parser = action(
+    parser = add_command(
+        actions,
         "complete",
         _complete,
         "complete a prompt that may end inside a word: exactly, by plain prompting, by token healing",
@@ -115,11 +121,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     add_text(parser, "PROMPT")
     add_options(parser, CompletionOptions)
-    add_json(parser, "print one object; without, a row for each way, cells separated by tabs")
-    add_former_json(parser)
+    add_json(parser, "print one object; without, a row for each way, cells separated by tabs", former=True)
     _add_model(parser)
 
-    parser = action(
+    parser = add_command(
+        actions,
         "check",
         _check,
         "does a tokenizer meet the premises? counterexamples",
@@ -135,33 +141,31 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     _add_normalizer_flag(parser)
     parser.add_argument("--text", metavar="FILE", help="further texts to check, one per line; `-` is standard input")
-    add_json(parser, "print one object; without, a line for each fact")
-    add_former_json(parser)
+    add_json(parser, "print one object; without, a line for each fact", former=True)
 
 
 def _next(options: argparse.Namespace) -> None:
     check_least("--top", options.top, 1)
     text = given_text(options, "TEXT")
     found = _model(options).next_character(text, options.top)
-    if not options.json:
-        _write(_next_text(found))
-        return
+    write(json_line(_next_record(found, text, options)) if options.json else _next_text(found))
+
+
+def _next_record(found: "NextCharacters", text: bytes, options: argparse.Namespace) -> Record:
+    def probability(log_p: float) -> dict[str, float | None]:
+        return {"probability": _number(exp(log_p)), "log2": _number(_bits(log_p))}
+
     pairs = zip(found.characters, found.log_probability.tolist(), strict=True)
-    record = {
+    return {
         "text": readable(text),
         "estimator": options.estimator,
         "encodings": options.encodings,
-        "characters": [{"character": character, **_probability(log_p)} for character, log_p in pairs],
-        "end": _probability(found.end),
-        "rest": _probability(found.rest),
+        "characters": [{"character": character, **probability(log_p)} for character, log_p in pairs],
+        "end": probability(found.end),
+        "rest": probability(found.rest),
         "pruned": float(found.pruned) + 0.0,
         "cost": found.cost._asdict(),
     }
-    _write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-def _probability(log_p: float) -> dict[str, float | None]:
-    return {"probability": _number(exp(log_p)), "log2": _number(_bits(log_p))}
 
 
 def _next_text(found: "NextCharacters") -> str:
@@ -169,9 +173,9 @@ def _next_text(found: "NextCharacters") -> str:
 
     rows = list(zip(map(visible, found.characters), found.log_probability.tolist(), strict=True))
     rows += [("(end)", found.end), ("(others)", found.rest)]
-    lines = [f"{name}\t{_shown_number(exp(log_p), 6)}\t{_shown_number(_bits(log_p))}\n" for name, log_p in rows]
+    table = tabbed((name, _shown_number(exp(log_p), 6), _shown_number(_bits(log_p))) for name, log_p in rows)
     pruned = f"pruned: {found.pruned:.2e} of the probability\n" if found.pruned else ""
-    return "".join(lines) + pruned + _cost_line(found.cost)
+    return table + pruned + _cost_line(found.cost)
 
 
 def _cost_line(cost: "Cost") -> str:
@@ -187,12 +191,13 @@ def _score(options: argparse.Namespace) -> None:
         if options.with_end and model.model.end is None:
             raise InputError(f"{options.model}: the model has no EOS, so no text ends; leave --with-end out")
         if not options.json:
-            sys.stdout.write("\t".join(_SCORES) + "\n")
+            write(tabbed([_SCORES]))
         summed = TextScore()
-        for place, score in enumerate(score_texts(model, _lines(text), where=f"{text.name}:"), 1):
+        for number, score in enumerate(score_texts(model, _lines(text), where=f"{text.name}:"), 1):
             summed = total([summed, score])
-            _write_score(str(place), score, options)
-        _write_score("total", summed, options)
+            write(_score_line(number, score, options))
+            sys.stdout.buffer.flush()
+        write(_score_line("total", summed, options))
 
 
 def _lines(text: Corpus) -> Iterator[str]:
@@ -200,21 +205,17 @@ def _lines(text: Corpus) -> Iterator[str]:
     return text.lines() if sys.stdout.isatty() else with_progress(text.lines(), "scoring")
 
 
-def _write_score(place: str, score: "TextScore", options: argparse.Namespace) -> None:
+def _score_line(place: int | str, score: "TextScore", options: argparse.Namespace) -> str:
     if options.json:
         record = _score_record(score)
-        line = json.dumps({"total": record} if place == "total" else {"line": int(place), **record})
-    else:
-        exact = score.exact_bits_with_end if options.with_end else score.exact_bits
-        naive = score.naive_bits_with_end if options.with_end else score.naive_bits
-        values = (exact, score.per_character(exact), score.per_byte(exact), naive, score.per_byte(naive))
-        cells = [place, score.characters, score.bytes, *map(_shown_number, values), score.cost.contexts]
-        line = "\t".join(map(str, cells))
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+        return json_line({"line": place, **record} if isinstance(place, int) else {place: record})
+    exact = score.exact_bits_with_end if options.with_end else score.exact_bits
+    naive = score.naive_bits_with_end if options.with_end else score.naive_bits
+    values = (exact, score.per_character(exact), score.per_byte(exact), naive, score.per_byte(naive))
+    return tabbed([(place, score.characters, score.bytes, *map(_shown_number, values), score.cost.contexts)])
 
 
-def _score_record(score: "TextScore") -> dict[str, object]:
+def _score_record(score: "TextScore") -> Record:
     exact, naive = score.exact_bits, score.naive_bits
     return {
         "texts": score.texts,
@@ -236,47 +237,39 @@ def _score_record(score: "TextScore") -> dict[str, object]:
 
 
 def _sample(options: argparse.Namespace) -> None:
+    from tokenlab.exact.sampling import sample, sample_stream
+    from tokenlab.exact.token_walk import sample_by_tokens
+
     check_least("-n", options.n, 0)
     check_least("--seed", options.seed, 0)
     chosen = options_from(options, SamplingOptions)
-    if options.by == "tokens" and chosen.warps:
+    by_tokens = options.by == "tokens"
+    if by_tokens and chosen.warps:
         raise ParameterError("--by tokens knows no characters to warp; leave --temperature, --top-k and --top-p out")
     prompt = given_text(options, "PROMPT")
     model = _model(options)
-    if options.json:
-        record = _sample_record(model, prompt, options, chosen)
-        print(json.dumps({"prompt": readable(prompt), **record}, ensure_ascii=False))
-        return
-    for piece in _pieces(model, prompt, options, chosen):
-        _write(piece)
-        sys.stdout.buffer.flush()
-    _write("\n")
-
-
-def _pieces(
-    model: "CharacterModel", prompt: bytes, options: argparse.Namespace, chosen: SamplingOptions
-) -> Iterator[str]:
-    if options.by == "tokens":
-        from tokenlab.exact.token_walk import sample_by_tokens
-
+    pieces: Iterator[str]
+    if by_tokens:
         with named_as_flags(ExactOptions):
-            return sample_by_tokens(model, prompt, options.n, seed=options.seed)
-    from tokenlab.exact.sampling import sample_stream
-
-    return (drawn.character for drawn in sample_stream(model, prompt, options.n, chosen, seed=options.seed))
-
-
-def _sample_record(
-    model: "CharacterModel", prompt: bytes, options: argparse.Namespace, chosen: SamplingOptions
-) -> dict[str, object]:
-    if options.by == "tokens":
-        text = "".join(_pieces(model, prompt, options, chosen))
-        return {"text": text, "ended": len(text) < options.n}
-    from tokenlab.exact.sampling import sample
-
-    found = sample(model, prompt, options.n, chosen, seed=options.seed)
-    log2 = _number(_bits(found.log_probability))
-    return {"text": found.text, "ended": found.ended, "log2": log2, "cost": found.cost._asdict()}
+            pieces = sample_by_tokens(model, prompt, options.n, seed=options.seed)
+    else:
+        drawn = sample_stream(model, prompt, options.n, chosen, seed=options.seed)
+        pieces = (one.character for one in drawn)
+    if not options.json:
+        for piece in pieces:
+            write(piece)
+            sys.stdout.buffer.flush()
+        write("\n")
+        return
+    record: Record = {"prompt": readable(prompt)}
+    if by_tokens:
+        text = "".join(pieces)
+        record |= {"text": text, "ended": len(text) < options.n}
+    else:
+        found = sample(model, prompt, options.n, chosen, seed=options.seed)
+        record |= {"text": found.text, "ended": found.ended, "log2": _number(_bits(found.log_probability))}
+        record |= {"cost": found.cost._asdict()}
+    write(json_line(record))
 
 
 def _complete(options: argparse.Namespace) -> None:
@@ -288,20 +281,19 @@ def _complete(options: argparse.Namespace) -> None:
     with named_as_flags(ExactOptions):
         found = complete(model, prompt, chosen)
     if options.json:
-        ways = {way.way: _completion_record(way) for way in found}
-        print(json.dumps({"prompt": readable(prompt), **ways}, ensure_ascii=False))
-        return
-    _write("".join(line + "\n" for line in ("\t".join(_COMPLETIONS), *map(_completion_line, found))))
+        write(json_line({"prompt": readable(prompt), **{way.way: _completion_record(way) for way in found}}))
+    else:
+        write(tabbed([_COMPLETIONS, *map(_completion_row, found)]))
 
 
-def _completion_line(found: "Completion") -> str:
+def _completion_row(found: "Completion") -> tuple[str, ...]:
     text = _shown_text(found.text) + ("(end)" if found.ended else "")
     tokens = "|".join(_shown_text(readable(token)) for token in found.tokens)
     own, exact = (_shown_number(_bits(value)) for value in (found.log_probability, found.exact))
-    return "\t".join((found.way, own, exact, text, tokens))
+    return found.way, own, exact, text, tokens
 
 
-def _completion_record(found: "Completion") -> dict[str, object]:
+def _completion_record(found: "Completion") -> Record:
     return {
         "text": found.text,
         "ended": found.ended,
@@ -330,12 +322,10 @@ def _check(options: argparse.Namespace) -> None:
         report = check_tokenizer(real, chain(sentences, with_progress(lines, "checking")))
     if options.json:
         failures = [{**failure._asdict(), "text": readable(failure.text)} for failure in report.failures]
-        record = {**dataclasses.asdict(report), "handled": report.handled, "failures": failures}
-        print(json.dumps(record, ensure_ascii=False))
+        write(json_line({**dataclasses.asdict(report), "handled": report.handled, "failures": failures}))
     else:
-        _write(_check_text(report))
+        write(_check_text(report))
     if not report.handled:
-        sys.stdout.flush()
         raise SystemExit(FAILURES_FOUND)
 
 
@@ -371,12 +361,7 @@ def _failure(failure: "Failure") -> str:
 def _add_model(parser: argparse.ArgumentParser) -> None:
     """Add the options of a model and of how its probabilities are summed."""
     group = parser.add_argument_group("language model")
-    group.add_argument(
-        "--model",
-        required=True,
-        metavar="FOLDER_OR_NAME",
-        help="a folder with a model of `transformers` (safetensors), or a name on the Hugging Face hub",
-    )
+    add_model_name(group)
     _add_normalizer_flag(group)
     add_options(group, PlaceOptions)
     group = parser.add_argument_group("probabilities")
@@ -461,10 +446,8 @@ def given_text(options: argparse.Namespace, name: str) -> bytes:
 def _checked(text: bytes, name: str) -> bytes:
     from tokenlab.exact.utf8 import open_character
 
-    try:
+    with named_errors(name):
         open_character(text)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from None
     return text
 
 
@@ -492,8 +475,3 @@ def _number(value: float) -> float | None:
 def _shown_number(value: float, places: int = 4) -> str:
     """A number with so many decimal places, inf, -inf or undefined."""
     return "undefined" if value != value else f"{value:.{places}f}"
-
-
-def _write(text: str) -> None:
-    """Write UTF-8, whatever the encoding of the terminal."""
-    sys.stdout.buffer.write(text.encode())

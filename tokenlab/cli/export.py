@@ -1,20 +1,27 @@
 """`tokenlab export`: the segmenter as a tokenizer that needs nothing of this library."""
 
 import argparse
-import json
-import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
-from tokenlab.cli.ngram_statistics import statistics_of
-from tokenlab.cli.options import add_options, check_meaning, named_as_flags, options_from
-from tokenlab.cli.output import check_no_input, check_output, with_progress, written
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
+from tokenlab.cli.ngram_statistics import add_statistics_from, statistics_of
+from tokenlab.cli.options import Commands, add_command, add_options, check_meaning, named_as_flags, options_from
+from tokenlab.cli.output import (
+    check_no_input,
+    check_output,
+    check_writable,
+    json_line,
+    named_errors,
+    with_progress,
+    write,
+    written,
+)
+from tokenlab.cli.segment import add_utilities
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.options import SegmentOptions
@@ -36,16 +43,17 @@ _FILES = {"tokenizer.json", "tokenizer_config.json"}
 _SPECIAL_TOKENS = next(field for field in fields(ExportOptions) if field.name == "special_tokens")
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "export",
-        help="write a segmenter as a tokenizer.json or a SentencePiece model",
-        description="Segment INPUT, one sentence per line, by n-gram statistics or a word model, and write a tokenizer "
+        _run,
+        "write a segmenter as a tokenizer.json or a SentencePiece model",
+        "Segment INPUT, one sentence per line, by n-gram statistics or a word model, and write a tokenizer "
         "that segments any text in nearly the same way. It is used without this library: "
         "transformers.AutoTokenizer.from_pretrained(FOLDER), tokenizers.Tokenizer.from_file(FOLDER/tokenizer.json), or "
         "sentencepiece. Every text is decoded to itself.",
-        allow_abbrev=False,
         argument_default=argparse.SUPPRESS,  # so that the parsed arguments hold only the options that were given
     )
     add_corpus(parser, "sentence")
@@ -69,13 +77,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "tokenizer cannot look at pairs of words as it does: on a held-out tenth of a month of news F1 is 79.5 instead "
         "of 80.0; by statistics it is 76.8",
     )
-    source.add_argument(
-        "--statistics-from",
-        metavar="FILE",
-        default=None,
-        help="count in this text instead of INPUT, or use the Parquet that `tokenlab statistics` wrote with the same "
-        "options",
-    )
+    add_statistics_from(source, default=None)
     checks = parser.add_mutually_exclusive_group()
     checks.add_argument(
         "--check",
@@ -93,11 +95,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     for name in _ELSEWHERE:
         parser.add_argument(f"--{name}", help=argparse.SUPPRESS)
     segmenter = parser.add_argument_group("segmenter by statistics (not with --word-model; only the decoder viterbi)")
-    alternatives = ("weight", "entropy_only")
-    add_options(segmenter.add_mutually_exclusive_group(), SegmentOptions, only=alternatives)
-    add_options(segmenter, SegmentOptions, without=alternatives)
+    add_utilities(segmenter)
     add_options(parser.add_argument_group("n-gram statistics (not with --word-model)"), StatisticsOptions)
-    parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> None:
@@ -133,7 +132,8 @@ def _run(arguments: argparse.Namespace) -> None:
             _write(learned, options, arguments.output)
         if checked is not None:
             exported = _read(arguments.output, options)
-            _print(_agreement(exported, cutter, compared, arguments.check_words is not None), arguments.json)
+            figures = _agreement(exported, cutter, compared, arguments.check_words is not None).figures()
+            write(json_line(figures) if arguments.json else "".join(map(_figure, figures.items())))
 
 
 def _check_place(place: str, options: ExportOptions, inputs: Sequence[str | None]) -> None:
@@ -149,9 +149,7 @@ def _check_place(place: str, options: ExportOptions, inputs: Sequence[str | None
         raise ParameterError(f"--output is {place}, which is no folder; name another")
     if folder.is_dir() and (others := sorted({path.name for path in folder.iterdir()} - _FILES)):
         raise ParameterError(f"--output is {place}, which already holds {others[0]}; name a folder of its own")
-    above = next(path for path in folder.absolute().parents if path.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise ParameterError(f"--output is {place}, but nothing may be written to {above}; name another place")
+    check_writable("--output", place, next(path for path in folder.absolute().parents if path.exists()))
 
 
 def _require_sentencepiece(to_run: bool) -> None:
@@ -175,10 +173,8 @@ def _by_statistics(
     statistics = statistics_of(text, arguments.statistics_from, counted)
     learn = learn_vocabulary if options.model == "unigram" else export_tokenizer
     lines = with_progress(text.lines(), "segmenting")
-    try:
+    with named_errors(text.name):
         return Segmenter(statistics, chosen), learn(lines, statistics, chosen, options)
-    except InputError as error:
-        raise text.named(error) from None
 
 
 def _by_words(text: Corpus, path: str, options: ExportOptions) -> "tuple[Cutter, Vocabulary | Tokenizer]":
@@ -189,10 +185,8 @@ def _by_words(text: Corpus, path: str, options: ExportOptions) -> "tuple[Cutter,
     model = WordModel.load(path)
     learn = vocabulary_of_words if options.model == "unigram" else word_tokenizer
     cut = model.segment(with_progress(text.lines(), "segmenting"))
-    try:
+    with named_errors(text.name):
         return model, learn(cut, options, SegmentOptions(split_kana=model.options.split_kana))
-    except InputError as error:
-        raise text.named(error) from None
 
 
 def _write(learned: "Vocabulary | Tokenizer", options: ExportOptions, place: str) -> None:
@@ -231,19 +225,11 @@ def _agreement(exported: "Exported", cutter: "Cutter", text: Corpus, has_words: 
     lines = with_progress(text.lines(), "checking")
     if not has_words:
         return measure_agreement(exported, cutter, lines)
-    return measure_agreement(exported, cutter, ("".join(line.split()) for line in lines), _gold_spans(text))
+    gold = (list(pairwise(accumulate(map(len, line.split()), initial=0))) for line in text.lines())
+    return measure_agreement(exported, cutter, ("".join(line.split()) for line in lines), gold)
 
 
-def _gold_spans(text: Corpus) -> Iterator[list[tuple[int, int]]]:
-    for line in text.lines():
-        yield list(pairwise(accumulate(map(len, line.split()), initial=0)))
-
-
-def _print(found: "Agreement", as_json: bool) -> None:
-    figures = found.figures()
-    if as_json:
-        print(json.dumps(figures))
-        return
-    for name, value in figures.items():
-        shown = f"{100 * value:.2f} %" if isinstance(value, float) else "undefined" if value is None else f"{value}"
-        sys.stdout.write(f"{name.replace('_', ' '):<28}{shown:>12}\n")
+def _figure(item: tuple[str, float | int | None]) -> str:
+    name, value = item
+    shown = f"{100 * value:.2f} %" if isinstance(value, float) else "undefined" if value is None else f"{value}"
+    return f"{name.replace('_', ' '):<28}{shown:>12}\n"

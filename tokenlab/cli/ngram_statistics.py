@@ -1,14 +1,12 @@
 """`tokenlab statistics`: counts, PMI and branching entropies of all n-grams of a text."""
 
 import argparse
-import json
-import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
-from tokenlab.cli.options import add_options, options_from
-from tokenlab.cli.output import check_output, with_progress, written
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
+from tokenlab.cli.options import Commands, add_command, add_options, options_from
+from tokenlab.cli.output import check_output, json_line, named_errors, tabbed, with_progress, write, written
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.ngrams.options import StatisticsOptions
 
@@ -19,14 +17,15 @@ _TOP = 20
 _ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl")
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "statistics",
-        help="count n-grams; their PMI and branching entropies",
-        description="Count all n-grams of a text, one sentence per line, and compute their smallest adjacent PMI and "
+        _run,
+        "count n-grams; their PMI and branching entropies",
+        "Count all n-grams of a text, one sentence per line, and compute their smallest adjacent PMI and "
         "their left and right branching entropy.",
-        allow_abbrev=False,
     )
     add_corpus(parser, "sentence")
     parser.add_argument(
@@ -41,7 +40,17 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     add_json(parser, "print the rows as JSON, an object a line")
     add_options(parser.add_argument_group("statistics"), StatisticsOptions)
-    parser.set_defaults(run=_run)
+
+
+def add_statistics_from(target: argparse._ActionsContainer, **settings: Any) -> None:
+    """Add `--statistics-from`, which `statistics_of` reads."""
+    target.add_argument(
+        "--statistics-from",
+        metavar="FILE",
+        help="count in this text instead of INPUT, or use the Parquet that `tokenlab statistics` wrote with the same "
+        "options",
+        **settings,
+    )
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -56,17 +65,15 @@ def _run(options: argparse.Namespace) -> None:
         with written(options.output):
             _write(statistics, options.output)
     if top:
-        sys.stdout.buffer.write(_most_frequent(statistics, top, options.json).encode())
+        write(_most_frequent(statistics, top, options.json))
 
 
 def count_text(text: Corpus, options: StatisticsOptions) -> "NgramStatistics":
     """The statistics of a text; errors contain its name."""
     from tokenlab.ngrams.counting import ngram_statistics
 
-    try:
+    with named_errors(text.name):
         return ngram_statistics(with_progress(text.lines(), "counting"), options)
-    except InputError as error:
-        raise text.named(error) from None
 
 
 def statistics_of(text: Corpus, source: str | None, options: StatisticsOptions) -> "NgramStatistics":
@@ -115,7 +122,7 @@ def _write(statistics: "NgramStatistics", name: str) -> None:
     with atomic_file(name) as temporary, pa.OSFile(str(temporary), "wb") as file:
         if ending == "jsonl":
             for batch in statistics_batches(statistics):
-                file.write("".join(map(_json_line, batch.to_pylist())).encode())
+                file.write("".join(map(json_line, batch.to_pylist())).encode())
             return
         layout = pc.WriteOptions(delimiter="," if ending == "csv" else "\t")
         batches = statistics_batches(statistics)
@@ -134,13 +141,8 @@ def _most_frequent(statistics: "NgramStatistics", top: int, as_json: bool) -> st
     rows = np.argsort(-statistics.count, kind="stable")[:top]
     table = pa.Table.from_batches(list(statistics_batches(statistics))).take(pa.array(rows))
     if as_json:
-        return "".join(map(_json_line, table.to_pylist()))
-    lines = [table.column_names, *(map(_cell, row.values()) for row in table.to_pylist())]
-    return "".join("\t".join(line) + "\n" for line in lines)
-
-
-def _json_line(row: dict[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False) + "\n"
+        return "".join(map(json_line, table.to_pylist()))
+    return tabbed([table.column_names, *(map(_cell, row.values()) for row in table.to_pylist())])
 
 
 def _cell(value: object) -> str:

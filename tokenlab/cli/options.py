@@ -1,4 +1,4 @@
-"""Flags of the command line, made from the dataclasses in which the library declares its options.
+"""Commands, their actions and their flags, which are made from the dataclasses in which the library declares options.
 
 `add_options` adds a flag for every field, with its type, default, choices and help; `options_from` makes the dataclass
 from the parsed arguments. Errors of the library about an option name its flag: `n_max is 0` becomes `--n-max is 0`.
@@ -10,11 +10,35 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import Field, fields
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tokenlab.core.errors import ParameterError
 
 Options = TypeVar("Options")
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+_MOST = 10**9
+"""More bytes or symbols than any text or token here has; larger numbers overflow in compiled code."""
+
+
+def add_command(
+    commands: Commands,
+    name: str,
+    run: Callable[[argparse.Namespace], None],
+    help: str,
+    description: str,
+    **settings: Any,
+) -> argparse.ArgumentParser:
+    """Add a command, or an action of one, which calls `run` with the parsed arguments."""
+    parser = commands.add_parser(name, help=help, description=description, allow_abbrev=False, **settings)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_family(commands: Commands, name: str, help: str, description: str) -> Commands:
+    """Add a command that has actions; returns where to add them."""
+    parser = commands.add_parser(name, help=help, description=description, allow_abbrev=False)
+    return parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
 
 def add_options(
@@ -69,9 +93,15 @@ def check_meaning(arguments: argparse.Namespace, how: str, meant: Collection[str
 
     Raises ParameterError naming the flag.
     """
-    flags = _flags(kinds, others)
+    flags = flags_of(*kinds, **others)
     for flag in sorted(flags[name] for name in (vars(arguments).keys() & flags.keys()) - set(meant)):
         raise ParameterError(f"{flag} has no meaning {how}; leave it out")
+
+
+def check_most(flag: str, value: float | None) -> None:
+    """Refuse a number that is too large. Raises ParameterError naming the flag."""
+    if value is not None and value > _MOST:
+        raise ParameterError(f"{flag} is {value}; it must be at most {_MOST}")
 
 
 def field_names(kind: type) -> list[str]:
@@ -84,6 +114,11 @@ def flag_of(field: Field[Any]) -> str:
     return field.metadata.get("flag") or "--" + field.name.replace("_", "-")
 
 
+def flags_of(*kinds: type, **others: str) -> dict[str, str]:
+    """The flags of the options of dataclasses, and of others, by their names."""
+    return {field.name: flag_of(field) for kind in kinds for field in fields(kind)} | others
+
+
 @contextmanager
 def named_as_flags(*kinds: type, **others: str) -> Iterator[None]:
     """Make errors of the library about options name their flags.
@@ -92,7 +127,7 @@ def named_as_flags(*kinds: type, **others: str) -> Iterator[None]:
         kinds: the dataclasses of options.
         others: flags of parameters outside of these.
     """
-    flags = _flags(kinds, {})
+    flags = flags_of(*kinds)
     # The library may call an option by the name of its flag: lambda.
     flags |= {flag.lstrip("-"): flag for flag in flags.values()} | others
     try:
@@ -101,6 +136,16 @@ def named_as_flags(*kinds: type, **others: str) -> Iterator[None]:
         names = "|".join(map(re.escape, flags))
         named = re.sub(rf"^({names})(?=:| is | has | `)", lambda found: flags[found[0]], str(error))
         raise ParameterError(named) from None
+
+
+def add_model_name(target: argparse._ActionsContainer) -> None:
+    """Add `--model`, a causal language model of `transformers`."""
+    target.add_argument(
+        "--model",
+        required=True,
+        metavar="FOLDER_OR_NAME",
+        help="a folder with a model of `transformers` (safetensors), or a name on the Hugging Face hub",
+    )
 
 
 @contextmanager
@@ -114,11 +159,6 @@ def imports_for_models() -> Iterator[None]:
         ) from None
 
 
-def _flags(kinds: Iterable[type], others: Mapping[str, str]) -> dict[str, str]:
-    """The flags of all options by their names."""
-    return {field.name: flag_of(field) for kind in kinds for field in fields(kind)} | dict(others)
-
-
 def _add_flag(target: argparse._ActionsContainer, field: Field[Any], hint: Any) -> None:
     declared = field.metadata
     flags = [flag_of(field), *declared.get("aliases", ())]
@@ -129,12 +169,10 @@ def _add_flag(target: argparse._ActionsContainer, field: Field[Any], hint: Any) 
     settings: dict[str, Any] = {"metavar": declared.get("metavar")}
     if convert is None:
         settings |= {"choices": names}
-    elif names:
-        settings |= {"type": _name_or(convert), "metavar": settings["metavar"] or "|".join([*names, "NUMBER"])}
-    elif declared.get("none"):
-        settings |= {"type": _none_or(convert, declared["none"])}
     else:
-        settings |= {"type": convert}
+        settings |= {"type": _or_name(convert, names, declared.get("none"))}
+    if convert and names:
+        settings["metavar"] = settings["metavar"] or "|".join([*names, "NUMBER"])
     if target.argument_default is not argparse.SUPPRESS:
         settings |= {"default": field.default}
     target.add_argument(*flags, dest=field.name, help=_help(field), **settings)
@@ -163,23 +201,17 @@ def _values(hint: Any, declared: Any) -> tuple[Sequence[str], Callable[[str], An
     return names, others[0] if others else None
 
 
-def _name_or(convert: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A number, or a name, which the dataclass checks."""
+def _or_name(convert: Callable[[str], Any], names: Sequence[str], none: str | None) -> Callable[[str], Any]:
+    """The type of a value that may also be a name, which the dataclass checks, or the word for None."""
+    if not names and not none:
+        return convert
 
-    def value(given: str) -> Any:
-        try:
-            return convert(given)
-        except ValueError:
-            return given
-
-    return value
-
-
-def _none_or(convert: Callable[[str], Any], none: str) -> Callable[[str], Any]:
     def value(given: str) -> Any:
         try:
             return None if given == none else convert(given)
         except ValueError:
+            if names:
+                return given
             raise argparse.ArgumentTypeError(f"{given!r} is neither a number nor {none}") from None
 
     return value

@@ -1,5 +1,6 @@
-"""What commands share: checks of files before any work, writing of whole files, progress, batches, names in errors."""
+"""What commands share: checks of outputs before any work, whole files, printed rows, progress, names in errors."""
 
+import json
 import os
 import shutil
 import sys
@@ -34,13 +35,18 @@ def check_output(
         raise ParameterError(f"{option} is {name}, but there is no folder {path.parent}; make it first")
     if path.exists() and not path.is_file():
         raise ParameterError(f"{option} is {name}, which is no regular file; name another")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise ParameterError(f"{option} is {name}, but nothing may be written to {path.parent}; name another place")
+    check_writable(option, name, path.parent)
     check_no_input(option, name, inputs)
     if endings and not name.lower().endswith(tuple(endings)):
         *others, last = endings
         kinds = f"{', '.join(others)} or {last}" if others else last
         raise ParameterError(f"{option} is {name}; the format goes by the name, which must end in {kinds}")
+
+
+def check_writable(option: str, name: str, folder: Path) -> None:
+    """Refuse a place in a folder, or in something else, that nothing may be written to."""
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise ParameterError(f"{option} is {name}, but nothing may be written to {folder}; name another place")
 
 
 def check_no_input(option: str, name: str, inputs: Iterable[str | None]) -> None:
@@ -89,17 +95,6 @@ def room_for_copy(what: str) -> Iterator[None]:
         ) from None
 
 
-class _Spool:
-    """A temporary file, as far as commands write to it."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-
-    def write(self, data: bytes) -> None:
-        with room_for_copy("the result"):
-            self._file.write(data)
-
-
 @contextmanager
 def temporary_file() -> Iterator[BinaryIO]:
     """A temporary file with a name, which is removed at the end of the block."""
@@ -112,13 +107,33 @@ def temporary_file() -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def whole_output() -> Iterator[_Spool]:
-    """A temporary file, copied to standard output when the block ends without an error, and dropped otherwise."""
+def whole_output() -> Iterator[Callable[[str], None]]:
+    """A function that writes to standard output when the block ends without an error, and not at all otherwise."""
     with temporary_file() as spool:
-        yield _Spool(spool)
+
+        def keep(text: str) -> None:
+            with room_for_copy("the result"):
+                spool.write(text.encode())
+
+        yield keep
         with room_for_copy("the result"):
             spool.seek(0)
         shutil.copyfileobj(spool, sys.stdout.buffer)
+
+
+def write(text: str) -> None:
+    """Write UTF-8 to standard output, whatever the encoding of the terminal."""
+    sys.stdout.buffer.write(text.encode(errors="surrogateescape"))
+
+
+def json_line(record: object) -> str:
+    """A record as JSON, on a line of its own."""
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def tabbed(rows: Iterable[Iterable[object]]) -> str:
+    """A table with a line for each row, its cells separated by tabs."""
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
 def with_progress(items: Iterable[Item], what: str, size: Callable[[Any], int] = len) -> Iterator[Item]:
@@ -149,8 +164,8 @@ def in_batches(items: Iterable[Item], most: int, size: Callable[[Any], int] = le
 
 @contextmanager
 def named_errors(name: str) -> Iterator[None]:
-    """Put the name of an input before errors about it."""
+    """Put the name of an input before errors about it; errors of reading it have it already."""
     try:
         yield
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise error if str(error).startswith(f"{name}:") else InputError(f"{name}: {error}") from None

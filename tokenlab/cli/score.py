@@ -1,26 +1,28 @@
 """`tokenlab score`: precision, recall and F1 of a segmentation against gold words."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import zip_longest
 
-from tokenlab.cli.inputs.corpus import Corpus, add_former_json, add_json, open_source
+from tokenlab.cli.corpus import Corpus, add_json, open_source
+from tokenlab.cli.options import Commands, add_command
+from tokenlab.cli.output import json_line, write
 from tokenlab.core.errors import InputError
 
 _NAMED = 20
 """Lines that differ, as many as a message names."""
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "score",
-        help="score a segmentation against gold words",
-        description="Compare two segmentations of the same text, one sentence per line, words separated by whitespace.",
-        allow_abbrev=False,
+        _run,
+        "score a segmentation against gold words",
+        "Compare two segmentations of the same text, one sentence per line, words separated by whitespace.",
     )
     parser.add_argument("gold", metavar="GOLD", help="the gold words; `-` is standard input")
     parser.add_argument("predicted", metavar="PREDICTED", help="the words to score; `-` is standard input")
@@ -33,9 +35,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="leave out the lines in which GOLD and PREDICTED differ in more than whitespace, and say which these are; "
         "without, there must be none",
     )
-    add_json(parser, "print one object")
-    add_former_json(parser)
-    parser.set_defaults(run=_run)
+    add_json(parser, "print one object", former=True)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -49,18 +49,20 @@ def _run(options: argparse.Namespace) -> None:
     with ExitStack() as stack:
         gold, predicted = (stack.enter_context(_words(name)) for name in (options.gold, options.predicted))
         differing = _differing(gold, predicted, options.skip_differing)
-        right, ours = (map(str.split, _without(text.lines(), differing)) for text in (gold, predicted))
+        right, ours = (
+            (line.split() for number, line in enumerate(text.lines(), 1) if number not in differing)
+            for text in (gold, predicted)
+        )
         score = score_segmentation(right, ours, known, (gold.name, predicted.name))
     if not score.words.gold:
         raise InputError(f"{gold.name}: no word in it; nothing can be scored")
     values = of_segmentation(score)
     if options.json:
-        print(json.dumps({**values, "skipped_lines": sorted(differing)} if options.skip_differing else values))
+        write(json_line({**values, "skipped_lines": sorted(differing)} if options.skip_differing else values))
         return
     for metric in SEGMENTATION:
         if known is not None or not metric.needs_known_words:
-            shown = _shown(values[metric.name], metric.unit)
-            sys.stdout.write(f"{metric.name.replace('_', ' '):<20}{shown:>12}\n")
+            write(f"{metric.name.replace('_', ' '):<20}{_shown(values[metric.name], metric.unit):>12}\n")
 
 
 @contextmanager
@@ -111,10 +113,6 @@ def _difference(gold: str, predicted: str) -> str:
         (i for i, (a, b) in enumerate(zip(gold, predicted, strict=False)) if a != b), min(len(gold), len(predicted))
     )
     return f"from its character {place + 1} on ({gold[place : place + 8]!r} against {predicted[place : place + 8]!r})"
-
-
-def _without(lines: Iterator[str], left_out: set[int]) -> Iterator[str]:
-    return (line for number, line in enumerate(lines, 1) if number not in left_out)
 
 
 def _shown(value: float | int | None, unit: str) -> str:

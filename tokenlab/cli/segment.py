@@ -5,20 +5,34 @@ By n-gram statistics or the predictive entropy of a language model (Entropy-driv
 """
 
 import argparse
-import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
 from tokenlab.cli.entropy import add_scoring_options, scored_lines
-from tokenlab.cli.inputs.corpus import Corpus, add_corpus, add_json, open_corpus
-from tokenlab.cli.ngram_statistics import statistics_of
-from tokenlab.cli.options import add_options, check_meaning, field_names, named_as_flags, options_from
-from tokenlab.cli.output import check_output, in_batches, whole_output, with_progress, written
+from tokenlab.cli.ngram_statistics import add_statistics_from, statistics_of
+from tokenlab.cli.options import (
+    Commands,
+    add_command,
+    add_options,
+    check_meaning,
+    field_names,
+    named_as_flags,
+    options_from,
+)
+from tokenlab.cli.output import (
+    check_output,
+    in_batches,
+    json_line,
+    named_errors,
+    whole_output,
+    with_progress,
+    write,
+    written,
+)
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 from tokenlab.ngrams.options import StatisticsOptions
@@ -38,35 +52,24 @@ _METHODS = {
     "statistics": "the same without the variation, which is not in the paper (--variation 0)",
     "words": "a model of pairs of words, fitted to INPUT, which takes up to a minute or so",
 }
-_PAPER = {"vbe_weight": 0.0}
-"""Defaults of the method `statistics`."""
-
 _ISOLATION = ("isolate", "split_kana")
 _STATISTICS = {*field_names(StatisticsOptions), *field_names(SegmentOptions), "statistics_from"}
 _BOUNDARIES = {*field_names(BoundaryOptions), *_ISOLATION}
-_MEANT = {
-    "--method variation": _STATISTICS,
-    "--method statistics": _STATISTICS,
-    "--method words": {*field_names(WordOptions), "save_model"},
-    "a fitted word model": set[str](),
-    "--model": _BOUNDARIES | {*field_names(DeviceOptions), *field_names(ScoringOptions)},
-    "--entropies": _BOUNDARIES,
-}
-"""The options that have a meaning with each way of segmenting."""
 _KINDS = (BoundaryOptions, DeviceOptions, ScoringOptions, StatisticsOptions, SegmentOptions, WordOptions)
 _OTHERS = {"statistics_from": "--statistics-from", "save_model": "--save-model"}
-"""The options that have no meaning with some of them."""
+"""The options that have no meaning with some ways of segmenting."""
 
 
-def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "segment",
-        help="cut sentences into words by n-gram statistics, a word model or a language model",
-        description="Cut sentences, one per line, into words without a dictionary. Whitespace in a line is always a "
+        _run,
+        "cut sentences into words by n-gram statistics, a word model or a language model",
+        "Cut sentences, one per line, into words without a dictionary. Whitespace in a line is always a "
         "boundary. Word F1 by a month of Chinese news, on sentences held out: --method statistics 78.1, variation "
         "(default) 79.0, words 82.2.",
-        allow_abbrev=False,
         argument_default=argparse.SUPPRESS,  # so that the parsed arguments hold only the options that were given
     )
     add_corpus(parser, "sentence")
@@ -87,12 +90,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         metavar="FILE",
         help="use the entropies of INPUT that `tokenlab entropy --json` or `-o` wrote",
     )
-    signal.add_argument(
-        "--statistics-from",
-        metavar="FILE",
-        help="count in this text instead of INPUT, or use the Parquet that `tokenlab statistics` wrote with the same "
-        "options",
-    )
+    add_statistics_from(signal)
     form = parser.add_mutually_exclusive_group()
     add_json(
         form,
@@ -108,9 +106,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     scripts = parser.add_argument_group("scripts", "A word model always isolates scripts.")
     add_options(scripts, SegmentOptions, only=_ISOLATION)
     utilities = parser.add_argument_group("utilities of segments (with --method variation or statistics)")
-    alternatives = ("weight", "entropy_only")
-    add_options(utilities.add_mutually_exclusive_group(), SegmentOptions, only=alternatives)
-    add_options(utilities, SegmentOptions, without=[*alternatives, *_ISOLATION])
+    add_utilities(utilities, without=_ISOLATION)
     add_options(parser.add_argument_group("n-gram statistics (with the same methods)"), StatisticsOptions)
     words = parser.add_argument_group("word model (with --method words)")
     add_options(words, WordOptions, without=["split_kana"])
@@ -118,26 +114,32 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     group = parser.add_argument_group("boundaries by entropy (with --entropies or a language model)")
     add_options(group, BoundaryOptions)
     add_scoring_options(parser)
-    parser.set_defaults(run=_run)
+
+
+def add_utilities(target: argparse._ActionsContainer, without: Collection[str] = ()) -> None:
+    """Add the options of segmentation by statistics."""
+    alternatives = ("weight", "entropy_only")
+    add_options(target.add_mutually_exclusive_group(), SegmentOptions, only=alternatives)
+    add_options(target, SegmentOptions, without=[*alternatives, *without])
 
 
 def _run(options: argparse.Namespace) -> None:
     way = _way(options)
-    check_meaning(options, f"with {way}", _MEANT[way], *_KINDS, **_OTHERS)
+    meant, segmented = _WAYS[way]
+    check_meaning(options, f"with {way}", meant, *_KINDS, **_OTHERS)
     delimiter = _delimiter(options)
     # A text may contain the delimiter in its last line, so nothing is printed before all of it is segmented.
-    with nullcontext(sys.stdout.buffer) if delimiter is None else whole_output() as output:
-        for batch in _SEGMENTED[way](options):
+    with nullcontext(write) if delimiter is None else whole_output() as output:
+        for batch in segmented(options):
             if options.json:
                 for sentence, spans in zip(batch.sentences(), batch.spans(), strict=True):
-                    line = json.dumps({"text": sentence, "offsets": spans}, ensure_ascii=False)
-                    output.write(line.encode() + b"\n")
+                    output(json_line({"text": sentence, "offsets": spans}))
             else:
-                output.write((batch.text() if delimiter is None else batch.delimited(delimiter)).encode())
+                output(batch.text() if delimiter is None else batch.delimited(delimiter))
 
 
 def _way(options: argparse.Namespace) -> str:
-    """The way of segmenting that was chosen: a key of `_MEANT`."""
+    """The way of segmenting that was chosen: a key of `_WAYS`."""
     given = [f"--{name}" for name in ("model", "entropies") if hasattr(options, name)]
     if given and hasattr(options, "method"):
         raise ParameterError(f"--method has no meaning with {given[0]}; leave one of them out")
@@ -155,25 +157,24 @@ def _delimiter(options: argparse.Namespace) -> str | None:
     return given
 
 
-def _by_entropies(options: argparse.Namespace) -> Iterator["Segmentation"]:
-    if options.entropies == "-":
-        raise InputError("--entropies: standard input cannot be read here; name a file")
-    yield from _by_entropy(options, lambda text: _read_entropies(text, options.entropies))
-
-
-def _by_language_model(options: argparse.Namespace) -> Iterator["Segmentation"]:
-    yield from _by_entropy(options, lambda text: scored_lines(text, options))
-
-
-def _by_entropy(options: argparse.Namespace, scored: Callable[[Corpus], Iterator["Line"]]) -> Iterator["Segmentation"]:
+def _by_entropy(options: argparse.Namespace) -> Iterator["Segmentation"]:
+    """By the entropies of a language model, or by those in a file."""
     from tokenlab.segment.by_entropy import segment_by_entropy
 
+    source = getattr(options, "entropies", None)
+    _check_file("--entropies", source)
     boundaries = options_from(options, BoundaryOptions)
     chosen = options_from(options, SegmentOptions)
     with open_corpus(options, checked=True) as text:
-        for batch in in_batches(scored(text), _BATCH, size=lambda line: len(line[0]) + 1):
+        scored = scored_lines(text, options) if source is None else _read_entropies(text, source)
+        for batch in in_batches(scored, _BATCH, size=lambda line: len(line[0]) + 1):
             sentences, entropies = zip(*batch, strict=True)
             yield segment_by_entropy(sentences, entropies, boundaries, chosen.isolate, chosen.split_kana)
+
+
+def _check_file(option: str, source: str | None) -> None:
+    if source == "-":
+        raise InputError(f"{option}: standard input cannot be read here; name a file")
 
 
 def _read_entropies(text: Corpus, source: str) -> Iterator["Line"]:
@@ -198,15 +199,13 @@ def _read_entropies(text: Corpus, source: str) -> Iterator["Line"]:
     return checked()
 
 
-def _by_statistics(
-    options: argparse.Namespace, defaults: Mapping[str, float] = MappingProxyType({})
-) -> Iterator["Segmentation"]:
+def _by_statistics(options: argparse.Namespace) -> Iterator["Segmentation"]:
     from tokenlab.segment.by_statistics import Segmenter
 
+    defaults = {"vbe_weight": 0.0} if getattr(options, "method", None) == "statistics" else {}
     counted, chosen = options_from(options, StatisticsOptions), options_from(options, SegmentOptions, defaults=defaults)
     source = getattr(options, "statistics_from", None)
-    if source == "-":
-        raise InputError("--statistics-from: standard input cannot be read here; name a file")
+    _check_file("--statistics-from", source)
     with open_corpus(options, checked=source is not None) as text:  # Counting reads all of it, too.
         statistics = statistics_of(text, source, counted)
         with named_as_flags(SegmentOptions):
@@ -241,10 +240,8 @@ def _fit(text: Corpus, chosen: WordOptions) -> "WordModel":
             bar.total = total
             bar.update(done - bar.n)
 
-        try:
+        with named_errors(text.name):
             return WordModel.fit(list(text.lines()), chosen, progress=progress)
-        except InputError as error:
-            raise text.named(error) from None
 
 
 def _by_word_model(options: argparse.Namespace) -> Iterator["Segmentation"]:
@@ -275,11 +272,12 @@ def _noting_scripts(lines: Iterator[str], name: str) -> Iterator[str]:
         )
 
 
-_SEGMENTED: dict[str, Callable[[argparse.Namespace], Iterator["Segmentation"]]] = {
-    "--method variation": _by_statistics,
-    "--method statistics": partial(_by_statistics, defaults=_PAPER),
-    "--method words": _by_words,
-    "a fitted word model": _by_word_model,
-    "--model": _by_language_model,
-    "--entropies": _by_entropies,
+_WAYS: dict[str, tuple[set[str], Callable[[argparse.Namespace], Iterator["Segmentation"]]]] = {
+    "--method variation": (_STATISTICS, _by_statistics),
+    "--method statistics": (_STATISTICS, _by_statistics),
+    "--method words": ({*field_names(WordOptions), "save_model"}, _by_words),
+    "a fitted word model": (set(), _by_word_model),
+    "--model": (_BOUNDARIES | {*field_names(DeviceOptions), *field_names(ScoringOptions)}, _by_entropy),
+    "--entropies": (_BOUNDARIES, _by_entropy),
 }
+"""The ways of segmenting: the options that have a meaning with each, and the function."""

@@ -1,5 +1,6 @@
 """Causal attention inside packed sequences, and inside sequences that grow symbol by symbol with a cache."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -29,25 +30,25 @@ def attend(states: Tensor, layout: Layout, how: Attention) -> Tensor:
         # Compiled by itself: a compiled network keeps out of it, and of the mask that the layout keeps.
         run = torch.compiler.disable(_flex) if torch.compiler.is_compiling() else _flex
         return run(states, layout)
-    if layout.places is None:
-        (block,) = layout.blocks
-        return _block(states.view(block.sequences, block.length, *states.shape[1:])).flatten(0, 1)
-    sources = torch.cat([block.source for block in layout.blocks if block.source is not None])
-    padded = Gather.apply(states, sources, layout.places)
-    found, begin = [], 0
-    for block in layout.blocks:
-        end = begin + block.sequences * block.length
-        part = padded[begin:end].view(block.sequences, block.length, *states.shape[1:])
-        found.append(_block(part).flatten(0, 1))
-        begin = end
-    return Scatter.apply(torch.cat(found), layout.places)
+    padded = states if layout.sources is None else Gather.apply(states, layout.sources, layout.places)
+    found = [
+        attention(*given, mask, mask is None).transpose(1, 2).flatten(2).flatten(0, 1)
+        for given, mask in by_blocks(padded, layout)
+    ]
+    made = found[0] if len(found) == 1 else torch.cat(found)
+    return made if layout.places is None else Scatter.apply(made, layout.places)
 
 
-def _block(states: Tensor) -> Tensor:
-    """Attention in one block: [sequences, length, 3, heads, size] -> [sequences, length, heads * size]. Padding stands
-    behind a sequence, so nothing but padding sees it."""
-    queries, keys, values = states.permute(2, 0, 3, 1, 4)
-    return attention(queries, keys, values, causal=True).transpose(1, 2).flatten(2)
+def by_blocks(padded: Tensor, layout: Layout) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], Tensor | None]]:
+    """Views of the queries, keys and values of each block, [rows, heads, length, size], and its mask. Padding stands
+    behind all else in a row, so nothing but padding sees it.
+
+    padded: [positions, 3, heads, size], the positions of all blocks end to end.
+    """
+    sizes = [block.rows * block.length for block in layout.blocks]
+    for block, part in zip(layout.blocks, padded.split(sizes), strict=True):
+        queries, keys, values = part.view(block.rows, block.length, *padded.shape[1:]).permute(2, 0, 3, 1, 4)
+        yield (queries, keys, values), block.mask
 
 
 class Gather(torch.autograd.Function):

@@ -20,6 +20,10 @@ from tokenlab.networks.interface import CodedPassage
 
 _BLOCK_COST = 4096
 """Cost of one more block, in pairs of positions: launching its kernels takes about as long as that many pairs."""
+_ROW = 32
+"""Positions in a row that short sequences share: products of matrices as small as theirs take long to call."""
+_ALIGNED = 8
+"""Rows of blocks have a multiple of so many positions: softmax takes twice as long for others."""
 _MASK_BLOCK = 128
 """States in a block of a mask for flex_attention, its own default."""
 _CLASSES = 64
@@ -27,13 +31,12 @@ _CLASSES = 64
 
 
 class Block(NamedTuple):
-    """Some sequences of a layout, padded to the longest of them."""
+    """Some rows of a layout, padded to the longest of them. A row is a sequence, or several short ones end to end."""
 
-    sequences: int
+    rows: int
     length: int
-    source: Tensor | None
-    """int64[sequences * length]: the packed state of each position; 0 for padding. None: the packed states as they are,
-    where all sequences are equally long."""
+    mask: Tensor | None
+    """float32[rows, 1, length, length], 0 where a position sees another one, else -inf; None: all up to itself."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +50,12 @@ class Layout:
     offsets: Tensor
     """int64[sequences + 1]: where each sequence begins, and the number of states."""
     blocks: tuple[Block, ...]
+    sources: Tensor | None
+    """int64: the packed state at each position of all blocks end to end; 0 for padding. None: the packed states as they
+    are, in one block."""
     places: Tensor | None
-    """int64[states]: the place of each state in the positions of all blocks end to end. None where a block has no
-    `source`."""
+    """int64[states]: the position of each state in all blocks end to end, where there are `sources`."""
     longest: int
-    pairs: int
-    """Pairs of positions of the same sequence: the sum of the squares of the lengths."""
 
     def to(self, device: torch.device | str) -> Self:
         """The same layout on a device."""
@@ -127,35 +130,56 @@ def sequence_layout(lengths: NDArray[np.int64]) -> Layout:
     np.cumsum(lengths, out=offsets[1:])
     sequences = np.repeat(np.arange(len(lengths)), lengths)
     positions = np.arange(offsets[-1]) - offsets[sequences]
-    longest = int(lengths.max())
-    blocks, places = _blocks(lengths, offsets, positions, sequences)
+    firsts = _rows(lengths)
+    blocks, sources, places = _blocks(offsets[firsts], np.diff(firsts), sequences)
     packed = [torch.from_numpy(part) for part in (positions, sequences, offsets)]
-    return Layout(packed[0], packed[1], packed[2], blocks, places, longest, int(np.square(lengths).sum()))
+    return Layout(packed[0], packed[1], packed[2], blocks, sources, places, int(lengths.max()))
+
+
+def _rows(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first sequence of each row, and the number of sequences. Sequences share a row of at most `_ROW` states."""
+    firsts, room = [], 0
+    for number, length in enumerate(lengths.tolist()):
+        if length > room:
+            firsts.append(number)
+            room = _ROW
+        room -= length
+    return np.array([*firsts, len(lengths)])
 
 
 def _blocks(
-    lengths: NDArray[np.int64], offsets: NDArray[np.int64], positions: NDArray[np.int64], sequences: NDArray[np.int64]
-) -> tuple[tuple[Block, ...], Tensor | None]:
-    """The blocks of a layout, and the place of each state in them."""
-    if (lengths == lengths[0]).all():
-        return (Block(len(lengths), int(lengths[0]), None),), None
+    offsets: NDArray[np.int64], counts: NDArray[np.int64], sequences: NDArray[np.int64]
+) -> tuple[tuple[Block, ...], Tensor | None, Tensor | None]:
+    """Blocks, sources and places of a layout whose rows begin at `offsets` (the number of states behind them) and have
+    `counts` sequences."""
+    lengths = np.diff(offsets)
+    if (counts == 1).all() and (lengths == lengths[0]).all():
+        return (Block(len(lengths), int(lengths[0]), None),), None, None
     tops = _tops(lengths)
     block_of = np.searchsorted(tops, lengths)
-    begins = np.zeros(len(lengths), np.int64)  # the place of each sequence
-    blocks, taken = [], 0
+    places = np.empty(offsets[-1], np.int64)
+    blocks, sources, taken = [], [], 0
     for number, top in enumerate(tops.tolist()):
         members = np.flatnonzero(block_of == number)
+        source = offsets[members, None] + np.arange(top)
         inside = np.arange(top) < lengths[members, None]
-        source = np.where(inside, offsets[members, None] + np.arange(top), 0)
-        blocks.append(Block(len(members), top, torch.from_numpy(source.ravel())))
-        begins[members] = taken + top * np.arange(len(members))
-        taken += top * len(members)
-    return tuple(blocks), torch.from_numpy(begins[sequences] + positions)
+        places[source[inside]] = taken + np.flatnonzero(inside)
+        source = np.where(inside, source, 0)
+        sources.append(source.ravel())
+        taken += source.size
+        mask = None
+        if (counts[members] > 1).any():  # Padding sees itself, so that its weights are numbers.
+            own = np.where(inside, sequences[source], -1)
+            seen = (own[:, :, None] == own[:, None]) & np.tri(top, dtype=bool)
+            mask = torch.from_numpy(np.where(seen, np.float32(0), np.float32(-np.inf))[:, None])
+        blocks.append(Block(len(members), top, mask))
+    return tuple(blocks), torch.from_numpy(np.concatenate(sources)), torch.from_numpy(places)
 
 
 def _tops(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """The lengths of the blocks, ascending: the partition of the lengths that makes the blocks' area, in pairs of
     positions, and `_BLOCK_COST` together smallest (dynamic programming over the distinct lengths)."""
+    lengths = -(-lengths // _ALIGNED) * _ALIGNED
     values, counts = np.unique(lengths, return_counts=True)
     if len(values) > _CLASSES:
         values = np.unique(np.quantile(lengths, np.linspace(0, 1, _CLASSES + 1), method="higher"))

@@ -1,12 +1,11 @@
 """A stack of Transformer blocks over packed sequences: RMSNorm before, rotary positions, SwiGLU, no biases.
 
-Norms, SwiGLU and rotary positions are PyTorch's operators. Kernels of Numba for the CPU, and for attention in short
-sequences, stood here; once products went through OpenBLAS, a pinned training step of the `tiny` size was 1.07 (tokens),
-1.12 (bytes), 1.27 (bpe), 1.25 (space), 1.29 (character) and 1.02 (chunks) times as fast with them: too little.
+Everything is PyTorch's operators, each block a single one where products go through OpenBLAS (`pinned_block`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +15,8 @@ from torch.utils.checkpoint import checkpoint
 from tokenlab.networks.attention import Cache, Step, attend
 from tokenlab.networks.batches import Layout
 from tokenlab.networks.options import DEFAULT, Computation, StackShape
-from tokenlab.networks.products import linear
+from tokenlab.networks.pinned_block import PinnedBlock
+from tokenlab.networks.products import LONGEST, linear, on_openblas
 
 ROTARY_BASE = 10_000.0
 INITIAL = 0.02
@@ -28,16 +28,21 @@ def matrix(rows: int, columns: int, deviation: float = INITIAL) -> nn.Parameter:
     return nn.Parameter(torch.empty(rows, columns).normal_(0.0, deviation))
 
 
-def rotary_table(positions: int, size: int, device: torch.device) -> Tensor:
-    """Rotary positions (Su et al. 2021) for heads of `size`, float32[positions, 2, size]: what `rotate` multiplies the
-    halves of a head by (cosines), and what it multiplies them by where they are exchanged (sines, the first negative).
+def rotary_table(positions: int, heads: int, size: int, device: torch.device) -> Tensor:
+    """Rotary positions (Su et al. 2021) for queries, keys and values of `heads` heads of `size`, float32[positions, 2,
+    3, heads, size]: what `rotate` multiplies a head by (cosines; 1 for values), and what it multiplies its exchanged
+    halves by (sines, the first negative; 0 for values).
 
-    Computed in float64 on the CPU, so that all devices rotate alike.
+    Computed in float64 on the CPU, so that all devices rotate alike. There the table has all heads: broadcasting in
+    runs of 16 numbers takes six times as long. On other devices it has one, [positions, 2, 3, 1, size].
     """
     frequencies = ROTARY_BASE ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
     angles = torch.arange(positions, dtype=torch.float64)[:, None] * frequencies
     cosine, sine = angles.cos(), angles.sin()
-    return torch.stack((torch.cat((cosine, cosine), 1), torch.cat((-sine, sine), 1)), 1).float().to(device)
+    turns = torch.stack((torch.cat((cosine, cosine), 1), torch.cat((-sine, sine), 1)), 1).float()
+    still = torch.tensor([1.0, 0.0])[None, :, None].expand_as(turns)
+    table = torch.stack((turns, turns, still), 2)[:, :, :, None].to(device)
+    return table.expand(-1, -1, -1, heads, -1).contiguous() if device.type == "cpu" else table
 
 
 def rotate(states: Tensor, turns: Tensor) -> Tensor:
@@ -45,12 +50,11 @@ def rotate(states: Tensor, turns: Tensor) -> Tensor:
 
     Args:
         states: [states, 3, heads, size], queries, keys, values.
-        turns: float32[states, 2, size], the rows of `rotary_table` at the states' positions.
+        turns: the rows of `rotary_table` at the states' positions.
     """
-    straight, crossed = turns[:, None, None].unbind(3)
-    heads = states[:, :2].float()
-    turned = torch.addcmul(heads * straight, heads.roll(heads.shape[-1] // 2, -1), crossed)
-    return torch.cat((turned.to(states.dtype), states[:, 2:]), dim=1)
+    straight, crossed = turns.unbind(1)
+    given = states.float()
+    return torch.addcmul(given * straight, given.roll(states.shape[-1] // 2, -1), crossed).to(states.dtype)
 
 
 def swiglu(states: Tensor) -> Tensor:
@@ -115,13 +119,28 @@ class Stack(nn.Module):
             cache: filled, where given, with the sequences as its rows; those rows must be empty.
         """
 
-        def attended(layer: int, made: Tensor) -> Tensor:
-            if cache is not None:
-                cache.fill(layer, made, layout)
-            return attend(made, layout, self.computation.attention)
+        turns = self.turns(layout.longest, states.device).index_select(0, layout.positions)
+        pinned = cache is None and layout.longest <= LONGEST and on_openblas(states)
 
-        turns = self.turns(layout.longest, states.device)
-        return self._through(states, turns.index_select(0, layout.positions), attended)
+        def run(layer: int, block: Block, states: Tensor) -> Tensor:
+            if pinned:
+                matrices = (
+                    block.queries_keys_values,
+                    block.attention_output,
+                    block.gates_inner,
+                    block.feed_forward_output,
+                )
+                gains = block.attention_norm.gain, block.feed_forward_norm.gain
+                return PinnedBlock.apply(states, turns, layout, block.heads, *matrices, *gains)
+
+            def attended(made: Tensor) -> Tensor:
+                if cache is not None:
+                    cache.fill(layer, made, layout)
+                return attend(made, layout, self.computation.attention)
+
+            return block(states, turns, attended)
+
+        return self._through(states, run)
 
     def step(self, states: Tensor, cache: Cache, rows: Tensor | None = None) -> Tensor:
         """One more position: states [rows, width] -> the states after all blocks, before the last norm.
@@ -130,16 +149,16 @@ class Stack(nn.Module):
         """
         step = Step(cache, rows)
         turns = self.turns(step.most, states.device).index_select(0, step.positions)
-        states = self._through(states, turns, step.attend)
+        states = self._through(states, lambda layer, block, states: block(states, turns, partial(step.attend, layer)))
         step.finish(rows)
         return states
 
-    def _through(self, states: Tensor, turns: Tensor, attended: Callable[[int, Tensor], Tensor]) -> Tensor:
-        for layer, block in enumerate(self.blocks):
-            run: Callable[..., Tensor] = block
-            if self.computation.checkpoint_activations and torch.is_grad_enabled():
-                run = partial(checkpoint, block, use_reentrant=False, preserve_rng_state=False)  # nothing is drawn
-            states = run(states, turns, partial(attended, layer))
+    def _through(self, states: Tensor, run: Callable[[int, Block, Tensor], Tensor]) -> Tensor:
+        for layer, block in enumerate(cast(Iterable[Block], self.blocks)):
+            if self.computation.checkpoint_activations and torch.is_grad_enabled():  # Nothing is drawn in a block.
+                states = checkpoint(run, layer, block, states, use_reentrant=False, preserve_rng_state=False)
+            else:
+                states = run(layer, block, states)
         return states
 
     def cache(self, rows: int, capacity: int) -> Cache:
@@ -151,5 +170,5 @@ class Stack(nn.Module):
         # Neither a parameter nor a buffer: DDP would send buffers, and those of two processes may differ in length.
         if self._table is None or len(self._table) < positions or self._table.device != device:
             count = max(512, 1 << (positions - 1).bit_length())
-            self._table = rotary_table(count, self.shape.width // self.shape.heads, device)
+            self._table = rotary_table(count, self.shape.heads, self.shape.width // self.shape.heads, device)
         return self._table

@@ -16,6 +16,7 @@ model of `transformers` compute by them.
 
 import math
 import os
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -26,7 +27,7 @@ from torch.nn import functional
 
 PINNED = os.environ.get("MKL_CBWR", "").startswith("COMPATIBLE")
 """Whether MKL computes with SSE2 only. It reads the variable once, when it is loaded."""
-_LONGEST = 1024
+LONGEST = 1024
 """Longest sequences for `attention` by OpenBLAS, which keeps the weights of all pairs for the backward pass; with
 longer ones these take more memory than all else."""
 _QUERIES = 128
@@ -43,13 +44,14 @@ def on_openblas(*tensors: Tensor) -> bool:
 def multiply(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
     """out = left @ right, without gradients; batches of matrices are multiplied one by one."""
     if on_openblas(left, right, out):
-        return _product(left.detach(), right.detach(), out)
+        return product(left.detach(), right.detach(), out)
     if out.dtype != left.dtype:
         return out.copy_(left @ right)
     return torch.matmul(left, right, out=out)
 
 
-def _product(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
+def product(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
+    """out = left @ right by OpenBLAS."""
     with np.errstate(all="ignore"):  # As PyTorch, silent about numbers that are none: the loss tells.
         np.matmul(left.numpy(), right.numpy(), out=out.numpy())
     return out
@@ -66,7 +68,7 @@ def linear(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 
 def _linear(states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     rows = states.reshape(-1, states.shape[-1])
-    made = _product(rows, weight.t(), rows.new_empty(len(rows), len(weight)))
+    made = product(rows, weight.t(), rows.new_empty(len(rows), len(weight)))
     if bias is not None:
         made += bias
     return made.view(*states.shape[:-1], len(weight))
@@ -84,10 +86,10 @@ class _Linear(torch.autograd.Function):
         to_rows = gradients[0].reshape(-1, len(weight)).contiguous()
         to_states, to_weight, to_bias = None, None, None
         if ctx.needs_input_grad[0]:
-            to_states = _product(to_rows, weight, to_rows.new_empty(len(to_rows), weight.shape[1])).view(states.shape)
+            to_states = product(to_rows, weight, to_rows.new_empty(len(to_rows), weight.shape[1])).view(states.shape)
         if ctx.needs_input_grad[1]:
             rows = states.reshape(-1, states.shape[-1])
-            to_weight = _product(to_rows.t(), rows, torch.empty_like(weight))
+            to_weight = product(to_rows.t(), rows, torch.empty_like(weight))
         if ctx.needs_input_grad[2]:
             to_bias = to_rows.sum(0)
         return to_states, to_weight, to_bias
@@ -115,71 +117,93 @@ def attention(
     Returns:
         [rows, heads, length, size].
     """
-    if keys.shape[2] <= _LONGEST and queries.shape[1] == keys.shape[1] and on_openblas(queries, keys, values):
+    if keys.shape[2] <= LONGEST and queries.shape[1] == keys.shape[1] and on_openblas(queries, keys, values):
         factor = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
         return _Attention.apply(queries, keys, values, mask, causal, factor)
     return functional.scaled_dot_product_attention(queries, keys, values, mask, is_causal=causal, scale=scale)
 
 
 class _Attention(torch.autograd.Function):
-    """Attention by parts of the queries (`_parts`): their weights, and then their outputs."""
-
     @staticmethod
     def forward(
         ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        rows, heads, length, size = queries.shape
-        made = queries.new_empty(rows, length, heads, size).transpose(1, 2)
-        kept = []
-        for part, seen in _parts(length, keys.shape[2], causal):
-            asking, known = queries[:, :, part] * scale, keys[:, :, seen]
-            weights = _product(asking, known.mT, asking.new_empty(*asking.shape[:3], known.shape[2]))
-            if causal:
-                weights[..., part].masked_fill_(_later(part.stop - part.start), -math.inf)
-            elif mask is not None and mask.dtype == torch.bool:
-                weights.masked_fill_(~mask, -math.inf)
-            elif mask is not None:
-                weights += mask
-            torch.softmax(weights, -1, out=weights)
-            _product(weights, values[:, :, seen], made[:, :, part])
-            kept.append(weights)
-        ctx.save_for_backward(queries, keys, values, *kept)
+        made, weights = attend(queries, keys, values, mask, causal, scale)
+        ctx.save_for_backward(queries, keys, values, *weights)
         ctx.causal, ctx.scale = causal, scale
         return made
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        queries, keys, values, *kept = ctx.saved_tensors
-        (to_made,) = gradients
-        to_queries, to_keys, to_values = (torch.empty_like(part) for part in (queries, keys, values))
-        parts = _parts(queries.shape[2], keys.shape[2], ctx.causal)
-        for number in range(len(parts) - 1, -1, -1):  # The last queries see all keys: sums over queries begin there.
-            (part, seen), weights = parts[number], kept[number]
-            to_part, asking, known = to_made[:, :, part], queries[:, :, part] * ctx.scale, keys[:, :, seen]
-            to_weights = _product(to_part, values[:, :, seen].mT, torch.empty_like(weights))
-            to_scores = torch._softmax_backward_data(to_weights, weights, -1, torch.float32)
-            _product(to_scores, known, to_queries[:, :, part]).mul_(ctx.scale)
-            if number == len(parts) - 1:
-                _product(to_scores.mT, asking, to_keys)
-                _product(weights.mT, to_part, to_values)
-            else:
-                to_keys[:, :, seen] += _product(to_scores.mT, asking, torch.empty_like(known))
-                to_values[:, :, seen] += _product(weights.mT, to_part, torch.empty_like(known))
-        return to_queries, to_keys, to_values, None, None, None
+        given, kept = ctx.saved_tensors[:3], [*ctx.saved_tensors[3:]]
+        found = [torch.empty_like(part) for part in given]
+        attend_backward(given, kept, ctx.causal, ctx.scale, gradients[0], found)
+        return *found, None, None, None
+
+
+def attend(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool, scale: float
+) -> tuple[Tensor, list[Tensor]]:
+    """`attention` by OpenBLAS, and the weights that its gradient needs: by parts of the queries (`_parts`), their
+    weights, and then their outputs."""
+    rows, heads, length, size = queries.shape
+    made = queries.new_empty(rows, length, heads, size).transpose(1, 2)
+    kept = []
+    for part, seen in _parts(length, keys.shape[2], causal):
+        asking, known = queries[:, :, part] * scale, keys[:, :, seen]
+        weights = product(asking, known.mT, asking.new_empty(*asking.shape[:3], known.shape[2]))
+        if causal:
+            weights[..., part] += _later(part.stop - part.start)
+        elif mask is not None and mask.dtype == torch.bool:
+            weights.masked_fill_(~mask, -math.inf)
+        elif mask is not None:
+            weights += mask
+        torch.softmax(weights, -1, out=weights)
+        product(weights, values[:, :, seen], made[:, :, part])
+        kept.append(weights)
+    return made, kept
+
+
+def attend_backward(
+    given: Sequence[Tensor],
+    kept: list[Tensor],
+    causal: bool,
+    scale: float,
+    to_made: Tensor,
+    found: Sequence[Tensor],
+) -> None:
+    """Fill `found`, the gradients of the queries, keys and values `given`, with those of `attend`, and take its weights
+    from the end of `kept`."""
+    queries, keys, values = given
+    to_queries, to_keys, to_values = found
+    begun = False
+    for part, seen in reversed(_parts(queries.shape[2], keys.shape[2], causal)):
+        weights = kept.pop()
+        to_part, asking, known = to_made[:, :, part], queries[:, :, part] * scale, keys[:, :, seen]
+        to_weights = product(to_part, values[:, :, seen].mT, torch.empty_like(weights))
+        to_scores = torch._softmax_backward_data(to_weights, weights, -1, torch.float32)
+        product(to_scores, known, to_queries[:, :, part]).mul_(scale)
+        if not begun:  # The last queries see all keys: sums over queries begin there.
+            begun = True
+            product(to_scores.mT, asking, to_keys)
+            product(weights.mT, to_part, to_values)
+        else:
+            to_keys[:, :, seen] += product(to_scores.mT, asking, torch.empty_like(known))
+            to_values[:, :, seen] += product(weights.mT, to_part, torch.empty_like(known))
 
 
 def _parts(length: int, keys: int, causal: bool) -> list[tuple[slice, slice]]:
     """Parts of the queries, and the keys that each sees at most."""
     if not causal:
         return [(slice(0, length), slice(0, keys))]
-    ends = [*range(_QUERIES, length, _QUERIES), length]
+    ends = [*range(_QUERIES, length - _QUERIES // 2, _QUERIES), length]
     return [(slice(begin, end), slice(0, end)) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 @cache
 def _later(length: int) -> Tensor:
-    """bool[length, length]: the keys behind each query."""
-    return torch.ones(length, length, dtype=torch.bool).triu(1)
+    """float32[length, length], -inf for the keys behind each query, else 0: adding is faster than filling."""
+    return torch.full((length, length), -math.inf).triu(1)
 
 
 def use_openblas(model: nn.Module) -> None:

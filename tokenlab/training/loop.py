@@ -155,7 +155,8 @@ class _Run:
         self.options = options
         self.device = device
         self.configuration = _configuration(learner, options)
-        self.network = learner.network.to(device)
+        self.network = learner.network.to(device).train()
+        self.parameters = [*trained(self.network).values()]
         if options.checkpoint_activations:
             _checkpoint_activations(self.network)
         self.optimizer = _adamw(learner, options)
@@ -215,7 +216,6 @@ class _Run:
         torch.manual_seed(int(np.random.SeedSequence(seeds).generate_state(1, np.uint64)[0]))
         for group in self.optimizer.param_groups:
             group["lr"] = self.learner.learning_rate(step)
-        self.network.train()
         symbols = processes.total(torch.tensor(update.symbols, dtype=torch.float64, device=self.device))
         # The processes' gradients are averaged, and their losses must add up.
         share = (processes.size() / symbols).float()
@@ -225,7 +225,7 @@ class _Run:
                 loss = self.learner.loss(self.wrapped, part, self.device)
                 ((loss.nats + loss.extra) * share).backward()
             own += torch.stack((loss.nats.detach().double(), loss.extra.detach().double()))
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.options.gradient_clip)
+        torch.nn.utils.clip_grad_norm_(self.parameters, self.options.gradient_clip)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return torch.cat((processes.total(own), symbols[None]))
@@ -243,6 +243,7 @@ class _Run:
         self.network.eval()
         with torch.no_grad():
             found = self.learner.held_out(self.device)
+        self.network.train()
         held_out, held_out_size = processes.total(torch.tensor(found, dtype=torch.float64, device=self.device)).tolist()
         return Evaluation(step, size, mean, held_out / one / max(1, held_out_size), extra / symbols)
 

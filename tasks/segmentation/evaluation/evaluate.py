@@ -9,13 +9,20 @@ import polars as pl
 from tokenizers import Tokenizer
 
 from tasks.runtime.stage import Stage, read_json, run, write_json
-from tasks.segmentation.evaluation.scores import NUMBERS, score, score_table
-from tasks.segmentation.methods.interface import Configuration, Entropies
-from tasks.segmentation.methods.registry import Methods, SegmentedCorpus, configurations, read_methods
-from tasks.segmentation.methods.signals import read_scored
-from tasks.segmentation.parameters import BASELINES, Bpe, Full
-from tasks.segmentation.splits import CorpusSplits, Splitting, Training, read_splits
-from tokenlab.core.files import atomic_file
+from tasks.runtime.tables import write_table
+from tasks.segmentation.evaluation.scores import score, score_table
+from tasks.segmentation.methods import (
+    NUMBERS,
+    Configuration,
+    Entropies,
+    Methods,
+    SegmentedCorpus,
+    configurations,
+    read_methods,
+)
+from tasks.segmentation.segment import read_scored
+from tasks.segmentation.splits import CorpusSplits, Splitting, Training, read_splits, training_size
+from tasks.segmentation.tokenizer import BASELINES, Bpe, Full
 from tokenlab.segment.by_entropy import entropy_boundaries
 from tokenlab.segment.options import BoundaryOptions
 from tokenlab.text.documents import Document, words
@@ -35,6 +42,13 @@ class Prediction(NamedTuple):
     vocabulary: int | None
     segments: list[list[str]]
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What identifies it in the table of scores."""
+        none = {"configuration": self.name, **dict.fromkeys(("method", "signal", *NUMBERS))}
+        row = none if self.row is None else self.row.columns
+        return {**row, "bpe": self.bpe, "vocabulary": self.vocabulary}
+
 
 class Settings(NamedTuple):
     """The parameters of the stage."""
@@ -47,8 +61,7 @@ class Settings(NamedTuple):
 
     def own_parameters(self, training: Training, prediction: Prediction) -> dict[str, Any]:
         """The parameters of a row, in columns `param.NAME`."""
-        own = {f"split.{name}": value for name, value in self.splitting.split.model_dump().items()}
-        own |= {} if prediction.row is None else prediction.row.parameters
+        own = self.splitting.columns | ({} if prediction.row is None else dict(prediction.row.parameters))
         if prediction.bpe != "none":
             own["bpe.vocabulary_size"] = (self.bpe if training == "subset" else self.full).vocabulary_size
         return {f"param.{name}": value for name, value in own.items()}
@@ -82,7 +95,7 @@ def evaluate(stage: Stage) -> None:
         tokenizers=stage.models("tokenizers", stage.variant),
     )
     corpus = read_splits(inputs.documents, settings.splitting)
-    tuned = read_json(inputs.tuned)
+    tuned, trainings = read_json(inputs.tuned), corpus.trainings
 
     scores: list[dict[str, Any]] = []
     example: dict[str, list[str]] = {}
@@ -90,16 +103,17 @@ def evaluate(stage: Stage) -> None:
         rows = configurations(methods, tuned[training])
         tested = pl.read_parquet(inputs.segments / f"{training}.parquet").filter(pl.col("split") == "test")
         for seed, split in corpus.of_seed.items():
-            test, trained_on = corpus.select(split.test), corpus.select(corpus.training(training, seed))
+            name = "full" if training == "full" else f"subset-{seed}"
+            test, trained_on = corpus.select(split.test), corpus.select(trainings[name])
             of_seed = segmented(rows, test, tested.filter(pl.col("seed") == seed))
             folder = inputs.tokenizers / training / (str(seed) if training == "subset" else "")
             predictions = list(predict(rows, test, of_seed, _load_tokenizers(folder, rows), settings.bpe.inference))
             known = {word for document in trained_on for word in words(document.text, document.boundaries or ())}
-            key = {"corpus": inputs.documents.name, "training": training, "seed": seed, **_size(trained_on)}
+            key = {"corpus": inputs.documents.name, "training": training, "seed": seed, **training_size(trained_on)}
             scores += [
                 {
                     **key,
-                    **_facts(prediction),
+                    **prediction.columns,
                     **score(test, prediction.segments, known),
                     **settings.own_parameters(training, prediction),
                 }
@@ -113,8 +127,7 @@ def evaluate(stage: Stage) -> None:
         entropies = read_scored(inputs.entropy, corpus.documents)
         sentences["entropies"] = entropy_examples(corpus, entropies)
     reports = stage.reports("segmentation", stage.variant)
-    with atomic_file(reports / "scores.parquet") as path:
-        table.write_parquet(path)
+    write_table(reports / "scores.parquet", table)
     write_json(reports / "metrics.json", mean_f1(table))
     write_json(reports / "sentences.json", sentences)
 
@@ -165,32 +178,14 @@ def _load_tokenizers(folder: Path, rows: Iterable[Configuration]) -> dict[str, T
     return {name: Tokenizer.from_file(str(folder / name / "tokenizer.json")) for name in names}
 
 
-def _size(training: Sequence[Document]) -> dict[str, int]:
-    characters = sum(not character.isspace() for document in training for character in document.text)
-    return {"training_sentences": len(training), "training_characters": characters}
-
-
-def _facts(prediction: Prediction) -> dict[str, Any]:
-    row = prediction.row
-    numbers = {name: None if row is None else row.values.get(name) for name in NUMBERS}
-    return {
-        "configuration": prediction.name,
-        "method": row and row.method,
-        "signal": row and row.signal,
-        **numbers,
-        "bpe": prediction.bpe,
-        "vocabulary": prediction.vocabulary,
-    }
-
-
 def mean_f1(table: pl.DataFrame) -> dict[str, Any]:
     """Mean word F1 over the seeds by training and configuration, alone (`f1`) and through BPE (`f1_bpe`)."""
-    nested: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for bpe, name in (("none", "f1"), ("raw", "f1_bpe")):
         rows = table.filter(pl.col("bpe") == bpe).group_by("training", "configuration", maintain_order=True)
         for training, configuration, f1 in rows.agg(pl.col("f1").mean().round(6)).iter_rows():
-            nested.setdefault(training, {}).setdefault(configuration, {})[name] = f1
-    return nested
+            found.setdefault(training, {}).setdefault(configuration, {})[name] = f1
+    return found
 
 
 def example_sentence(test: Sequence[Document], predictions: Iterable[Prediction]) -> dict[str, list[str]]:

@@ -13,12 +13,18 @@ from pydantic import Field
 
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Parameters, Stage, run
+from tasks.runtime.tables import write_table
 from tasks.segmentation.evaluation.scores import score, score_table
-from tasks.segmentation.methods.registry import Methods, read_sections
-from tasks.segmentation.methods.statistical_method import StatisticalMethod, option_columns
-from tasks.segmentation.methods.word_method import WordMethod, word_columns
-from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.core.files import atomic_file
+from tasks.segmentation.methods import (
+    Methods,
+    StatisticalMethod,
+    WordMethod,
+    boundaries_of,
+    option_columns,
+    read_sections,
+)
+from tasks.segmentation.splits import training_size
+from tokenlab.core.errors import InputError
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.by_statistics import Segmenter
@@ -70,7 +76,7 @@ def evaluate(stage: Stage) -> None:
     """Write the scores: one row for each slice, method and seed of a word model."""
     own = stage.parameters(f"segmentation.own_text.{stage.variant}", OwnText)
     statistics = stage.parameters("segmentation.statistics", StatisticsOptions)
-    options = _options(stage, own, read_sections(stage))
+    options = _options(own, read_sections(stage))
     corpus = list(read_corpus(stage.data("corpora", own.corpus)))
     if all(document.boundaries is None for document in corpus):
         raise InputError(
@@ -84,7 +90,6 @@ def evaluate(stage: Stage) -> None:
         if own.rules == "slm":
             boundaries = [apply_slm_rules(doc.text, at) for doc, at in zip(documents, boundaries, strict=True)]
         scored = [(doc, at) for doc, at in zip(documents, boundaries, strict=True) if doc.boundaries is not None]
-        characters = sum(not character.isspace() for document in documents for character in document.text)
         return {
             "text": stage.variant,
             "corpus": own.corpus,
@@ -93,37 +98,27 @@ def evaluate(stage: Stage) -> None:
             "seed": job.options.seed if isinstance(job.options, WordOptions) else None,
             "lambda": job.options.weight if isinstance(job.options, SegmentOptions) else None,
             "rules": own.rules or "none",
-            "training_sentences": len(documents),
-            "training_characters": characters,
+            **training_size(documents),
             **score([doc for doc, _ in scored], [words(doc.text, at) for doc, at in scored], None),
-            **{f"param.{name}": value for name, value in _columns(job.options).items()},
+            **{f"param.{name}": value for name, value in option_columns(job.options).items()},
         }
 
     jobs = [Job(part, name, given) for part in range(len(parts)) for name, given in options]
     table = score_table(pooled(work, jobs, "segmenting"))
-    with atomic_file(stage.reports("own_text", stage.variant, "scores.parquet")) as path:
-        table.with_columns(pl.col("seed").cast(pl.Int64)).write_parquet(path)
+    path = stage.reports("own_text", stage.variant, "scores.parquet")
+    write_table(path, table.with_columns(pl.col("seed").cast(pl.Int64)))
 
 
-def _options(stage: Stage, own: OwnText, methods: Methods) -> list[tuple[str, Options]]:
-    """The methods with all their options, words with each seed.
-
-    Raises ParameterError for a method that is not there or not of a kind that needs the text alone.
-    """
-    where = f"{stage.params_file}: segmentation.own_text.{stage.variant}.methods"
+def _options(own: OwnText, methods: Methods) -> list[tuple[str, Options]]:
+    """The methods with all their options, words with each seed."""
     found: list[tuple[str, Options]] = []
     for name in own.methods:
-        method = methods.get(name)
         if name == _DESCRIPTION_LENGTH:
             found.append((name, None))
-        elif isinstance(method, StatisticalMethod) and method.has_one_configuration:
-            found.append((name, method.options(None)))
-        elif isinstance(method, WordMethod):
+        elif isinstance(method := methods[name], WordMethod):
             found += [(name, replace(method.options, seed=seed)) for seed in own.seeds]
-        else:
-            raise ParameterError(
-                f"{where}: {name}; use methods by words, by statistics with a single weight, or {_DESCRIPTION_LENGTH}"
-            )
+        elif isinstance(method, StatisticalMethod):
+            found.append((name, method.options(None)))
     return found
 
 
@@ -157,13 +152,7 @@ def segment(texts: Sequence[str], options: Options, statistics: StatisticsOption
         batches = [] if segmented is None else [segmented]
     else:
         batches = list(Segmenter(ngram_statistics(texts, statistics), options).segment(texts))
-    return [[start for start, _ in spans[1:]] for batch in batches for spans in batch.spans()]
-
-
-def _columns(options: Options) -> dict[str, Any]:
-    if options is None:
-        return {}
-    return option_columns(options) if isinstance(options, SegmentOptions) else word_columns(options)
+    return list(boundaries_of(batches))
 
 
 if __name__ == "__main__":

@@ -5,12 +5,10 @@ from typing import Any
 
 import polars as pl
 
+from tasks.segmentation.methods import NUMBERS
 from tokenlab.metrics.registry import COUNT, SEGMENTATION, of_segmentation
 from tokenlab.metrics.segmentation import score_segmentation
 from tokenlab.text.documents import Document, words
-
-NUMBERS = ("lambda", "threshold", "nu")
-"""Columns with the values that distinguish configurations of a method."""
 
 
 def score(test: Sequence[Document], predicted: list[list[str]], known_words: set[str] | None) -> dict[str, Any]:

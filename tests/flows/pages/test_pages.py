@@ -14,6 +14,7 @@ import hostile
 import httpx
 import killing
 import pytest
+import toy_pipeline
 import tracked_pipeline
 from browser import Browser, open_browser
 
@@ -32,7 +33,7 @@ def tracked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tracked_pipeline.make(tmp_path_factory.mktemp("ui") / "project")
     for seeds in ([7], [0, 1]):
         tracked_pipeline.set_params(folder, scores={"seeds": seeds, "digits": 3})
-        tracked_pipeline.repro(folder)
+        toy_pipeline.repro(folder)
         track(folder, views=[tracked_pipeline.VIEW])
     (folder / "reports/sample/index.html").write_text("<h1>The report</h1>")
     return folder
@@ -66,6 +67,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     (root / "reports/link").symlink_to(root)
     (root / "presets/own <b>").mkdir(parents=True)
     for folder, about in (("", "# Small & quick.\n# Twice."), ("presets/own <b>", "# One's own.")):
+        (root / folder / "dvc.yaml").touch()
         (root / folder / "params.yaml").write_text(f"{about}\npreset: x\n# not this\n")
     with pytest.MonkeyPatch.context() as patched, Servers(root) as servers:
         patched.setenv("PYTHONPATH", str(killing.PROJECT))
@@ -140,19 +142,17 @@ def test_nothing_tracked_is_one_line(tmp_path: Path) -> None:
 
 
 SERVE = """
-import sys
 from pathlib import Path
-from flows.pages.servers import HOST, Server, Servers, choose_port, interrupt_on_signals
+from flows.pages.servers import Servers, choose_port, reports_server
+from flows.run.processes import signals_raise
 
-interrupt_on_signals()
-with Servers(Path.cwd()) as servers:
-    for name in ("one", "two"):
-        port = choose_port(None, 0)
-        command = [sys.executable, "-m", "http.server", "--bind", HOST, str(port)]
-        servers.start(Server(name, f"http://{HOST}:{port}", f"http://{HOST}:{port}", command))
-    servers.wait(lambda server: print(server.name, flush=True))
+root = Path.cwd()
+with signals_raise(), Servers(root) as servers:
+    for number in range(2):
+        servers.start(reports_server(root, choose_port(None, 0)))
+    servers.wait(lambda server: None)
     print("all", flush=True)
-    servers.until_interrupted()
+    servers.watch()
 """
 
 
@@ -172,12 +172,11 @@ def test_servers_end_together(tmp_path: Path, ends: str) -> None:
     elif ends == "killed":
         started.process.kill()
     else:
-        child = started.process.children()[0]
-        child.children()[0].kill()
+        started.process.children()[0].kill()
     status = started.finish()
     killing.assert_ended(started)
-    assert status == {"request": 0, "interrupt": 0, "killed": -signal.SIGKILL, "server": 1}[ends], started.output()
-    assert ends != "server" or "TokenlabError: one ended" in started.output()
+    said = {"request": "SIGTERM", "interrupt": "SIGINT", "killed": "", "server": "TokenlabError: Reports ended"}[ends]
+    assert said in started.output() and status == (-signal.SIGKILL if ends == "killed" else 1), started.output()
 
 
 @pytest.mark.slow

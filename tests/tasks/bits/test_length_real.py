@@ -4,9 +4,7 @@ from itertools import islice, pairwise
 
 import pytest
 
-from tasks.bits.length_bases import over_characters
-from tasks.bits.length_rows import rows_of_base
-from tasks.bits.length_texts import Texts
+from tasks.bits.length import Texts, over_characters, rows_of_base
 from tokenlab.codes.bits.counting import count_symbols
 from tokenlab.text.readers import read_documents
 from tokenlab.text.store import write_corpus

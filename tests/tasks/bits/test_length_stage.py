@@ -10,11 +10,7 @@ import pytest
 import small_bases
 from workspace import SMALL_LENGTHS
 
-from tasks.bits.length import measure_lengths
-from tasks.bits.length_bases import over_tokenizer
-from tasks.bits.length_rows import rows_of_base
-from tasks.bits.length_texts import Contents, Texts
-from tasks.bits.search_rows import Search, named, search_rows
+from tasks.bits.length import Contents, Search, Texts, measure_lengths, named, over_tokenizer, rows_of_base, search_rows
 from tasks.runtime.stage import Stage
 from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.counting import count_symbols
@@ -218,7 +214,7 @@ def test_a_single_text_cannot_be_searched():
 
 
 def test_texts_come_in_batches_of_bounded_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("tasks.bits.length_texts._BATCH", 10)
+    monkeypatch.setattr("tasks.bits.length._BATCH", 10)
     write_corpus([Document(str(n), text, None, None) for n, text in enumerate(MIXED)], tmp_path / "corpus")
     texts = Texts(tmp_path / "corpus")
     batches = list(texts.batches())

@@ -2,17 +2,21 @@
 
 import pytest
 
-from tasks.bits.translation.alignment import align, split_verses
-from tasks.bits.translation.parameters import BITS, BYTES, BaseVocabulary, PairSplit
-from tasks.bits.translation.scores import Output, scores
-from tasks.bits.translation.text_codes import (
+from tasks.bits.evaluate_translation import Output, scores
+from tasks.bits.translation import (
+    BITS,
+    BYTES,
     END_ID,
     NEVER,
     PADDING_ID,
+    BaseVocabulary,
+    PairSplit,
+    align,
     copied_rows,
     encode_verses,
     fallback_ratio,
     read_codes,
+    split_verses,
     train_base,
 )
 from tokenlab.codes.bits.options import BitOptions

@@ -10,12 +10,9 @@ from workspace import SMALL, SMALL_CODES, SMALL_EXACT
 from tasks.codes.codebook import learn_codebooks
 from tasks.codes.encode import encode
 from tasks.codes.tokenizer import train_tokenizers
-from tasks.compare.entries import Comparison, Entry, Sample, collapsed, read_texts
-from tasks.compare.measure_codes import measure_codes
-from tasks.compare.measure_parallel import measure_parallel
-from tasks.compare.measure_published import measure_published
-from tasks.compare.measure_segmentation import measure_segmentation
-from tasks.exact.byte_level import train_tokenizer
+from tasks.compare.entries import Comparison, Measured, Sample, collapsed, read_texts
+from tasks.compare.measure import measure
+from tasks.exact.train_lm import train_tokenizer
 from tasks.runtime.stage import Stage, read_json
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
@@ -24,15 +21,18 @@ from tokenlab.text.documents import Document, words
 from tokenlab.text.store import read_corpus, write_corpus
 from tokenlab.tokenizers.bpe import BpeOptions, save_tokenizer, train_bpe
 
+REFERENCE = "models/sample/language_models/en"
+SEGMENTED = {"kind": "segmented", "tokenizers": "models/sample/tokenizers/zh", "also": "models/sample/exported/zh"}
+ENCODED = {"kind": "encoded", "tokenizers": "models/sample/code_tokenizers/en", "also": "models/sample/codes/en"}
+NO_OTHERS = {"tokenizers": REFERENCE, "also": REFERENCE}
+PARALLEL = NO_OTHERS | {"kind": "parallel", "corpora": ["en", "zh", "de"], "english": "en"}
+PUBLISHED = {"kind": "published", "tokenizers": "data/raw/tokenizers/copy", "also": REFERENCE}
 COMPARE = {
-    "reference": "models/sample/language_models/en",
+    "reference": REFERENCE,
     "sample": {"texts": 40, "seed": 0},
-    "segmented": ["zh"],
-    "encoded": ["en"],
-    "parallel": {"languages": {"corpora": ["en", "zh", "de"], "english": "en"}},
-    "published": {"copy": "data/raw/tokenizers/copy"},
+    "measured": {"zh": SEGMENTED, "en": ENCODED, "languages": PARALLEL, "copy": PUBLISHED},
 }
-PARALLEL = Entry("languages", ("en", "zh"), "en", False)
+ENGLISH_CHINESE, ENGLISH_GERMAN = (Measured(**PARALLEL | {"corpora": ["en", other]}) for other in ("zh", "de"))
 SECTIONS = {"compare": COMPARE, "segmentation": SMALL, "codes": SMALL_CODES, "exact": SMALL_EXACT}
 
 
@@ -60,10 +60,8 @@ def folder(tmp_path_factory):
         save_tokenizer(train_tokenizer(sentences["en"], 300).tokenizer, "data/raw/tokenizers/copy")
         for work in (learn_codebooks, encode, train_tokenizers):
             work(stage("en"))
-        measure_segmentation(stage("zh"))
-        measure_codes(stage("en"))
-        measure_parallel(stage("languages"))
-        measure_published(stage("copy"))
+        for name in COMPARE["measured"]:
+            measure(stage(name))
         yield folder
 
 
@@ -86,7 +84,7 @@ def test_every_family_has_rows(folder):
 
 def test_figures_by_hand(folder):
     """BPE of the segmentation family on test sentences, from the library's own tokens."""
-    texts = read_texts(stage("zh"), Entry("zh", ("zh",), None, True), Sample(texts=40, seed=0))[0].texts
+    texts = read_texts(stage("zh"), "zh", Measured(**SEGMENTED), Sample(texts=40, seed=0))[0].texts
     tokenizer = Tokenizer.from_file(str(folder / "models/sample/tokenizers/zh/full/bpe/tokenizer.json"))
     tokens = [len(tokenizer.encode(text.text).ids) for text in texts]
     (row,) = scores(folder, "zh").filter(tokenizer="bpe").iter_rows(named=True)
@@ -131,8 +129,8 @@ def test_a_published_tokenizer_is_measured_on_all_texts(folder):
 
 def test_parallel_texts_are_the_same_sentences(folder):
     with contextlib.chdir(folder):
-        english, chinese = read_texts(stage("languages"), PARALLEL, Sample(texts=10**6, seed=0))
-        (one,) = read_texts(stage("en"), Entry("en", ("en",), None, False), Sample(texts=5, seed=1))
+        english, chinese = read_texts(stage("languages"), "languages", ENGLISH_CHINESE, Sample(texts=10**6, seed=0))
+        (one,) = read_texts(stage("en"), "en", Measured(**ENCODED), Sample(texts=5, seed=1))
     assert len(english.texts) == len(chinese.texts) == 200
     assert len(one.texts) == 5
 
@@ -144,11 +142,11 @@ def test_sentences_of_cut_texts_are_left_out(tmp_path):
         write_corpus(
             [Document("1.0", "字"), Document("1.1", "字"), Document("2.0", "字"), *cut], "data/sample/corpora/zh"
         )
-        english, chinese = read_texts(stage("languages"), PARALLEL, Sample(texts=9, seed=0))
+        english, chinese = read_texts(stage("languages"), "languages", ENGLISH_CHINESE, Sample(texts=9, seed=0))
         assert [text.text for text in english.texts] == ["b"] and len(chinese.texts) == 1
         write_corpus([Document("9", "a")], "data/sample/corpora/de")
         with pytest.raises(InputError, match="no id of a text"):
-            read_texts(stage("languages"), PARALLEL._replace(corpora=("en", "de")), Sample(texts=9, seed=0))
+            read_texts(stage("languages"), "languages", ENGLISH_GERMAN, Sample(texts=9, seed=0))
 
 
 @pytest.mark.parametrize(
@@ -168,20 +166,20 @@ def test_collapsing_keeps_words(document):
 
 
 @pytest.mark.parametrize(
-    ("section", "message"),
+    ("changed", "message"),
     [
-        ({"parallel": {"x": {"corpora": ["en", "zh"], "english": "de"}}}, "english is 'de', none of en, zh"),
-        ({"parallel": {"x": {"corpora": ["en", "en"], "english": "en"}}}, "twice"),
-        ({"segmented": ["en"]}, "en is there twice"),
+        ({"measured": {"x": PARALLEL | {"english": "fr"}}}, "english is 'fr', none of en, zh"),
+        ({"measured": {"x": PARALLEL | {"corpora": ["en", "en"]}}}, "twice"),
+        ({"measured": {"en": ENCODED | {"english": "en"}}}, "for the kind parallel"),
         ({"sample": {"texts": 0, "seed": 0}}, "compare.sample.texts"),
-        ({"encoded": []}, "en is neither segmented nor encoded nor parallel"),
     ],
 )
-def test_wrong_parameters(section, message):
+def test_wrong_parameters(changed, message):
     with pytest.raises(ParameterError, match=message):
-        stage("en", **section).parameters("compare", Comparison).entry("en")
+        stage("en", **changed).parameters("compare", Comparison)
 
 
 def test_a_corpus_without_tokenizers(folder):
+    measured = {"de": SEGMENTED | {"tokenizers": "models/sample/tokenizers/de"}}
     with contextlib.chdir(folder), pytest.raises(InputError, match="run the stages tokenizer and export first"):
-        measure_segmentation(stage("de", segmented=["de"]))
+        measure(stage("de", measured=measured))

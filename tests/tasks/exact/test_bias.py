@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.exact.bias import END, INSIDE, cuts, distances, naive_characters, summary
+from tasks.exact.evaluate import END, INSIDE, cuts, distances, naive_characters, summary
 from tokenlab.exact.encoders.every import EveryEncoding
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
 from tokenlab.exact.interface import Cost, NextBytes

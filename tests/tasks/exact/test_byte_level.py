@@ -4,8 +4,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from tasks.exact.byte_level import END, encode_with_end, save_language_model, train_tokenizer
 from tasks.exact.held_out import HeldOut, held_out_texts, is_held_out, training_texts
+from tasks.exact.train_lm import END, encode_with_end, save_language_model, train_tokenizer
 from tokenlab.core.errors import InputError
 from tokenlab.exact.transformers_model import load
 from tokenlab.generated import generate

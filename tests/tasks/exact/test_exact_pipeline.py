@@ -9,13 +9,12 @@ import pytest
 from workspace import SMALL_EXACT
 
 from tasks.exact.evaluate import evaluate
-from tasks.exact.markov_experiment import Prompts, draw_prompts, experiment
+from tasks.exact.markov_experiment import Prompts, draw_prompts, experiment, summarised
 from tasks.exact.markov_model import Job, train_models, training_sequences
-from tasks.exact.summary import summarised
 from tasks.exact.train_lm import train_model
 from tasks.exact.vocabularies import ChainParameters, MarkovVocabulary, tokenizer_of
 from tasks.runtime.stage import Stage, write_json
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError
 from tokenlab.exact.paper.chain import MarkovChain
 from tokenlab.generated import generate
 from tokenlab.pretrained.loading import load_model
@@ -135,15 +134,6 @@ def test_a_context_that_never_occurs_is_an_error():
     chain = MarkovChain("AB", [[1.0, 0.0], [1.0, 0.0]])
     with pytest.raises(InputError, match="B ends only 0 prompts"):
         draw_prompts(chain, Prompts(count=2, longest=5), 0)
-
-
-def test_dropout_of_a_markov_model_is_refused(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    chain = SMALL_EXACT["markov"]["chain"]
-    shape = chain["model"]["shape"] | {"dropout": 0.1}
-    exact = {"markov": {"chain": chain | {"model": chain["model"] | {"shape": shape}}}}
-    with pytest.raises(ParameterError, match="dropout is above 0"):
-        train_models(stage("chain", exact))
 
 
 def test_undefined_estimates_are_no_errors():

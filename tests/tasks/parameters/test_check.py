@@ -174,6 +174,16 @@ def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: 
             "segmentation.full.methods has combined without viterbi, on which it is based; add it",
         ),
         (
+            "combined: {by: both, statistics: viterbi",
+            "combined: {by: both, statistics: gpt2",
+            "segmentation.methods.combined.statistics: 'gpt2' is not a method by statistics with decoder viterbi",
+        ),
+        (
+            "shape: {layers: 6, width: 32, heads: 2, context: 32, dropout: 0.0}",
+            "shape: {layers: 6, width: 32, heads: 2, context: 32, dropout: 0.1}",
+            "exact.markov.third-order.model.shape.dropout is above 0",
+        ),
+        (
             "    unigram: {}",
             "    unigram: {to: sentencepiece}",
             "segmentation.export.unigram.to is 'sentencepiece'; the pipeline writes tokenizer.json",
@@ -211,9 +221,13 @@ def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: 
         (
             "baselines: [character, byte, random]}",
             "baselines: [character, radical]}",
-            "codes.corpora.en.baselines: radical needs this corpus in codes.table_codes; add it there",
+            "codes.corpora.en.baselines: radical is not in the kinds of codes",
         ),
-        ("table_codes: []", "table_codes: [en]", "codes.table_codes: en has no baseline from a table"),
+        (
+            "held_out: true}, baselines",
+            "held_out: true, tables: [byte]}, baselines",
+            "codes.corpora.en.codebooks.tables: byte is not in the kinds of codes from tables",
+        ),
         (
             "tokens: [A, B, AA",
             "tokens: [A, AA",
@@ -240,9 +254,9 @@ def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: 
             "patches.zero_shot.en.models: e is not in patches.models; there are: en, zh",
         ),
         (
-            "segmented: [zh, ja]",
-            "segmented: [zh, de]",
-            "compare.segmented: de is not in segmentation.corpora; there are: zh, ja",
+            "ja: {kind: segmented",
+            "de: {kind: segmented",
+            "compare.measured.de: de is not in segmentation.corpora; there are: zh, ja",
         ),
     ],
 )

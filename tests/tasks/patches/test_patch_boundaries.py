@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.patches.boundaries import NOTHING, agreement
-from tasks.patches.measures import Lengths, quality
+from tasks.patches.measures import NOTHING, Lengths, agreement, quality
 from tasks.patches.texts import Text, whitespace_words
 from tokenlab.metrics.segmentation import score_segmentation
 from tokenlab.tokenizers.hierarchical import learn_hierarchical

@@ -171,8 +171,6 @@ def test_tasks_for_the_chosen_models(folder):
     assert set(scores["items"]) == {2}
     accuracies = scores.filter(pl.col("metric") != "perplexity")["value"]
     assert accuracies.is_between(0, 1).all()
-    with pytest.raises(ParameterError, match="other is none of"):
-        zero_shot.evaluate_models(stage(zero_shot={"en": SMALL_PATCHES["zero_shot"]["en"] | {"variants": ["other"]}}))
     with pytest.raises(InputError, match="plain: no file of a task"):
         zero_shot.evaluate_models(stage(zero_shot={"en": SMALL_PATCHES["zero_shot"]["en"] | {"files": "plain"}}))
 
@@ -191,16 +189,12 @@ def test_in_processes_of_their_own_they_give_the_same_bytes(folder):
 @pytest.mark.parametrize(
     ("work", "changes", "message"),
     [
-        (learn, {"longest": [1]}, "patches.longest is"),
         (learn, {"tokenizers": {"en": {"source": "data/sample/corpora/en", "vocabularies": [50000]}}}, "lower"),
         (make_patches, {"corpora": {"en": SMALL_PATCHES["corpora"]["en"] | {"vocabulary": 290}}}, "have 280, 300"),
-        (make_patches, {"corpora": {"en": SMALL_PATCHES["corpora"]["en"] | {"tokenizer": "xx"}}}, "xx is no entry"),
-        (make_patches, {"patchers": {"bytes": {"kind": "bpe"}}}, "patches.patchers.bytes"),
         (make_patches, {"patchers": {"space": {"kind": "space", "length": 3}}}, "length"),
         (make_patches, {"patchers": {"fixed": {"kind": "fixed", "target": 3}}}, "option of the kind entropy"),
         (train_models, {"variants": {"x": {"model": "patches", "patcher": "bpe"}}}, "longest length"),
         (train_models, {"variants": {"x": {"model": "patches", "patcher": "entropy-published"}}}, "no patcher"),
-        (train_models, {"variants": {"x": {"model": "patches", "patcher": "bpe", "longest": 9}}}, "no merges"),
         (train_models, {"variants": {"x": {"model": "bytes", "vocabulary": 280}}}, "have a vocabulary"),
         (train_models, {"models": {"en": SMALL_PATCHES["models"]["en"] | {"budget": {}}}}, "either flops or steps"),
         (train_models, {"models": {"en": SMALL_PATCHES["models"]["en"] | {"size": "big"}}}, "patches.sizes.big"),

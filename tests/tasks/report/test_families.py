@@ -22,7 +22,7 @@ def test_other_families_have_no_variants_and_keep_their_settings() -> None:
     assert shown["segmentation"]["methods"] == SECTIONS["segmentation"]["methods"]
     assert [shown["entropy"][name] for name in ("models", "public", "scored")] == [{}, {}, {}]
     assert [shown["patches"][name] for name in ("corpora", "models", "tokenizers", "zero_shot")] == [{}] * 4
-    assert (shown["compare"]["segmented"], shown["compare"]["parallel"]) == ([], {})
+    assert shown["compare"]["measured"] == {}
     assert SECTIONS["segmentation"]["corpora"], "the parameters themselves are as they were"
 
 

@@ -225,7 +225,6 @@ def test_again_gives_the_same_bytes(built, tmp_path):
 @pytest.mark.parametrize(
     ("exports", "message"),
     [
-        ({"a": {"to": "sentencepiece"}}, "segmentation.export.a.to is 'sentencepiece'; the pipeline writes"),
         ({"a": {"to": "onnx"}}, "segmentation.export.a.to: "),
         ({"a": {"size": 3}}, "segmentation.export.a.size: "),
         ({"a": {"vocabulary_size": 0}}, "segmentation.export: vocabulary_size is 0"),

@@ -4,7 +4,6 @@ words. They run in this process, and draw nothing."""
 import contextlib
 import json
 import shutil
-from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -22,8 +21,7 @@ from tasks.segmentation import entropy as entropy_stage
 from tasks.segmentation.entropy import score
 from tasks.segmentation.entropy_model import train_model
 from tasks.segmentation.evaluation.evaluate import evaluate
-from tasks.segmentation.methods.interface import Configuration
-from tasks.segmentation.methods.registry import METHODS, read_methods
+from tasks.segmentation.methods import METHODS, Configuration, read_methods
 from tasks.segmentation.ngram_statistics import count
 from tasks.segmentation.segment import segment
 from tasks.segmentation.tokenizer import train
@@ -208,12 +206,6 @@ def test_bad_parameters_of_scoring(built, change, message):
     assert message in one_line(raised.value)
 
 
-def test_a_corpus_that_is_not_scored(built):
-    sections = SEGMENTATION | {"corpora": {"mine": {"entropy": True}}}
-    with pytest.raises(ParameterError, match=r"add mine to entropy\.scored"):
-        segment(stage("mine", segmentation=sections))
-
-
 def test_entropies_of_other_sentences_are_refused(built):
     write_corpus([d._replace(id=f"x{d.id}") for d in documents("ja")], "data/moved/corpora/ja")
     shutil.copytree("data/sample/signals/zh/entropy", "data/moved/signals/ja/entropy")
@@ -274,28 +266,6 @@ def test_without_entropies_methods_that_need_them_are_left_out(built):
     }
 
 
-@pytest.mark.parametrize(
-    ("combined", "others"),
-    [
-        ({"statistics": "nowhere"}, {}),
-        ({"statistics": "gpt2"}, {}),
-        ({"statistics": "greedy"}, {"greedy": SMALL["methods"]["literal"]}),
-        ({"statistics": "many"}, {"many": {**VITERBI, "grid": [], "weights": [1, 2]}}),
-    ],
-)
-def test_methods_that_cannot_be_combined(combined, others):
-    methods = {"gpt2": METHODS_HERE["gpt2"], **others, "combined": {"by": "both", "grid": [1], **combined}}
-    sections = SEGMENTATION | {"methods": methods, "full": {"methods": [], "vocabulary_size": 1000}}
-    with pytest.raises(ParameterError, match=r"methods\.combined\.statistics: .*\(subset\)"):
-        read_methods(stage(segmentation=sections))
-
-
-def test_a_combined_method_needs_its_statistical_method_in_the_same_table():
-    full = {"full": {"methods": ["combined"], "vocabulary_size": 1000}}
-    with pytest.raises(ParameterError, match=r"in the same table \(full\)"):
-        read_methods(stage(segmentation=SEGMENTATION | full))
-
-
 class EveryNth(Parameters):
     """A toy kind of method: segments of n characters."""
 
@@ -305,10 +275,6 @@ class EveryNth(Parameters):
     needs_entropy: ClassVar[bool] = False
     needs_statistics: ClassVar[bool] = False
     tuning: ClassVar[None] = None
-    based_on: ClassVar[None] = None
-
-    def check(self, methods: Mapping) -> None:
-        pass
 
     def configurations(self, name, methods, tuned):
         def place(texts, entropies, signals):

@@ -7,11 +7,9 @@ from workspace import SMALL
 
 from tasks.corpora.prepare import prepare
 from tasks.runtime.stage import Stage
-from tasks.segmentation.methods.interface import Signals
-from tasks.segmentation.methods.registry import configurations, read_methods
+from tasks.segmentation.methods import Signals, configurations, read_methods
 from tasks.segmentation.splits import Splitting, read_splits
 from tasks.segmentation.word_model import fit
-from tokenlab.core.errors import ParameterError
 from tokenlab.generated import generate
 from tokenlab.ngrams import ngram_statistics
 from tokenlab.segment.words.model import WordModel
@@ -62,8 +60,3 @@ def test_the_method_segments_by_the_model_of_the_split(fitted):
     (expected,) = WordModel.load(fitted / "words/subset-1.safetensors").segment([text])
     assert boundaries == [start for start, _ in expected.spans()[0][1:]]
     assert words.signal == "words"
-
-
-def test_an_unknown_model_is_named():
-    with pytest.raises(ParameterError, match=r"methods\.words\.model is 'words'; .*word_models: none-of-it"):
-        read_methods(stage(word_models={"none-of-it": {}}))

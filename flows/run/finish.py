@@ -1,0 +1,33 @@
+"""What follows the stages of a run: the page of one family, and tracking. Prefect is not imported here."""
+
+import sys
+from pathlib import Path
+
+from flows.run.plan import Plan, Selection, find_pipeline
+from flows.run.processes import Log, Processes
+from flows.tracking.synchronise import track
+from tokenlab.core.errors import TokenlabError
+
+
+def finish(root: Path, selection: Selection, plan: Plan, changed: bool, show_report: Log, show_tracking: Log) -> None:
+    """Bring page and MLflow up to date. changed: whether any result may be new.
+
+    Raises TokenlabError where they cannot be written.
+    """
+    if selection.only in plan.reported:
+        _report_family(root, selection.preset, plan.reported, changed, show_report)
+    if plan.tracked and (line := track(root, selection.preset, selection.only)):
+        show_tracking(line)
+
+
+def _report_family(root: Path, preset: str, families: tuple[str, ...], changed: bool, log: Log) -> None:
+    """Write page and tables of `families`: a run of one family leaves out the stage that writes those of all."""
+    shown = ",".join(families)
+    written = root / "reports" / preset / "tables" / "families.txt"
+    if not changed and written.exists() and written.read_text() == shown + "\n":
+        return
+    parameters = str(find_pipeline(root, preset).with_name("params.yaml"))
+    with Processes(root) as processes:
+        ended = processes.run([sys.executable, "-m", "tasks.report.page", parameters, shown], log)
+    if ended.status != 0:
+        raise TokenlabError(f"the report was not written ({ended.describe()}, see above)")

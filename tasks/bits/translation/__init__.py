@@ -1,1 +1,0 @@
-"""What the stages of the translation pilot share."""

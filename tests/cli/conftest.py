@@ -1,0 +1,23 @@
+"""The command with a language model, in this process, since importing PyTorch takes seconds."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from command import ended_here
+
+
+@pytest.fixture
+def tokenlab() -> Iterator[Callable[..., str]]:
+    """A function: arguments -> what the command printed, and nothing else; or its one line of complaint."""
+    import torch
+
+    threads = torch.get_num_threads()
+
+    def run(*arguments: object, stdin: str | bytes = b"", status: int = 0) -> str:
+        ended = ended_here(*arguments, stdin=stdin)
+        assert ended.status == status, ended.said
+        assert (not ended.out and ended.said.count("\n") == 1) if status else not ended.said, ended
+        return ended.said if status else ended.out
+
+    yield run
+    torch.set_num_threads(threads)

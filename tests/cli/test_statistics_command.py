@@ -1,0 +1,95 @@
+"""`tokenlab statistics`: what it prints, and files that other commands read."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+from command import tokenlab_here as tokenlab
+
+TEXT = 'ab"ab,ab\nb\t☕ab\n'
+CHINESE = "共同创造美好的新世纪，共同 努力\n\n美好的世纪abc　12％\n"
+
+
+def test_the_most_frequent_are_printed(tmp_path):
+    lines = tokenlab("statistics", "-", "--top", "3", stdin="abab ab\nb\n").splitlines()
+    assert lines[0].split("\t") == ["ngram", "n", "count", "min_pmi", "left_entropy", "right_entropy"]
+    assert [line.split("\t")[:3] for line in lines[1:]] == [["b", "1", "4"], ["a", "1", "3"], ["ab", "2", "3"]]
+    records = [json.loads(line) for line in tokenlab("statistics", "-", "--format", "json", stdin="ab").splitlines()]
+    assert [record["min_pmi"] is None for record in records] == [True, True, False]
+
+
+def test_every_ending_has_the_same_rows(tmp_path):
+    for ending in ("parquet", "csv", "tsv", "jsonl", "CSV"):
+        assert tokenlab("statistics", "-", "-o", tmp_path / f"s.{ending}", stdin=TEXT) == ""
+    expected = pq.read_table(tmp_path / "s.parquet").to_pylist()
+    assert len(expected) > 10
+    for name, separator in (("s.csv", ","), ("s.tsv", "\t"), ("s.CSV", ",")):
+        layout = pc.ParseOptions(delimiter=separator)
+        assert pc.read_csv(tmp_path / name, parse_options=layout).to_pylist() == expected, name
+    assert [json.loads(line) for line in (tmp_path / "s.jsonl").read_text(encoding="utf-8").splitlines()] == expected
+
+
+@pytest.mark.parametrize("name", ["one", "one.json", "one.csv.gz"])
+def test_other_names_are_refused(tmp_path, name):
+    said = tokenlab("statistics", "-", "-o", tmp_path / name, stdin="ab", status=2)
+    assert "must end in .parquet, .csv, .tsv or .jsonl" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_statistics_from_text_and_from_parquet_agree(tmp_path):
+    source, table = tmp_path / "source.txt", tmp_path / "source.parquet"
+    source.write_text("新世纪的世纪\n美好的世纪\n", encoding="utf-8")
+    assert tokenlab("statistics", source, "-o", table, "--n-max", "4") == ""
+    command = ["segment", "-", "--n-max", "4"]
+    both = [tokenlab(*command, "--statistics-from", path, stdin=CHINESE) for path in (source, table)]
+    assert both[0] == both[1] != tokenlab(*command, stdin=CHINESE)
+    for option in (["--n-max", "5"], ["--edge", "symbol"], ["--min-frequency", "2"]):
+        said = tokenlab(*command, "--statistics-from", table, *option, stdin=CHINESE, status=2)
+        assert "other options" in said
+
+
+def test_a_table_is_not_counted_as_text(tmp_path):
+    for ending, message in (("csv", "a table of n-grams"), ("tsv", "a table of n-grams"), ("jsonl", "no key 'text'")):
+        tokenlab("statistics", "-", "-o", tmp_path / f"s.{ending}", stdin=TEXT)
+        command = ["segment", "-", "--statistics-from", tmp_path / f"s.{ending}"]
+        assert message in tokenlab(*command, stdin=TEXT, status=2)
+
+
+def test_a_pipe_is_read_once(tmp_path):
+    source = tmp_path / "source.txt"
+    source.write_text("新世纪的世纪\n美好的世纪\n" * 5_000, encoding="utf-8")
+    program = "import sys; from tokenlab.cli import main; sys.exit(main())"
+    piped = f"{sys.executable} -c '{program}' segment {source} --statistics-from <(cat {source})"
+    printed = subprocess.run(["bash", "-c", piped], capture_output=True, check=True).stdout
+    assert printed.decode() == tokenlab("segment", source, "--statistics-from", source)
+
+
+def test_links_are_followed_and_devices_stay(tmp_path):
+    target, link = tmp_path / "target.parquet", tmp_path / "link.parquet"
+    link.symlink_to(target)
+    tokenlab("statistics", "-", "-o", link, stdin="ab")
+    assert link.is_symlink() and pq.read_table(target).num_rows == 3
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    assert "regular file" in tokenlab("statistics", "-", "-o", fifo, stdin="ab", status=2)
+    assert fifo.is_fifo()
+
+
+def test_bad_options_are_one_line_and_status_2(tmp_path):
+    (tmp_path / "short").write_text("好\n", encoding="utf-8")
+    (tmp_path / "invalid").write_bytes(b"a\n\xff\n")
+    before = sorted(tmp_path.iterdir())
+    for arguments, message in [
+        ([tmp_path / "invalid", "-o", tmp_path / "out.parquet"], "invalid:2"),
+        ([tmp_path / "short", "-o", "-"], "--output is '-'; name a file"),
+        ([tmp_path / "short", "-o", tmp_path / "new" / "s.parquet"], "no folder"),
+        ([tmp_path / "short", "-o", tmp_path], "no regular file"),
+        ([tmp_path / "short", "--top", "-1"], "--top is -1"),
+        ([tmp_path / "short", "--edge", "both"], "--edge"),
+    ]:
+        assert message in tokenlab("statistics", *arguments, status=2), arguments
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,0 +1,276 @@
+"""Plans of a run and stale results, without running any stage; and the commands that only show or clean."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import killing
+import pytest
+import toy_pipeline
+
+from flows.__main__ import describe
+from flows.run.plan import Plan, Policy, Selection, Step, find_pipeline, make_plan, read_policy
+from tokenlab.core.errors import InputError, ParameterError
+
+pytestmark = pytest.mark.usefixtures("own_site_cache")
+
+FLOWS = [sys.executable, "-m", "flows"]
+DRY_RUN = [*FLOWS, "run", "--dry-run"]
+
+
+def reasons(plan: Plan) -> dict[str, tuple[str, ...]]:
+    return {step.address: step.reasons for step in plan.steps}
+
+
+def test_never_run(fresh: Path) -> None:
+    plan = make_plan(fresh, Selection())
+    assert len(plan.selected) == 5
+    assert reasons(plan) == dict.fromkeys(["first", "fan", "leaf@a", "leaf@b", "last"], ("never run",))
+    assert {step.address: set(step.after) for step in plan.steps} == {
+        "first": set(),
+        "fan": {"first"},
+        "leaf@a": {"fan"},
+        "leaf@b": {"fan"},
+        "last": {"leaf@a", "leaf@b"},
+    }
+
+
+def test_reasons(copy_of_finished: Path) -> None:
+    assert not make_plan(copy_of_finished, Selection()).steps
+    (copy_of_finished / "seed.txt").write_text("other\n")
+    (copy_of_finished / "params.yaml").write_text("letters: 4\n")
+    (copy_of_finished / "data/sample/leaf-a/name.txt").unlink()
+    (copy_of_finished / "data/sample/leaf-b.json").unlink()
+    toy_pipeline.change(copy_of_finished, "stage.py last", "stage.py  last")
+    found = reasons(make_plan(copy_of_finished, Selection()))
+    assert set(found["first"]) == {"changed dependency seed.txt", "changed parameter letters"}
+    assert found["fan"] == ("after first",)
+    assert found["leaf@a"] == ("changed output data/sample/leaf-a",)
+    assert found["leaf@b"] == ("missing output data/sample/leaf-b.json",)
+    assert found["last"] == ("changed command",)
+
+
+def test_families_that_a_report_can_show(copy_of_finished: Path) -> None:
+    """Those whose stages are all up to date after a run of one family; none where the report needs nothing."""
+    pipeline = copy_of_finished / "dvc.yaml"
+    text = pipeline.read_text()
+    assert make_plan(copy_of_finished, Selection(only="leaves")).reported == ()
+    page = "  report: {cmd: exec true, deps: [data/sample/last], outs: [page]}\n"
+    pipeline.write_text(text + page)
+    assert make_plan(copy_of_finished, Selection(only="leaves")).reported == ("start", "leaves", "end")
+    (copy_of_finished / "data/sample/last/name.txt").unlink()  # `last` alone is of the family `end`
+    assert make_plan(copy_of_finished, Selection(only="leaves")).reported == ("start", "leaves")
+    (copy_of_finished / "seed.txt").write_text("other\n")
+    assert make_plan(copy_of_finished, Selection(only="start")).reported == ("start",)
+    assert make_plan(copy_of_finished, Selection()).reported == ()
+
+
+def test_tracked_stages_are_noticed(fresh: Path) -> None:
+    assert not make_plan(fresh, Selection()).tracked
+    toy_pipeline.change(fresh, "  leaf:", "  evaluate_codes:")
+    assert make_plan(fresh, Selection()).tracked
+    assert not make_plan(fresh, Selection(end="fan")).tracked
+
+
+def test_parts_of_the_dag(fresh: Path) -> None:
+    assert list(reasons(make_plan(fresh, Selection(only="start")))) == ["first"]
+    assert set(reasons(make_plan(fresh, Selection(end="leaf")))) == {"first", "fan", "leaf@a", "leaf@b"}
+    assert set(reasons(make_plan(fresh, Selection(only="leaves", end="leaf@b")))) == {"first", "fan", "leaf@b"}
+
+
+def test_from_leaves_earlier_stages_alone(copy_of_finished: Path) -> None:
+    (copy_of_finished / "seed.txt").write_text("other\n")
+    plan = make_plan(copy_of_finished, Selection(start="leaf"))
+    assert not plan.steps
+    assert set(plan.selected) == {"leaf@a", "leaf@b", "last"}
+    (copy_of_finished / "data/sample/leaf-a/name.txt").unlink()
+    assert list(reasons(make_plan(copy_of_finished, Selection(start="leaf@a")))) == ["leaf@a", "last"]
+    assert list(reasons(make_plan(copy_of_finished, Selection(start="leaf@a", end="leaf@a")))) == ["leaf@a"]
+    shutil.rmtree(copy_of_finished / "data/sample/fan")
+    with pytest.raises(InputError, match=r"leaf@[ab] needs data/sample/fan, an output of fan"):
+        make_plan(copy_of_finished, Selection(start="leaf"))
+
+
+def test_preset_needs_raw_data_of_another_pipeline(fresh: Path) -> None:
+    toy_pipeline.write_files(
+        fresh, {"data/raw/dvc.yaml": "stages: {get: {wdir: ../.., cmd: exec true, outs: [data/raw/text]}}\n"}
+    )
+    pipeline = 'stages: {use: {wdir: "${root}", cmd: exec true, deps: [data/raw/text], outs: ["data/${preset}"]}}\n'
+    (fresh / "presets/big").mkdir(parents=True)
+    for folder, parameters in (("", "preset: sample\nroot: .\n"), ("presets/big", "preset: big\nroot: ../..\n")):
+        (fresh / folder / "dvc.yaml").write_text(pipeline)
+        (fresh / folder / "params.yaml").write_text(parameters)
+    assert list(reasons(make_plan(fresh, Selection("big")))) == ["data/raw/dvc.yaml:get", "presets/big/dvc.yaml:use"]
+    assert list(reasons(make_plan(fresh, Selection("big", end="data/raw/dvc.yaml:get")))) == ["data/raw/dvc.yaml:get"]
+
+
+def test_unknown_names_are_one_line(fresh: Path) -> None:
+    with pytest.raises(ParameterError, match=r"^no stage 'leaf@c'; there are: fan, first, last, leaf$"):
+        make_plan(fresh, Selection(start="leaf@c"))
+    with pytest.raises(ParameterError, match=r"^dvc.yaml: no stage has the tag 'x'; there are: end, leaves, start$"):
+        make_plan(fresh, Selection(only="x"))
+    with pytest.raises(ParameterError, match="no preset 'small'; there are: sample"):
+        make_plan(fresh, Selection("small"))
+    status, output = killing.run([*FLOWS, "run", "--only", "x"], fresh)
+    assert (status, output.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("kind", ["edited", "link"])
+def test_a_preset_with_a_dag_of_its_own_is_refused(fresh: Path, kind: str) -> None:
+    """Neither a copy that somebody forgot to renew, nor a link, which DVC cannot read in a commit."""
+    pipeline = fresh / "presets" / "big" / "dvc.yaml"
+    pipeline.parent.mkdir(parents=True)
+    shutil.copy(fresh / "dvc.yaml", pipeline)
+    assert find_pipeline(fresh, "big") == Path("presets/big/dvc.yaml")
+    if kind == "link":
+        pipeline.unlink()
+        pipeline.symlink_to("../../dvc.yaml")
+    else:
+        pipeline.write_text((fresh / "dvc.yaml").read_text() + "# edited\n")
+    with pytest.raises(InputError, match=r"presets/big/dvc.yaml is no copy of .*make presets"):
+        find_pipeline(fresh, "big")
+
+
+def test_what_cannot_be_planned_is_one_line(fresh: Path, tmp_path: Path) -> None:
+    (fresh / "dvc.yaml").write_text("stages: [\n")
+    status, output = killing.run(DRY_RUN, fresh)
+    assert (status, output.count("\n")) == (2, 1)
+    assert "dvc cannot read the pipeline" in output
+    status, output = killing.run(DRY_RUN, tmp_path)
+    assert (status, output.count("\n")) == (2, 1)
+    assert "run from the root of the project" in output
+
+
+@pytest.mark.parametrize(
+    ("meta", "message"),
+    [
+        ({"retry": 2}, "first: meta 'retry' is unknown"),
+        ({"resources": {"ram": 2}}, "first: resource 'ram' is unknown"),
+        ({"retries": -1}, "first: meta retries is -1"),
+        ({"retries": True}, "first: meta retries is True"),
+        ({"resources": 4}, "first: meta resources must be a mapping"),
+        ({"timeout": "1h"}, "first: meta timeout is '1h'"),
+        ({"resources": {"net": -1}}, "first: meta net is -1"),
+    ],
+)
+def test_invalid_policy(meta: dict[str, object], message: str) -> None:
+    with pytest.raises(ParameterError) as raised:
+        read_policy("first", meta)
+    assert str(raised.value).startswith(message)
+
+
+def test_dry_run_of_known_durations() -> None:
+    steps = (
+        Step("first", ("changed dependency a", "changed parameter b", "changed parameter c"), (), Policy()),
+        Step("second", ("after first",), ("first",), Policy()),
+        Step("third", ("never run",), (), Policy()),
+    )
+    assert describe(Plan(steps, tuple("abcdefg")), {"first": 12.34, "second": 1.0, "other": 99.0}).splitlines() == [
+        "would run 3 of 7 stages:",
+        "  first      12.3 s  changed dependency a, changed parameter b and 1 more",
+        "  second      1.0 s  after first",
+        "  third           ?  never run",
+        "their last runs took 13.3 s; 1 not timed yet",
+    ]
+
+
+def test_dry_run_changes_nothing(fresh: Path) -> None:
+    before = {path: path.read_bytes() for path in fresh.rglob("*") if path.is_file() and ".dvc" not in path.parts}
+    status, output = killing.run(DRY_RUN, fresh)
+    assert (status, output.splitlines()[0]) == (0, "would run 5 of 5 stages:")
+    assert before == {path: path.read_bytes() for path in before}
+    assert not (fresh / "dvc.lock").exists()
+
+
+def test_nothing_to_do_imports_nothing_heavy_and_shows_the_results(copy_of_finished: Path) -> None:
+    page = {"tables/results.txt": "all  F1\n", "tables/results-leaves.txt": "leaves  F1\n", "index.html": ""}
+    toy_pipeline.write_files(copy_of_finished / "reports/sample", page)
+    command = [sys.executable, "-X", "importtime", *FLOWS[1:], "run"]
+    status, output = killing.run(command, copy_of_finished)
+    assert status == 0, output
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in output.splitlines() if "|" in line}
+    assert {"flows", "dvc"} <= imported
+    assert not imported & {"prefect", "mlflow", "torch", "numpy", "pandas", "polars", "pydantic", "transformers"}
+    assert "nothing to do: all 5 stages are up to date\n" in output
+    assert "all  F1\nreport: reports/sample/index.html\n" in output
+    status, output = killing.run([*FLOWS, "run", "--only", "leaves"], copy_of_finished)
+    assert (status, output.splitlines()[-2]) == (0, "leaves  F1")
+
+
+def test_waits_for_another_dvc(copy_of_finished: Path) -> None:
+    """A plain `dvc repro` locks the paths of its stage, and the plan waits for it."""
+    (copy_of_finished / "seed.txt").write_text("other\n")
+    command = "touch begun; until [ -e end ]; do sleep 0.05; done; echo > out"
+    stages = {"first": {"cmd": command, "deps": ["seed.txt"], "outs": [{"out": {"cache": False}}]}}
+    (copy_of_finished / "dvc.yaml").write_text(json.dumps({"stages": stages}))
+    other = killing.start([sys.executable, "-m", "dvc", "repro"], copy_of_finished)
+    killing.wait_until(lambda: (copy_of_finished / "begun").exists())
+    waiting = killing.start(DRY_RUN, copy_of_finished)
+    killing.wait_until(lambda: f"another dvc (pid {other.process.pid}) is working here" in waiting.output())
+    (copy_of_finished / "end").touch()
+    assert other.finish() == 0, other.output()
+    assert waiting.finish() == 0
+    assert waiting.output().endswith("nothing to do: all 1 stages are up to date\n")
+
+
+def test_clean(copy_of_finished: Path) -> None:
+    cache = copy_of_finished / ".dvc/cache/files/md5"
+    unused = cache / "aa" / ("a" * 30)
+    unused.parent.mkdir(exist_ok=True)
+    unused.write_bytes(b"x" * 2048)
+    status, output = killing.run([*FLOWS, "clean"], copy_of_finished)
+    assert (status, output.splitlines()[-1]) == (2, "flows: no terminal to ask on; --yes removes it")
+    assert "named by no dvc.lock here: 2.0 KiB" in output
+    assert unused.exists()
+    status, output = killing.run([*FLOWS, "clean", "--yes"], copy_of_finished)
+    assert (status, output.splitlines()[-1]) == (0, "freed 2.0 KiB")
+    assert not unused.exists()
+    shutil.rmtree(copy_of_finished / "data/sample/first")
+    assert killing.run([sys.executable, "-m", "dvc", "checkout"], copy_of_finished)[0] == 0
+    assert make_plan(copy_of_finished, Selection()).steps == ()
+
+
+def test_status_before_any_run_and_after_a_killed_one(copy_of_finished: Path) -> None:
+    status, output = killing.run([*FLOWS, "status"], copy_of_finished)
+    assert (status, output.splitlines()[0]) == (0, "last run of sample: never run")
+    run = {"state": "Running", "started": 0, "ended": None}
+    content = json.dumps({"run": run, "states": {}, "durations": {"first": 3.5}})
+    toy_pipeline.write_files(copy_of_finished, {".work/flow/sample.json": content})
+    status, output = killing.run([*FLOWS, "status"], copy_of_finished)
+    assert status == 0
+    assert output.startswith("last run of sample: Crashed, started ")
+    size = sum(path.stat().st_size for path in copy_of_finished.glob("data/sample/first*/**/*") if path.is_file())
+    size += (copy_of_finished / "data/sample/first.json").stat().st_size
+    first = next(line for line in output.splitlines() if line.startswith("  first"))
+    assert first.split() == ["first", "-", "3.5", "s", f"{size / 1024:.1f}", "KiB"]
+
+
+def test_status_ends_silently_when_nobody_reads_on(fresh: Path) -> None:
+    """As in `python -m flows status | head -1`."""
+    command = ["bash", "-c", f"'{sys.executable}' -m flows status | true; echo ${{PIPESTATUS[0]}}"]
+    assert killing.run(command, fresh) == (0, "141\n")
+
+
+def test_stale_results_are_found_without_data(copy_of_finished: Path) -> None:
+    def stale() -> list[str]:
+        status, output = killing.run([*FLOWS, "stale"], copy_of_finished)
+        assert status == 0
+        return output.splitlines()
+
+    toy_pipeline.write_files(copy_of_finished, {"code/helper.py": "x = 1\n"})
+    toy_pipeline.change(copy_of_finished, "deps: [data/sample/fan/text.txt]", "deps: [data/sample/fan, code]")
+    toy_pipeline.repro(copy_of_finished)
+    for folder in ("data", ".dvc/cache"):
+        shutil.rmtree(copy_of_finished / folder)
+    assert stale() == ["no stage is older than its code"]
+    (copy_of_finished / "code/helper.py").write_text("x = 2\n")
+    *leaves, last = stale()
+    assert sorted(leaves) == [f"leaf@{name}: changed dependency code" for name in "ab"]
+    assert last.startswith("last: after leaf@")
+    (copy_of_finished / "code/helper.py").write_text("x = 1\n")
+    (copy_of_finished / "params.yaml").write_text("letters: 4\n")
+    found = stale()
+    assert found[:2] == ["first: changed parameter letters", "fan: after first"] and len(found) == 5
+    (copy_of_finished / "dvc.lock").unlink()
+    assert stale()[0] == "first: never run"

@@ -1,0 +1,377 @@
+"""`tokenlab bits`: bit-level codes of text: text to tokens and back, a line a line, and what the codes save."""
+
+import argparse
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import groupby
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, add_lines, numbered_lines, open_corpus
+from tokenlab.cli.options import Commands, add_command, add_family, add_options, named_as_flags, options_from
+from tokenlab.cli.output import in_batches, json_line, named_errors, tabbed, whole_output, with_progress, write
+from tokenlab.codes.bits.options import BitOptions
+from tokenlab.core.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tokenlab.codes.bits.bit_code import CharacterBits
+    from tokenlab.codes.bits.counting import SymbolCounts
+    from tokenlab.codes.bits.symbols import Dead
+
+Row = dict[str, Any]
+
+_TOKENS = (
+    "T:x is a known character, B:E4 a byte, P:39 a prefix, N:05C a payload, R a reset. In T:, whitespace, controls and "
+    "backslashes are \\uXXXX or \\UXXXXXXXX; in JSON, T: holds the character itself"
+)
+_KINDS = {
+    "prefix": "prefix alone",
+    "payload": "payload alone",
+    "outside": "payload outside a run",
+    "utf8": "not UTF-8",
+}
+_NOT_UTF8 = re.compile("[\udc80-\udcff]+")  # What Python decodes such bytes to, one each.
+_BATCH = 1 << 18
+"""Characters of a batch of lines, unless a single line has more."""
+_CONTINUATION = slice(0x80, 0xC0)
+"""The bytes that begin no character."""
+# fmt: off
+_COLUMNS = [
+    "mode", "prefixes", "emission", "tokens", "saved", "resets", "ambiguous", "dead", "types", "vocabulary",
+    "renyi_nominal", "renyi_observed",
+]
+# fmt: on
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    actions = add_family(
+        commands,
+        "bits",
+        "bit-level codes: encode, decode, measure what they save",
+        "Bit-level codes, below the byte: neighbouring three-byte characters of UTF-8 share their first six bits as "
+        "one prefix, and the others are two payloads of nine bits each.",
+    )
+    parser = add_command(
+        actions,
+        "encode",
+        _encode,
+        "print the tokens of a text",
+        f"Print the tokens of every line on a line of its own. {_TOKENS}.",
+    )
+    add_corpus(parser, optional=True)
+    _add_code(parser, "bytes of INPUT that are not UTF-8: an error (default), one U+FFFD for each run, or nothing")
+    add_json(parser, "print a list of strings a line; without, tokens with a space between them")
+    parser = add_command(
+        actions,
+        "decode",
+        _decode,
+        "print the text of tokens",
+        "Print the text of every line of tokens, as `encode` prints them, on a line of its own; tokens may "
+        "spell line ends, too. It depends on --emission, but not on --mode and --prefixes, which are there so that "
+        "both actions take the same options. With --known, other characters in T: are an error.",
+    )
+    add_lines(parser, "lines of tokens")
+    _add_code(parser, "tokens that are no text: an error (default), one U+FFFD for each run of them, or nothing")
+    add_json(parser, "INPUT has a list of strings a line, as `encode --json` prints", former=True)
+    parser = add_command(
+        actions,
+        "measure",
+        _measure,
+        "the tokens of a text, by code and by script",
+        "The tokens of INPUT, a line a text, by byte fallback and by every bit-level code over the same "
+        "known characters. saved: the share of the tokens of byte fallback that a code does without; ambiguous: lines "
+        "at which mode paper raises (its tokens are those it would write if it went on); dead: bytes and added tokens "
+        "that no text can have; renyi: Rényi efficiency over the whole vocabulary (nominal) and over the types that "
+        "occur (observed).",
+    )
+    add_corpus(parser)
+    _add_known(parser)
+    parser.add_argument(
+        "--alpha", type=float, default=2.5, metavar="A", help="order of the Rényi efficiency (default 2.5)"
+    )
+    add_json(parser, "print one object; without, tables, cells separated by tabs")
+
+
+def _add_code(parser: argparse.ArgumentParser, errors: str) -> None:
+    add_options(parser, BitOptions)
+    _add_known(parser)
+    parser.add_argument("--on-error", choices=["error", "replace", "skip"], default="error", help=errors)
+
+
+def _add_known(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--known",
+        metavar="FILE",
+        help="UTF-8 text; every character in it but line ends is a single token, spaces too (default: all characters "
+        "fall back to bytes)",
+    )
+
+
+def _known_characters(options: argparse.Namespace) -> str:
+    """The characters of `--known` in the order of their code points; none without it.
+
+    Raises InputError for a file that cannot be read or is not UTF-8, ParameterError where it is the input, too.
+    """
+    from tokenlab.text.lines import read_lines
+
+    if options.known is None:
+        return ""
+    if options.known == "-" == options.input:
+        raise ParameterError("standard input cannot be both INPUT and --known; name a file for one of them")
+    return "".join(sorted(set().union(*read_lines(options.known))))
+
+
+def _encode(options: argparse.Namespace) -> None:
+    """Print the tokens of every line."""
+    from tokenlab.codes.bits.bit_code import CharacterBits
+    from tokenlab.codes.bits.printed import TokenPrinter
+
+    known, chosen = _known_characters(options), options_from(options, BitOptions)
+    code = CharacterBits(known, chosen)
+    printer = TokenPrinter(known, chosen.emission, escaped=not options.json)
+    errors: Counter[str] = Counter()
+    with open_corpus(options) as corpus, whole_output() as keep:
+        for place, line in _texts(corpus, options.on_error, errors):
+            with named_errors(place):
+                tokens = printer.print(code.encode(line))
+            keep(json_line(tokens) if options.json else " ".join(tokens) + "\n")
+    _report(options, errors, "bytes that are not UTF-8")
+
+
+def _texts(corpus: Corpus, on_error: str, errors: Counter[str]) -> Iterator[tuple[str, str]]:
+    """The texts with their places. Runs of bytes that are not UTF-8 in a text file are replaced, and counted."""
+    if corpus.format != "text" or on_error == "error":
+        yield from corpus.read("encoding")
+        return
+    mark = "\ufffd" if on_error == "replace" else ""
+    for number, line in enumerate(with_progress(_byte_lines(corpus), "encoding"), 1):
+        text, count = _NOT_UTF8.subn(mark, line.decode(errors="surrogateescape"))
+        errors["utf8"] += count
+        yield f"{corpus.name}:{number}", text
+
+
+def _byte_lines(corpus: Corpus) -> Iterator[bytes]:
+    """The bytes of each line, split as `read_lines` splits: at LF, without one trailing CR, the first without a BOM."""
+    from tokenlab.text.lines import read_blocks
+
+    open_line: list[bytes] = []  # The pieces of a line that spans several blocks.
+    start = b"\xef\xbb\xbf"
+    for block in read_blocks(corpus.path):
+        first, *others = block.split(b"\n")
+        open_line.append(first)
+        for line in others:
+            yield b"".join(open_line).removeprefix(start).removesuffix(b"\r")
+            open_line, start = [line], b""
+    if rest := b"".join(open_line).removeprefix(start):
+        yield rest.removesuffix(b"\r")
+
+
+def _decode(options: argparse.Namespace) -> None:
+    """Print the text of every line of tokens."""
+    from tokenlab.codes.bits.decoding import decode
+    from tokenlab.codes.bits.printed import TokenParser
+
+    known = None if options.known is None else _known_characters(options)
+    emission = options_from(options, BitOptions).emission
+    parser, tokens_of = TokenParser(known, escaped=not options.json), _json_tokens if options.json else str.split
+
+    def spelled(number: int) -> bytes:
+        return (chr(number) if known is None else known[number]).encode()
+
+    errors: Counter[str] = Counter()
+    with whole_output() as keep:
+        for where, line in numbered_lines(options.input, "decoding"):
+            with named_errors(where):
+                decoded = decode(parser.parse(tokens_of(line)), spelled, options.on_error, emission)
+            errors.update(error.kind for error in decoded.errors)
+            keep(decoded.text + "\n")
+    kinds = ", ".join(f"{count:,} {_KINDS[kind]}" for kind, count in sorted(errors.items()))
+    _report(options, errors, "undecodable tokens", f" ({kinds})")
+
+
+def _json_tokens(line: str) -> list[str]:
+    try:
+        tokens = json.loads(line)
+    except (ValueError, RecursionError):
+        raise InputError("not JSON; write a list of strings, such as [] for the empty text") from None
+    if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+        raise InputError("no list of strings; write one, such as [] for the empty text")
+    return tokens
+
+
+def _report(options: argparse.Namespace, errors: Counter[str], what: str, kinds: str = "") -> None:
+    """Print on standard error how many errors were replaced or skipped."""
+    if number := errors.total():
+        done = "replaced by U+FFFD" if options.on_error == "replace" else "skipped"
+        print(f"tokenlab: {number:,} {'place' if number == 1 else 'places'} with {what} {done}{kinds}", file=sys.stderr)
+
+
+def _measure(options: argparse.Namespace) -> None:
+    """Print the lengths of a text in tokens, by byte fallback and by bit-level codes."""
+    from tokenlab.codes.bits.bit_code import CharacterBits
+    from tokenlab.metrics.renyi import renyi_efficiency
+
+    with named_as_flags(alpha="--alpha"):
+        renyi_efficiency([1], options.alpha)  # A wrong order is an error before the text is read.
+    code = CharacterBits(_known_characters(options))
+    size = {"lines": 0, "characters": 0, "bytes": 0}
+    with open_corpus(options) as corpus:
+        counts, scripts = _counted(corpus, code, size)
+    if not size["characters"]:
+        raise InputError(f"{corpus.name}: no character in it; nothing can be measured")
+    found: Row = {
+        **size,
+        "known": len(code.known),
+        **_fallback(counts.plain, size["characters"]),
+        "alpha": options.alpha if isfinite(options.alpha) else "inf",  # JSON has no infinity.
+        "codes": list(_codes(counts, len(code.known), options.alpha)),
+        "scripts": scripts,
+        "dead": list(_dead()),
+    }
+    if all(row["tokens"] == found["codes"][0]["tokens"] for row in found["codes"]):
+        print(
+            f"tokenlab: {corpus.name}: no two neighbours of three bytes in UTF-8 that share a prefix, as Chinese, "
+            "Japanese, Korean, Thai or Hindi have; bit-level codes change nothing here",
+            file=sys.stderr,
+        )
+    write(json_line(found) if options.json else _tables(found))
+
+
+def _counted(corpus: Corpus, code: "CharacterBits", size: dict[str, int]) -> "tuple[SymbolCounts, list[Row]]":
+    """The symbols of a text, and a row for each of its scripts, most characters first; `size` counts the text.
+
+    A row has the characters of a script, and their tokens by byte fallback and by every lossless code.
+    """
+    import numpy as np
+
+    from tokenlab.codes.bits.counting import VARIANTS, count_symbols, joined
+    from tokenlab.codes.bits.printed import tokens_of_characters
+    from tokenlab.codes.bits.stream import rewrite_batch
+    from tokenlab.codes.script import script_blocks
+
+    lossless = [options for options in VARIANTS if options.mode == "lossless"]
+    names = ["characters", "bytes", *(f"{options.prefixes}_{options.emission}" for options in lossless)]
+    blocks = script_blocks()
+    scripts, script_of_block = np.unique([name.split(":")[0] for name in blocks.names], return_inverse=True)
+    script_of = script_of_block[blocks.block]  # Of each code point.
+    columns = np.zeros((len(names), len(scripts)), np.int64)
+
+    def count(texts: list[str]) -> list[np.ndarray]:
+        """Count the characters of texts; returns their plain byte fallback."""
+        size["lines"] += len(texts)
+        size["characters"] += sum(map(len, texts))
+        size["bytes"] += sum(len(text.encode()) for text in texts)
+        plain = [code.fallback(text) for text in texts]
+        symbols, starts = joined(plain)
+        found = script_of[np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)]
+        tokens = [np.ones(found.size, np.int64), tokens_of_characters(symbols, starts)]
+        tokens += [
+            tokens_of_characters(*rewrite_batch(symbols, starts, options), options.emission) for options in lossless
+        ]
+        for column, weights in zip(columns, tokens, strict=True):
+            column += np.bincount(found, weights, len(scripts)).astype(np.int64)
+        return plain
+
+    counts = count_symbols(map(count, in_batches(with_progress(corpus.lines(), "measuring"), _BATCH)), len(code.known))
+    rows: list[Row] = [
+        {"script": str(script), **dict(zip(names, numbers, strict=True))}
+        for script, numbers in zip(scripts, columns.T.tolist(), strict=True)
+        if numbers[0]
+    ]
+    for row in rows:
+        row["saved_4_run"] = 1 - row["4_run"] / row["bytes"]
+    return counts, sorted(rows, key=lambda row: (-row["characters"], row["script"]))
+
+
+def _fallback(plain: "np.ndarray", characters: int) -> dict[str, float]:
+    """The share of characters that fall back to bytes, and of tokens that are bytes."""
+    in_bytes = int(plain[:0x100].sum())
+    begun = in_bytes - int(plain[_CONTINUATION].sum())
+    return {"fallback_characters": begun / characters, "byte_tokens": in_bytes / int(plain.sum())}
+
+
+def _codes(counts: "SymbolCounts", known: int, alpha: float) -> Iterator[Row]:
+    """A row for byte fallback and for each bit-level code."""
+    from tokenlab.codes.bits.symbols import ADDED, LONG, RESET, dead_symbols
+    from tokenlab.metrics.renyi import renyi_efficiency
+
+    def measures(found: "np.ndarray", vocabulary: int) -> Row:
+        tokens = int(found.sum())
+        return {
+            "tokens": tokens,
+            "saved": 1 - tokens / int(counts.plain.sum()),
+            "types": int((found > 0).sum()),
+            "vocabulary": vocabulary,
+            "renyi_nominal": renyi_efficiency(found, alpha, vocabulary),
+            "renyi_observed": renyi_efficiency(found, alpha),
+        }
+
+    yield {"code": "bytes", **measures(counts.plain, LONG + known)}
+    for options, found in counts.rewritten.items():
+        yield {
+            "code": "bits",
+            "mode": options.mode,
+            "prefixes": options.prefixes,
+            "emission": options.emission,
+            **measures(found, LONG + known + ADDED),
+            "resets": int(found[RESET]),
+            "ambiguous": counts.ambiguous[replace(options, mode="lossless")],
+            "dead": len(dead_symbols(options)),
+        }
+
+
+def _dead() -> Iterator[Row]:
+    """The dead tokens of both sets of prefixes in mode `lossless`, those with the same reason together."""
+    from tokenlab.codes.bits.symbols import dead_symbols
+
+    for prefixes in (3, 4):
+        for reason, dead in groupby(dead_symbols(BitOptions(prefixes=prefixes)), lambda one: one.reason):
+            yield {"prefixes": prefixes, "reason": reason, "tokens": list(_ranges(dead))}
+
+
+def _ranges(dead: Iterable["Dead"]) -> Iterator[str]:
+    """Names of tokens, of consecutive ones the first and the last."""
+    from tokenlab.codes.bits.symbols import symbol_name
+
+    numbered = enumerate(one.symbol for one in dead)
+    for _, group in groupby(numbered, lambda pair: pair[1] - pair[0]):
+        names = [symbol_name(symbol) for _, symbol in group]
+        yield names[0] if len(names) == 1 else f"{names[0]}-{names[-1].split(':')[-1]}"
+
+
+def _tables(found: Row) -> str:
+    """The text that is printed: facts, then a table of codes, one of scripts, and one of dead tokens."""
+    facts = [
+        ("lines", found["lines"]),
+        ("characters", found["characters"]),
+        ("bytes", found["bytes"]),
+        ("known characters", found["known"]),
+        ("characters that fall back", _share(found["fallback_characters"])),
+        ("tokens of byte fallback that are bytes", _share(found["byte_tokens"])),
+        ("alpha", found["alpha"]),
+    ]
+    codes = [_COLUMNS, *([_cell(name, row.get(name)) for name in _COLUMNS] for row in found["codes"])]
+    codes[1][0] = "bytes"
+    scripts = [list(found["scripts"][0]), *([_cell(*item) for item in row.items()] for row in found["scripts"])]
+    dead = [["prefixes", "dead tokens", "reason"]]
+    dead += [[row["prefixes"], " ".join(row["tokens"]), row["reason"]] for row in found["dead"]]
+    return "\n".join([tabbed(facts), tabbed(codes), tabbed(scripts), tabbed(dead)])
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if name.startswith("saved"):
+        return _share(value)
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.2f} %"

@@ -1,1 +1,0 @@
-"""`tokenlab bits`."""

@@ -1,0 +1,306 @@
+"""Texts from a file, a folder or standard input, in the formats of public corpora: how every command reads a text.
+
+    text     one sentence or text per line
+    sighan   the same, its words separated by spaces, which are taken out
+    ces      a Bible in CES XML, a verse each
+    jsonl    a document per line, in the key `text`
+    parquet  a document per row, in the column `text`
+
+All are plain, gzip or zstd, and read as streams: memory does not grow with the corpus. Standard input and pipes, which
+can be read only once, are copied to a temporary file, since commands read a text twice or more: to check it before
+anything is written, to count in it, and to work on it.
+"""
+
+import argparse
+import io
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from tokenlab.cli.output import room_for_copy, temporary_file, with_progress
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.text.documents import Document, join_words
+
+Format = Literal["text", "sighan", "ces", "jsonl", "parquet"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+TOKENIZER = (
+    "tokenizer.json, a SentencePiece .model, a tiktoken rank file, tekken.json, GPT-2's vocabulary beside its merges, "
+    "or a folder with one of them"
+)
+"""Help of the options that name a tokenizer."""
+_HELP = (
+    "format of {name}: auto (default), by its name and first bytes; text, one {unit} per line; sighan, the same with "
+    "words separated by spaces, which are taken out (never guessed); ces, a Bible in CES XML (or a folder of them); "
+    "jsonl or parquet, documents"
+)
+_BYTES_TO_GUESS_FROM = 1 << 16
+_ENDINGS: dict[str, Format] = {
+    ".xml": "ces",
+    ".json": "jsonl",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
+_COMPRESSED = (".gz", ".zst")
+_XML = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*<(?:(?:\?xml|!DOCTYPE|cesDoc|html|TEI|teiCorpus|corpus)\b|!--|[a-z_][^<>\n]*>\s*(?:\n|$))",
+    re.IGNORECASE,
+)
+"""A declaration, the root of a corpus, or any tag that stands alone on the first line."""
+_JSON_BEGINS = re.compile(rb'(?:\[\s*)?\{\s*(?:"|$)|\[\s*$')
+"""An object up to its first key, alone or in a list; or a line with nothing but a bracket."""
+_LONG_LIST = re.compile(rb'\[\s*[\["]')
+
+
+def add_corpus(
+    parser: argparse.ArgumentParser,
+    unit: str = "text",
+    *,
+    name: str = "INPUT",
+    optional: bool = False,
+    flags: Sequence[str] = ("json",),
+) -> None:
+    """Add the argument that names a corpus, its format, and the flag for output as JSON.
+
+    Args:
+        unit: what a line is.
+        optional: standard input is read where nothing is named.
+        flags: of the output, which `--format` once named: `--format json` still is `--json`.
+    """
+    kinds = f"UTF-8 text, one {unit} per line, or another format (--format); plain, gzip or zstd"
+    if optional:
+        add_lines(parser, kinds, name)
+    else:
+        parser.add_argument("input", metavar=name, help=f"{kinds}; `-` is standard input")
+    parser.add_argument(
+        "--format",
+        action=_FormatAction,
+        choices=["auto", *FORMATS, *flags],
+        metavar="FORMAT",
+        default=argparse.SUPPRESS,
+        help=_HELP.format(name=name, unit=unit) + "".join(f"; {flag}, as --{flag}" for flag in flags),
+    )
+    parser.add_argument(
+        "--text-key", metavar="KEY", default=None, help="key or column of the text in jsonl and parquet (default text)"
+    )
+    parser.set_defaults(corpus_format="auto", json=False)
+
+
+def add_lines(parser: argparse.ArgumentParser, what: str, name: str = "INPUT") -> None:
+    """Add the argument that names an input; it is standard input where nothing is named."""
+    parser.add_argument("input", metavar=name, nargs="?", default="-", help=f"{what}; default: standard input")
+
+
+def add_json(target: argparse._ActionsContainer, what: str, *, former: bool = False) -> None:
+    """Add `--json`.
+
+    Args:
+        what: is printed with it.
+        former: the command reads no corpus, but `--format json` still is `--json`.
+    """
+    target.add_argument("--json", action="store_true", default=False, help=what)
+    if former:
+        hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+        target.add_argument("--format", action=_FormatAction, choices=["text", "json"], **hidden)
+
+
+class _FormatAction(argparse.Action):
+    def __call__(self, parser: Any, options: argparse.Namespace, value: Any, option: str | None = None) -> None:
+        if value in ("auto", *FORMATS):
+            options.corpus_format = value
+        else:
+            setattr(options, value, True)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus that can be read any number of times."""
+
+    name: str
+    """In error messages."""
+    path: Path
+    format: Format
+    guessed: bool = False
+    text_key: str | None = None
+
+    def lines(self) -> Iterator[str]:
+        """The sentences: lines, blank ones too, verses, or the lines of documents.
+
+        Raises InputError for unreadable input, naming file and line.
+        """
+        for _, document in self._documents():
+            if self.format in ("jsonl", "parquet"):
+                yield from (line.removesuffix("\r") for line in document.text.split("\n"))
+            else:
+                yield document.text
+
+    def read(self, what: str) -> Iterator[tuple[str, str]]:
+        """The texts, each with its place for an error message: the number of a line or document, the id of a verse.
+
+        what: the title of the progress bar. Raises InputError as `lines`.
+        """
+        found = with_progress(self._documents(), what, size=lambda one: len(one[1].text))
+        return ((self._where(place), document.text) for place, document in found)
+
+    def documents(self) -> Iterator[Document]:
+        """The texts as documents, with gold words where the corpus has them."""
+        return (document for _, document in self._documents())
+
+    def check(self) -> None:
+        """Read everything once, so that errors of reading come before anything is written."""
+        for _ in self._documents():
+            pass
+
+    def _where(self, place: int | str) -> str:
+        if isinstance(place, str):
+            return f"{self.name}, verse {place}"
+        return f"{self.name}, row {place}" if self.format == "parquet" else f"{self.name}:{place}"
+
+    def _documents(self) -> Iterator[tuple[int | str, Document]]:
+        from tokenlab.text.lines import read_lines
+
+        if self.format == "text":
+            for number, line in enumerate(read_lines(self.path, self.name), 1):
+                yield number, Document(str(number), line)
+        elif self.format == "sighan":  # Not by `read_documents`, which drops blank lines: lines stay lines.
+            for number, line in enumerate(read_lines(self.path, self.name), 1):
+                yield number, Document(str(number), *join_words(line.split()))
+        else:
+            yield from self._of_others()
+
+    def _of_others(self) -> Iterator[tuple[int | str, Document]]:
+        from tokenlab.text.readers import read_documents
+
+        try:
+            for number, document in enumerate(read_documents(self.path, self.format, text_key=self.text_key), 1):
+                if self.format == "ces":
+                    yield document.id, document
+                else:  # Blank lines of JSONL are no documents; the id is that of its line.
+                    yield int(document.id.rpartition(":")[2]) if self.format == "jsonl" else number, document
+        except InputError as error:
+            message = str(error).replace(str(self.path), self.name)
+            hint = f"; it was read as {self.format} by its name and first bytes, so name another --format if it is not"
+            raise InputError(message + (hint if self.guessed else "")) from None
+
+
+@contextmanager
+def open_corpus(options: argparse.Namespace, *, checked: bool = False) -> Iterator[Corpus]:
+    """The corpus that the options of `add_corpus` name, inside the `with` block.
+
+    Args:
+        checked: read it once to its end first, so that errors come before anything is written.
+
+    Raises:
+        InputError: nothing to read, or, where it is checked, as `Corpus.lines`.
+        ParameterError: an option that the format does not have, or an output that is the input.
+    """
+    with open_source(options.input, options.corpus_format, options.text_key) as corpus:
+        if checked:
+            corpus.check()
+        yield corpus
+
+
+@contextmanager
+def open_source(source: str, form: str = "auto", text_key: str | None = None) -> Iterator[Corpus]:
+    """The corpus in a file, in a folder, or in `-`, standard input. Raises as `open_corpus`."""
+    name, path = _named(source), Path(source)
+    check_no_output(source)
+    if source != "-" and (path.is_file() or (path.is_dir() and form in ("ces", "jsonl", "parquet"))):
+        yield _corpus(name, path, form, text_key)
+        return
+    with temporary_file() as spool:
+        from tokenlab.text.lines import read_blocks
+
+        given: Any = _InPieces() if source == "-" and sys.stdin is not None else source
+        for block in read_blocks(given, name, decompress=False):
+            with room_for_copy(name):
+                spool.write(block)
+        with room_for_copy(name):
+            spool.flush()
+        yield _corpus(name, Path(spool.name), form, text_key)
+
+
+def numbered_lines(source: str, what: str) -> Iterator[tuple[str, str]]:
+    """The lines of a plain text, each with its place for an error message. Raises InputError, and as `open_corpus`."""
+    from tokenlab.text.lines import read_lines
+
+    check_no_output(source)
+    for number, line in enumerate(with_progress(read_lines(source), what), 1):
+        yield f"{_named(source)}:{number}", line
+
+
+def _named(source: str) -> str:
+    return "standard input" if source == "-" else source
+
+
+class _InPieces:
+    """Standard input, read as it comes: a long read in C would not see Ctrl-C until all of it is there."""
+
+    def read(self, size: int) -> bytes:
+        return cast(io.BufferedReader, sys.stdin.buffer).read1(size)
+
+
+def _corpus(name: str, path: Path, form: str, text_key: str | None) -> Corpus:
+    from tokenlab.text.lines import read_blocks
+
+    guessed = form == "auto"
+    if guessed:
+        first = next(read_blocks(path, name), b"") if path.is_file() else b""
+        form = _guessed_format(name, first[:_BYTES_TO_GUESS_FROM])
+    if text_key is not None and form not in ("jsonl", "parquet"):
+        raise ParameterError(f"--text-key has no meaning with the format {form}, only with jsonl and parquet")
+    return Corpus(name, path, form, guessed, text_key)  # type: ignore[arg-type]
+
+
+def _guessed_format(name: str, first: bytes) -> Format:
+    """The format of a corpus by its first bytes, decompressed, or else by its name.
+
+    `sighan` is never guessed: nothing tells gold words from a text with spaces.
+    """
+    if first.startswith(b"PAR1"):
+        return "parquet"
+    if _XML.match(first):
+        return "ces"
+    if _is_json(first):
+        return "jsonl"
+    name = name.lower()
+    for ending in _COMPRESSED:
+        name = name.removesuffix(ending)
+    return next((form for ending, form in _ENDINGS.items() if name.endswith(ending)), "text")
+
+
+def _is_json(first: bytes) -> bool:
+    """Whether the first line with anything in it is a JSON object or array, or the beginning of one.
+
+    A list of numbers alone is text: `[1]` is the mark of a footnote.
+    """
+    line, feed, _ = first.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    if not line.startswith((b"{", b"[")):
+        return False
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):  # of several lines, or cut off
+        return bool(_JSON_BEGINS.match(line.rstrip()) or (not feed and _LONG_LIST.match(line)))
+    return isinstance(found, dict) or any(isinstance(item, dict | list | str) for item in found)
+
+
+def check_no_output(source: str) -> None:
+    """Refuse to write to an input through standard output: `tokenlab ... text.txt >> text.txt` would never end.
+
+    Raises ParameterError naming the input.
+    """
+    try:
+        output = os.fstat(sys.stdout.fileno())
+        given = os.fstat(0) if source == "-" else Path(source).stat()
+    except (OSError, AttributeError, ValueError):  # No file: closed, missing, or an object of Python in its place.
+        return
+    if stat.S_ISREG(output.st_mode) and os.path.samestat(given, output):
+        raise ParameterError(f"standard output goes to {source}, which is an input; send it elsewhere")

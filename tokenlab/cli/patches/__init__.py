@@ -1,1 +1,0 @@
-"""`tokenlab patches` and `tokenlab generate`."""
