@@ -7,7 +7,7 @@ import numpy as np
 
 from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.over.bases import Base
-from tokenlab.codes.bits.over.ids import bit_ids
+from tokenlab.codes.bits.over.tokenizer import bit_ids
 from tokenlab.codes.bits.symbols import ADDED
 
 CHARACTERS = "characters"

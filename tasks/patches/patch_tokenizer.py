@@ -19,8 +19,7 @@ from tasks.runtime.stage import Stage, run, write_json
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_file, atomic_folder
 from tokenlab.patches.bpe import read_tokenizer_patcher
-from tokenlab.tokenizers.hierarchical import HierarchicalBPE, learn_hierarchical
-from tokenlab.tokenizers.hierarchical_vocabulary import vocabulary_of
+from tokenlab.tokenizers.hierarchical import HierarchicalBPE, learn_hierarchical, vocabulary_of
 
 TOKENIZER = "tokenizer.json"
 

@@ -37,7 +37,7 @@ def test_by_hand(alpha, bits):
     assert renyi_efficiency(HALF_QUARTERS, alpha, 16) == pytest.approx(bits / 4, rel=1e-14)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(COUNTS, st.one_of(st.floats(0, 200), st.floats(0.99, 1.01), st.floats(0, 3)))
 def test_equals_the_definition(counts, alpha):
     expected = definition(counts, alpha)
@@ -57,7 +57,7 @@ def definition(counts, alpha):
         return float(sum((order * share.ln()).exp() for share in p).ln() / (1 - order) / two)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(COUNTS, st.randoms(use_true_random=False))
 def test_falls_with_alpha_and_ignores_order_and_zeros(counts, random):
     values = [renyi_entropy(counts, alpha) for alpha in (0, 0.3, 1, 1.2, 2.5, 40, math.inf)]

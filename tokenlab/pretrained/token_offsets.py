@@ -15,6 +15,7 @@ from tokenizers import Encoding, Tokenizer
 from tokenizers.pre_tokenizers import ByteLevel
 
 from tokenlab.core.errors import InputError
+from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.text.code_points import code_points
 
 
@@ -92,6 +93,6 @@ def _byte_lengths(vocabulary: dict[str, int], facts: dict[str, Any], is_byte_lev
     for token, id in vocabulary.items():
         if is_byte_level and id not in added and alphabet.issuperset(token):
             lengths[id] = len(token)
-        elif has_fallback and len(token) == 6 and token.startswith("<0x"):
+        elif has_fallback and token in BYTE_PIECES:
             lengths[id] = 1
     return lengths
