@@ -89,7 +89,7 @@ def _byte_lengths(vocabulary: dict[str, int], facts: dict[str, Any], is_byte_lev
     lengths = np.zeros(max(vocabulary.values(), default=-1) + 1, np.int64)
     added = {token["id"] for token in facts["added_tokens"]}
     alphabet = set(ByteLevel.alphabet())
-    pieces = set(BYTE_PIECES) if facts["model"].get("byte_fallback") else set()
+    pieces: set[str] = set(BYTE_PIECES) if facts["model"].get("byte_fallback") else set()
     for token, id in vocabulary.items():
         if is_byte_level and id not in added and alphabet.issuperset(token):
             lengths[id] = len(token)
