@@ -86,6 +86,12 @@ def test_errors_say_what_to_do():
         renyi_entropy([2, -1])
 
 
+FIGURES = {
+    "renyi 3": 0.8425513023241566,
+    "renyi 2.5, 50": 0.39366216478235677,
+    "renyi_entropy 2.5": 2.2217726453870217,
+    "shannon_entropy": 2.413088436425758,
+}
 LINES = ["pick ed pick l ed pick les", "and and and a"]
 
 
@@ -104,3 +110,12 @@ def test_the_public_tool_on_shannon_entropy():
     score = pytest.importorskip("tokenization_scorer", reason="tokenization-scorer is not installed").score
     counts = list(Counter(" ".join(LINES).split()).values())
     assert renyi_entropy(counts, 1) == pytest.approx(score(LINES, metric="shannon_entropy"))
+
+
+def test_figures_of_the_public_tool():
+    """What tokenization-scorer 1.1.8 gives for these lines, for where it is not installed."""
+    counts = list(Counter(" ".join(LINES).split()).values())
+    assert renyi_efficiency(counts, 3) == pytest.approx(FIGURES["renyi 3"], rel=1e-12)
+    assert renyi_efficiency(counts, 2.5, 50) == pytest.approx(FIGURES["renyi 2.5, 50"], rel=1e-12)
+    assert renyi_entropy(counts, 2.5) == pytest.approx(FIGURES["renyi_entropy 2.5"], rel=1e-12)
+    assert renyi_entropy(counts, 1) == pytest.approx(FIGURES["shannon_entropy"], rel=1e-12)
