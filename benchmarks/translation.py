@@ -19,7 +19,7 @@ from tokenlab.codes.bits.over.bases import base_of
 from tokenlab.codes.bits.over.tokenizer import BitTokenizer
 from tokenlab.codes.bits.over.training import END, SPECIAL
 from tokenlab.core.errors import InputError
-from tokenlab.metrics.throughput import perceived_tps, relative_gain, tokens_per_second
+from tokenlab.metrics.tokenization import perceived_tps, relative_gain, tokens_per_second
 from tokenlab.text.store import read_corpus
 from tokenlab.translation.generation import Translation, translate
 from tokenlab.translation.model import load_model

@@ -25,7 +25,7 @@ from tasks.runtime.tables import write_table
 from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.counting import SymbolCounts, count_symbols
 from tokenlab.codes.bits.over.bases import Base, base_of, read_base
-from tokenlab.codes.bits.over.ids import bit_ids
+from tokenlab.codes.bits.over.tokenizer import bit_ids
 from tokenlab.codes.bits.over.training import train_byte_fallback
 from tokenlab.codes.bits.search import Candidate, Characters, Split, all_splits, candidates, measure, pareto_front
 from tokenlab.codes.bits.symbols import ADDED, LONG, PREFIX, RESET, dead_symbols

@@ -19,8 +19,7 @@ from tasks.runtime.tables import nested, write_table
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_folder
 from tokenlab.patches.bpe import read_tokenizer_patcher
-from tokenlab.tokenizers.hierarchical import HierarchicalBPE, learn_hierarchical
-from tokenlab.tokenizers.hierarchical_vocabulary import vocabulary_of
+from tokenlab.tokenizers.hierarchical import HierarchicalBPE, learn_hierarchical, vocabulary_of
 
 TOKENIZER = "tokenizer.json"
 

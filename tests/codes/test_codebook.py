@@ -91,7 +91,7 @@ def test_a_lone_surrogate_has_no_bytes():
     assert SKIPPING[2].encode("a\ud800") == SKIPPING[2].encode("a")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from([*BOOKS, *ESCAPING, ByteCode()]), st.data())
 def test_a_corrupted_atom_is_flagged_or_decodes_to_another_text(code, data):
     characters = LETTERS + "z\u20ac" if code in ESCAPING or isinstance(code, ByteCode) else code.characters
@@ -114,7 +114,7 @@ def test_a_corrupted_atom_is_flagged_or_decodes_to_another_text(code, data):
         assert code.decode(broken) != text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from([*BOOKS, *ESCAPING]), st.data())
 def test_many_atoms_decode_as_few_do(code, data):
     text = st.text(st.sampled_from(code.characters)).map(code.encode)
@@ -235,7 +235,6 @@ def test_a_corpus_of_many_blocks():
     assert character_corpus([chr(sys.maxunicode)]).characters == chr(sys.maxunicode)
 
 
-@settings(deadline=None)  # It waits for the disk.
 @given(st.sets(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30), st.integers(1, 4), st.integers(0, 9))
 def test_a_codebook_comes_back_from_its_file(tmp_path_factory, characters, N, seed):
     characters = "".join(sorted(characters))

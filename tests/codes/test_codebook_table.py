@@ -91,7 +91,7 @@ def test_html_has_the_cells_of_the_text(N):
     assert all(f'class="{name}"' in html for name in ("han", "hiragana", "katakana", "hangul", "number", "lowercase"))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.sets(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40), st.integers(1, 4))
 def test_any_codebook_can_be_shown(characters, N):
     code = codebook(characters, N)

@@ -47,7 +47,7 @@ def test_the_table_is_that_of_two_libraries():
     assert lines == list(unicode_blocks.lines())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(), st.text())
 def test_any_text_comes_back_and_texts_concatenate(one, other):
     assert CODE.decode(CODE.encode(one)) == one
@@ -55,7 +55,7 @@ def test_any_text_comes_back_and_texts_concatenate(one, other):
     assert CODE.check(CODE.encode(one)) is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text([atom(0), atom(30), atom(1613), CODE.encode("a")[0], CODE.encode("1")[0], CODE.encode("字")[0], "x"]))
 def test_any_atoms_are_decoded_or_flagged(atoms):
     violation = CODE.check(atoms)

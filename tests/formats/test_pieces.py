@@ -115,7 +115,7 @@ def test_damaged_models_are_one_line_errors(tmp_path: Path, content: bytes, mess
     assert "\n" not in str(caught.value)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_no_bytes_do_more_than_raise_an_input_error(tmp_path: Path, data: st.DataObject) -> None:
     content = bytearray(SMALL)

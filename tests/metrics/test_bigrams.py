@@ -18,7 +18,7 @@ def test_worked_example():
     assert bits_per_character(bits, 5) == 0.8
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.lists(st.sampled_from([0, 1, 2, 6000]), max_size=12), max_size=6))
 def test_equals_the_definition(sequences):
     """With 6,000 symbols pairs are sorted, with 3 they are counted in a table."""

@@ -65,7 +65,7 @@ def words_and_spans(draw):
     return words, repeated
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(words_and_spans())
 def test_whole_words_equal_the_definition(case):
     words, spans = case

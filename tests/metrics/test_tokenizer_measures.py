@@ -60,7 +60,7 @@ def test_gini_by_hand(costs, expected):
     assert gini(costs) == pytest.approx(expected, abs=1e-15)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.just(0.0) | st.floats(1e-6, 1e6), min_size=2, max_size=12).filter(any), st.floats(0.01, 100))
 def test_gini_equals_the_mean_difference_and_ignores_units(costs, factor):
     differences = np.abs(np.subtract.outer(costs, costs)).sum()

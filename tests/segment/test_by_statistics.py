@@ -38,7 +38,7 @@ option_sets = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     sentences, sentences, option_sets, st.integers(1, 6), st.integers(1, 2), st.sampled_from(["cluster", "character"])
 )
@@ -57,7 +57,7 @@ def test_equals_plain_implementation(seen, text, options, n_max, min_frequency, 
     assert [segmenter.spans(sentence) for sentence in text] == batch.spans()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.text(st.sampled_from("中国人"), min_size=1, max_size=9), min_size=1, max_size=5),
     option_sets,
@@ -91,7 +91,7 @@ def spelled(chain):
     return "".join(map(CLUSTERS.get, chain))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(chains, option_sets, st.booleans(), st.data())
 def test_a_cluster_counts_like_one_character(seen, options, scored, data):
     """A text of clusters is segmented like the text that has a character of its own for each of them."""
@@ -113,7 +113,7 @@ def test_a_cluster_counts_like_one_character(seen, options, scored, data):
     assert [line.split() for line in found.text().splitlines()] == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(chains, option_sets, st.data())
 def test_boundary_scores_where_units_are_smaller_than_clusters(seen, options, data):
     """The best of all segmentations that cut no cluster, a cluster that is no candidate being a segment by itself."""
@@ -137,7 +137,7 @@ def test_boundary_scores_where_units_are_smaller_than_clusters(seen, options, da
         assert sums[tuple(batch.spans()[0])] >= max(sums.values()) - 1e-8
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sentences, sentences, option_sets)
 def test_boundary_scores_of_nan_change_nothing(seen, text, options):
     if options.decoder == "greedy" or not "".join(seen).strip():

@@ -26,7 +26,7 @@ def class_of(kind, split_kana):
     return classes[kind]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(text, st.sampled_from(["script", "punctuation", "none"]), st.booleans())
 def test_equals_the_plain_rule_over_unicode(text, isolate, split_kana):
     options = SegmentOptions(isolate=isolate, split_kana=split_kana)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenlab.core.errors import InputError
@@ -71,7 +71,6 @@ def test_a_pipe_that_gives_a_byte_at_a_time(compress):
     writer.join()
 
 
-@settings(deadline=None)
 @given(
     text=st.text(
         st.sampled_from("\n\n\r\ufeffab é上\U0001f600\u2028\x85\x0c") | st.characters(exclude_categories=["Cs"])
@@ -86,7 +85,6 @@ def test_lines_are_those_of_the_whole_text_wherever_blocks_end(text, block, comp
         assert list(read_lines(io.BytesIO(COMPRESSIONS[compress](data)))) == expected_lines(data)
 
 
-@settings(deadline=None)
 @given(
     before=st.text(st.sampled_from("\n\rab上\U0001f600\ufeff")),
     bad=st.sampled_from([b"\xff", b"\xed\xa0\x80", b"\xc0\xaf", b"\xe4\xb8", b"\xf4\x90\x80\x80", b"\x80"]),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenlab.core.errors import InputError, ParameterError
@@ -65,7 +65,6 @@ def test_segmented_text_however_it_is_laid_out(tmp_path, space, ending, bom, pac
     ]
 
 
-@settings(deadline=None)  # Files are written: a busy disk is no failure.
 @given(
     st.lists(
         st.lists(st.text(st.characters(exclude_categories=["Cs", "Zs", "Zl", "Zp", "Cc"]), min_size=1), min_size=1),
@@ -224,7 +223,6 @@ def test_another_key(tmp_path):
     assert list(read_documents(path, "jsonl", text_key="content")) == [Document("a:1", "a")]
 
 
-@settings(deadline=None)  # Files are written: a busy disk is no failure.
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])).filter(str.strip), min_size=1), st.booleans())
 def test_any_text_comes_back_from_json(tmp_path_factory, texts, ensure_ascii):
     path = tmp_path_factory.mktemp("jsonl") / "a.jsonl"

@@ -5,7 +5,7 @@ from itertools import islice
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenlab.core.errors import InputError, ParameterError
@@ -40,7 +40,6 @@ def test_documents_come_back(tmp_path):
     assert summary == CorpusSummary(documents=6, characters=4 + 3 + 3 + 0 + 2 + 0, words=2 + 2 + 0 + 1)
 
 
-@settings(deadline=None)  # Files are written: a busy disk is no failure.
 @given(st.lists(documents(), min_size=1, max_size=20), st.integers(1, 30))
 def test_any_documents_come_back_from_shards_of_any_size(tmp_path_factory, items, shard_characters):
     folder = tmp_path_factory.mktemp("store") / "corpus"
@@ -51,7 +50,6 @@ def test_any_documents_come_back_from_shards_of_any_size(tmp_path_factory, items
     assert (summary.words is None) == all(item.boundaries is None for item in items)
 
 
-@settings(deadline=None)  # Files are written: a busy disk is no failure.
 @given(
     st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs", "Z", "Cc"]), min_size=1), min_size=1), min_size=1)
 )

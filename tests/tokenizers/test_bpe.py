@@ -36,7 +36,7 @@ def test_spans_cover_unknown_characters_and_skip_whitespace():
     assert [text[a:b] for a, b in spans] == ["我们", "鑫", "北京", "🀄"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(st.sampled_from("我们在北京爱天。， \n\t\u3000\u2028\x85\x0b\u00a0\u2003")))
 def test_transformers_loads_it_and_round_trips(loaded, text):
     for tokenizer in loaded:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from real_tokenizers import tokenizer_folder
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.tokenizers.hierarchical import MARKER, WITHOUT_MERGES, HierarchicalBPE, learn_hierarchical
-from tokenlab.tokenizers.hierarchical_vocabulary import vocabulary_of
+from tokenlab.tokenizers.hierarchical import MARKER, WITHOUT_MERGES, HierarchicalBPE, learn_hierarchical, vocabulary_of
 
 MERGES = {4: 5095, 6: 1149, 8: 466, 10: 240}
 """Of GPT-2's vocabulary."""

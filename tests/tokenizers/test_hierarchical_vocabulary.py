@@ -10,7 +10,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from tokenlab.codes.bits.over.bases import read_base
 from tokenlab.core.errors import InputError
-from tokenlab.tokenizers.hierarchical_vocabulary import vocabulary_of
+from tokenlab.tokenizers.hierarchical import vocabulary_of
 
 
 def spelled(path):

@@ -33,7 +33,7 @@ large_counts = st.builds(
 ids = st.integers(0, 3) | st.integers(2**31 - 3, 2**31 - 1)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.dictionaries(st.tuples(ids, ids), large_counts | st.integers(1, 3), min_size=1, max_size=30),
     st.lists(st.tuples(st.integers(0, 29), st.integers(1, 2**32 + 1)), max_size=30),

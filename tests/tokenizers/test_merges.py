@@ -37,7 +37,7 @@ def huggingface_merges(sequences, alphabet, size):
     return [[ids[left], ids[right]] for left, right in merges]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(few_symbols | repeats, st.integers(4, 24))
 @example([[0] * 30, [0] * 7], 24)
 def test_merges_and_tokens_are_those_of_the_definition(sequences, size):
@@ -52,7 +52,7 @@ def test_merges_and_tokens_are_those_of_the_definition(sequences, size):
         assert sweep.bits[learned] == bigram_bits(*flat(tokens))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(few_symbols | repeats, few_symbols | repeats)
 @example([[0] * 30, [0] * 7], [[0] * 29])
 def test_other_text_is_encoded_by_rank(sequences, others):
@@ -65,7 +65,7 @@ def test_other_text_is_encoded_by_rank(sequences, others):
         assert (count, bits) == (ids.size, bigram_bits(ids, offsets))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(few_symbols | repeats, few_symbols | repeats)
 @example([[0] * 30, [0] * 7], [[0] * 29])
 def test_exported_tokenizer_encodes_alike(sequences, others):
@@ -75,7 +75,7 @@ def test_exported_tokenizer_encodes_alike(sequences, others):
     assert [encoding.ids for encoding in tokenizer.encode_batch(list(map(private, others)))] == unflat(ids, offsets)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(few_symbols | repeats, st.integers(4, 40))
 @example([[0] * 30, [0] * 7], 24)
 def test_merges_are_those_of_huggingface(sequences, size):

@@ -53,7 +53,7 @@ def segmentations(sequence, pieces):
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(short, models_of_three_symbols())
 def test_e_step_is_the_sum_over_all_segmentations(sequences, model):
     pieces = {tuple(piece): i for i, piece in enumerate(model.pieces())}
@@ -94,7 +94,7 @@ def test_e_step_of_a_long_sequence_of_rare_symbols():
     assert expected @ np.diff(model.offsets) == pytest.approx(len(sequence), rel=1e-9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(longer, models_of_three_symbols(), st.integers(0, 3))
 def test_segmentation_and_export_are_those_of_huggingface(sequences, model, digits):
     """With rounded scores there are many ties."""
@@ -209,7 +209,7 @@ def test_exported_tokenizer_knows_unknown_characters_and_is_saved(tmp_path):
     assert loaded.decode(loaded.encode("a aa").ids) == "a aa"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(models_of_three_symbols(), st.data())
 def test_loss_of_a_piece_is_that_of_its_best_replacement(model, data):
     """By trying every segmentation of the piece without it; the likelihood is that of the counts."""

@@ -231,8 +231,7 @@ def _learn(options: argparse.Namespace) -> None:
     """
     from tokenlab.formats.byte_level import PAIRS
     from tokenlab.formats.tokenizer_file import tokenizer_file
-    from tokenlab.tokenizers.hierarchical import learn_hierarchical
-    from tokenlab.tokenizers.hierarchical_vocabulary import vocabulary_of
+    from tokenlab.tokenizers.hierarchical import learn_hierarchical, vocabulary_of
 
     check_most("-S", options.longest)
     file = tokenizer_file(options.tokenizer)

@@ -26,8 +26,6 @@ Unknown = Literal["error", "byte", "skip"]
 _PRIVATE_USE = [range(0xE000, 0xF900), range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE)]
 LARGEST_ALPHABET = sum(map(len, _PRIVATE_USE)) - 256
 """Largest number of atoms of a code; the byte escapes take the other private-use code points."""
-BYTE_NAMES = BYTE_PIECES
-"""The names of the atoms of byte escapes."""
 _FORMAT = "tokenlab code 1"
 
 
@@ -156,7 +154,7 @@ def utf8_violation(found: bytes) -> Violation | None:
 
 def names_of(code: Code) -> dict[str, str]:
     """The name of every atom that an encoded text may contain, byte escapes included."""
-    return {atom(number): name for number, name in enumerate([*code.alphabet, *BYTE_NAMES])}
+    return {atom(number): name for number, name in enumerate([*code.alphabet, *BYTE_PIECES])}
 
 
 def print_atoms(encoded: str, names: dict[str, str]) -> str:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.codes.interface import BYTE_NAMES, Code, atom_numbers
+from tokenlab.codes.interface import Code, atom_numbers
+from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.metrics.counting import Tokens
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class CodeAsTokenizer:
 
     def __init__(self, code: Code) -> None:
         self.vocabulary = len(code.alphabet)
-        self.ids = len(code.alphabet) + len(BYTE_NAMES)  # byte escapes of unknown characters
+        self.ids = len(code.alphabet) + len(BYTE_PIECES)  # byte escapes of unknown characters
         self._code = code
         self._places = None if code.contextual else _Places(code)
 

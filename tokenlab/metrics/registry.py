@@ -3,7 +3,7 @@
 `tokenlab score` prints the metrics of segmentations in this order, `tokenlab measure` those of tokenizers. Evaluation
 stages, tables and MLflow take their columns from here.
 
-A new metric is a function in a module of its own and a line in `SEGMENTATION`, `TOKENIZATION` or `TOKENIZERS`.
+A new metric is a function and a line in `SEGMENTATION`, `TOKENIZATION` or `TOKENIZERS`.
 """
 
 from collections.abc import Callable
@@ -14,8 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tokenlab.metrics import tokenizer_measures
-from tokenlab.metrics.known_words import iv_recall, oov_rate, oov_recall
-from tokenlab.metrics.segmentation import SegmentationScore
+from tokenlab.metrics.segmentation import SegmentationScore, iv_recall, oov_rate, oov_recall
 from tokenlab.metrics.tokenization import TokenCounts, bigram_perplexity, bits_per_character
 
 COUNT, SHARE = "count", "share"

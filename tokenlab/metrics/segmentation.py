@@ -120,3 +120,20 @@ def _check_same_text(gold: Sequence[str], predicted: Sequence[str], number: int,
             f"sentence {number}: {names[0]} and {names[1]} differ from character {place + 1} on "
             f"({right[place : place + 8]!r} against {ours[place : place + 8]!r}); both must cut the same text"
         )
+
+
+def oov_rate(score: SegmentationScore) -> float | None:
+    """Share of the gold words missing from the training text (out of vocabulary), 0..1.
+
+    None without a list of known words or without gold words, as the two below."""
+    return score.unknown.gold / score.words.gold if score.unknown and score.words.gold else None
+
+
+def oov_recall(score: SegmentationScore) -> float | None:
+    """Share of these words that were found, 0..1."""
+    return score.unknown.recall if score.unknown else None
+
+
+def iv_recall(score: SegmentationScore) -> float | None:
+    """Share of the gold words in the training text (in vocabulary) that were found, 0..1."""
+    return score.known.recall if score.known else None

@@ -15,6 +15,7 @@ from tokenizers import Encoding, Tokenizer
 from tokenizers.pre_tokenizers import ByteLevel
 
 from tokenlab.core.errors import InputError
+from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.text.code_points import code_points
 
 
@@ -88,10 +89,10 @@ def _byte_lengths(vocabulary: dict[str, int], facts: dict[str, Any], is_byte_lev
     lengths = np.zeros(max(vocabulary.values(), default=-1) + 1, np.int64)
     added = {token["id"] for token in facts["added_tokens"]}
     alphabet = set(ByteLevel.alphabet())
-    has_fallback = facts["model"].get("byte_fallback")
+    pieces: set[str] = set(BYTE_PIECES) if facts["model"].get("byte_fallback") else set()
     for token, id in vocabulary.items():
         if is_byte_level and id not in added and alphabet.issuperset(token):
             lengths[id] = len(token)
-        elif has_fallback and len(token) == 6 and token.startswith("<0x"):
+        elif token in pieces:
             lengths[id] = 1
     return lengths

@@ -22,9 +22,16 @@ from typing import Any
 from tokenlab.core.errors import ParameterError, SourceError
 from tokenlab.core.files import atomic_file
 from tokenlab.sources.catalogue import Alternative, Catalogue, Source, SourceFile, find_source, load_source
-from tokenlab.sources.package_index import download_archive
 from tokenlab.sources.record import RECORD, write_record
-from tokenlab.sources.transfer import Digest, HttpOptions, Unreachable, digest_file, download, mismatch
+from tokenlab.sources.transfer import (
+    Digest,
+    HttpOptions,
+    Unreachable,
+    digest_file,
+    download,
+    download_archive,
+    mismatch,
+)
 from tokenlab.sources.unpack import is_packed, unpacked, untagged
 
 LIMIT = 8 << 30

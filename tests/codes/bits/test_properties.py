@@ -51,7 +51,7 @@ def numbers(tokens, characters):
     return np.array([symbol(token, characters) for token in tokens], np.int32)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text, known, prefixes, emission)
 def test_lossless_text(text, known, prefixes, emission):
     code = CharacterBits(known, BitOptions(mode="lossless", prefixes=prefixes, emission=emission))
@@ -70,7 +70,7 @@ def test_lossless_text(text, known, prefixes, emission):
         assert decoded.text == text and not decoded.errors
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text, known, prefixes, emission)
 def test_paper_mode_raises_where_it_is_ambiguous(text, known, prefixes, emission):
     code = CharacterBits(known, BitOptions(mode="paper", prefixes=prefixes, emission=emission))
@@ -84,7 +84,7 @@ def test_paper_mode_raises_where_it_is_ambiguous(text, known, prefixes, emission
         assert code.decode(code.encode(text), "error").text == text
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.one_of(text.map(str.encode), st.lists(byte, max_size=5).map(bytes))), prefixes, emission)
 def test_stray_bytes(parts, prefixes, emission):
     data = b"".join(parts)
@@ -96,7 +96,7 @@ def test_stray_bytes(parts, prefixes, emission):
     assert restore(encoded, emission).symbols.tolist() == list(data)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(streams(), emission)
 def test_any_stream_is_decoded_or_flagged(symbols, emission):
     known = "A\u4e00\U0001f600"
@@ -118,7 +118,7 @@ def test_any_stream_is_decoded_or_flagged(symbols, emission):
     assert f"token {errors[0][0] + 1}" in str(raised.value) and "\n" not in str(raised.value)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(text, max_size=4), known, prefixes, emission)
 def test_tokens_of_every_character(texts, known, prefixes, emission):
     code = CharacterBits(known, BitOptions(prefixes=prefixes, emission=emission))

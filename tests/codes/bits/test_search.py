@@ -135,7 +135,7 @@ def test_any_split_by_its_encoder(split: Split, emission: str) -> None:
             check(TEXTS, known, split, emission, prefixes)
 
 
-@settings(max_examples=60, deadline=None)  # The table of all characters takes 20 ms.
+@settings(max_examples=60)  # The table of all characters takes 20 ms.
 @given(
     st.lists(st.text("你好のA@é😀1\x0eꀀ", max_size=8), max_size=3),
     st.sampled_from(SPLITS),

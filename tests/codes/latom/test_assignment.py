@@ -20,7 +20,7 @@ def objectives(q: np.ndarray, floor: float) -> dict[tuple[int, ...], float]:
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from([(3, 1, 4), (4, 2, 2), (3, 2, 3), (5, 3, 2), (1, 2, 2)]), st.integers(0, 1000), st.booleans())
 def test_it_is_the_best_of_all_injective_mappings(shape, seed, sharp):
     characters, N, K = shape

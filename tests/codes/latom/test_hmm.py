@@ -197,7 +197,7 @@ def assert_rows_sum_to_one(hmm):
         np.testing.assert_allclose(sums, 1, rtol=1e-12)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     N=st.integers(1, 5),
     K=st.integers(1, 18),

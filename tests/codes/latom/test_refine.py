@@ -72,7 +72,7 @@ def test_entropies_are_those_of_the_encoded_text(N, K):
         assert atom_entropy(corpus, assigned, N, K) == pytest.approx(entropies(corpus, assigned, N, K), abs=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.sampled_from([(2, 4), (2, 5), (3, 3), (4, 2), (5, 2)]), st.integers(0, 100), st.sampled_from([0.0, 1.0, 2.0]))
 def test_gains_and_tables_are_those_of_counting_anew(shape, seed, balance):
     N, K = shape

@@ -43,7 +43,7 @@ def filled(state, text, run):
     return lattice, first, size
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(texts, st.integers(0, 10**6))
 def test_p0_and_counts(sentences, seed):
     state = make_state(sentences, choices(seed))
@@ -57,7 +57,7 @@ def test_p0_and_counts(sentences, seed):
     assert state.counts.totals[:2].tolist() == [model.N, model.D]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(texts, texts, st.integers(0, 10**6), st.sampled_from([0, 3]))
 def test_every_step_of_the_lattice_has_the_formulas_probability(sentences, others, seed, kinds):
     """In the training text and in another one, with new words and unknown units."""
@@ -84,7 +84,7 @@ def test_every_step_of_the_lattice_has_the_formulas_probability(sentences, other
                         assert lattice.last[k - 1] == pytest.approx(model.p(right, w), rel=1e-11)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(texts, texts, st.integers(0, 10**6), bonuses, st.sampled_from([0, 3]))
 def test_posteriors_are_those_of_all_segmentations(sentences, others, seed, bonus, kinds):
     state = make_state(sentences, choices(seed), bonus=bonus, kinds=kinds)
@@ -132,7 +132,7 @@ def test_samples_follow_the_posterior():
     assert chisquare(observed, wanted).pvalue > 1e-3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts, st.integers(0, 10**6), bonuses)
 def test_counts_after_sweeps_equal_counts_from_scratch(sentences, seed, bonus):
     state = make_state(sentences, choices(seed), bonus=bonus)
@@ -191,7 +191,7 @@ def test_long_runs_neither_underflow_nor_overflow(bonus):
         assert np.abs(over - 1).max() < 1e-3  # negligible shares are dropped at each of 4,096 units
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=3), st.integers(0, 10**6), st.sampled_from([0.3, 0.4, 0.6]))
 def test_decoding_finds_the_largest_sum(sizes, seed, threshold):
     random = np.random.default_rng(seed)

@@ -43,7 +43,7 @@ def may_be_new(word):
     return len(word) <= least or all(regex.match(r"[\p{Katakana}ー]", cluster) for cluster in word)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(texts, texts, st.integers(2, 6))
 def test_candidates_are_short_or_repeated_substrings(sentences, others, longest):
     known, text = _known(find_runs(sentences), longest)

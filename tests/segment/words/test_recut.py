@@ -22,7 +22,7 @@ def spans(lengths, first, last):
     return list(pairwise([*starts, last]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(texts, st.integers(0, 10**6))
 def test_the_largest_sum_over_words_of_the_segmentation_before(sentences, seed):
     random = np.random.default_rng(seed)

@@ -14,8 +14,7 @@ from tokenizers import Tokenizer
 from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.bits.over.bases import base_of
-from tokenlab.codes.bits.over.recycling import dead_tokens
-from tokenlab.codes.bits.over.tokenizer import BitTokenizer
+from tokenlab.codes.bits.over.tokenizer import BitTokenizer, dead_tokens
 from tokenlab.core.errors import InputError, ParameterError
 
 BASES = {kind: base_of(make()) for kind, make in small_bases.KINDS.items()}

@@ -7,8 +7,7 @@ __getattr__, __all__ = offer(
     {
         "bases": ["Base", "base_of", "read_base"],
         "hugging_face": ["BitLevelTokenizer"],
-        "recycling": ["DeadToken", "dead_tokens"],
-        "tokenizer": ["BitTokenizer"],
+        "tokenizer": ["BitTokenizer", "DeadToken", "dead_tokens"],
         "training": ["train_byte_fallback"],
     },
 )
