@@ -6,10 +6,9 @@ import torch
 from plain_chunks import plain_chunk_network, plain_ratio_loss, plain_router, plain_smooth
 
 from tokenlab.core.errors import InputError
-from tokenlab.networks.chunk_network import ChunkNetwork
+from tokenlab.networks.chunk_network import ChunkNetwork, boundary_probabilities, ratio_loss, smooth, upsample
 from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import ChunkShape, StackShape
-from tokenlab.networks.routing import boundary_probabilities, ratio_loss, smooth, upsample
 
 SHAPE = ChunkShape(latent=StackShape(2, 24, 2, 40), local=StackShape(1, 16, 2, 24), ratio=3.0)
 TEXTS = [b"the cat sat on the mat, ", b"x", "Größe 日本語 text".encode(), bytes(range(0, 256, 3)), b"aaaa" * 30]

@@ -51,7 +51,10 @@ def test_patches_are_the_tokens(kind):
         assert found.encode([text.encode()])[0].tolist() == base.encode(text).tolist()
 
 
-@pytest.mark.parametrize("kind", small_bases.KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    ["byte level", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("pieces", "unigram", "added tokens"))],
+)
 @settings(max_examples=6)
 @given(text=unicode_text.text, seed=st.integers(0, 9))
 def test_all_of_unicode(kind, text, seed):

@@ -102,6 +102,7 @@ def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, after):
     assert_same(trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint), undisturbed)
 
 
+@pytest.mark.slow
 def test_it_learns_the_table():
     shape = dataclasses.replace(SHAPE, width=32)
     options = dataclasses.replace(OPTIONS, steps=250, batch=300, warmup=20, schedule="cosine", evaluate_every=250)

@@ -31,24 +31,23 @@ def attend(states: Tensor, layout: Layout, how: Attention) -> Tensor:
         run = torch.compiler.disable(_flex) if torch.compiler.is_compiling() else _flex
         return run(states, layout)
     padded = states if layout.sources is None else Gather.apply(states, layout.sources, layout.places)
-    found = [
-        attention(*given, mask, mask is None).transpose(1, 2).flatten(2).flatten(0, 1)
-        for given, mask in by_blocks(padded, layout)
-    ]
+    found = []
+    for rows, mask in by_blocks(padded, layout):
+        queries, keys, values = rows.permute(2, 0, 3, 1, 4)
+        found.append(attention(queries, keys, values, mask, mask is None).transpose(1, 2).flatten(2).flatten(0, 1))
     made = found[0] if len(found) == 1 else torch.cat(found)
     return made if layout.places is None else Scatter.apply(made, layout.places)
 
 
-def by_blocks(padded: Tensor, layout: Layout) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], Tensor | None]]:
-    """Views of the queries, keys and values of each block, [rows, heads, length, size], and its mask. Padding stands
-    behind all else in a row, so nothing but padding sees it.
+def by_blocks(padded: Tensor, layout: Layout) -> Iterator[tuple[Tensor, Tensor | None]]:
+    """Views of each block, [rows, length, ...], and its mask. Padding stands behind all else in a row, so nothing but
+    padding sees it.
 
-    padded: [positions, 3, heads, size], the positions of all blocks end to end.
+    padded: [positions, ...], the positions of all blocks end to end.
     """
     sizes = [block.rows * block.length for block in layout.blocks]
     for block, part in zip(layout.blocks, padded.split(sizes), strict=True):
-        queries, keys, values = part.view(block.rows, block.length, *padded.shape[1:]).permute(2, 0, 3, 1, 4)
-        yield (queries, keys, values), block.mask
+        yield part.unflatten(0, (block.rows, block.length)), block.mask
 
 
 class Gather(torch.autograd.Function):

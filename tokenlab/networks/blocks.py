@@ -119,8 +119,9 @@ class Stack(nn.Module):
             cache: filled, where given, with the sequences as its rows; those rows must be empty.
         """
 
-        turns = self.turns(layout.longest, states.device).index_select(0, layout.positions)
+        table = self.turns(max(block.length for block in layout.blocks), states.device)
         pinned = cache is None and layout.longest <= LONGEST and on_openblas(states)
+        turns = table if pinned else table.index_select(0, layout.positions)
 
         def run(layer: int, block: Block, states: Tensor) -> Tensor:
             if pinned:

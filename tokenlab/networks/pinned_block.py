@@ -21,25 +21,26 @@ EPSILON = 1e-5
 class PinnedBlock(torch.autograd.Function):
     """What `tokenlab.networks.blocks.Block` computes in training, equal up to rounding.
 
-    given: float32[states, width]. turns: see `blocks.rotate`. weights: the matrices of the block, then the gains of its
-    norms, in the order of `Block`. Returns float32[states, width].
+    given: float32[states, width]. table: of `blocks.rotary_table`. weights: the matrices of the block, then the gains
+    of its norms, in the order of `Block`. Returns float32[states, width].
     """
 
     @staticmethod
-    def forward(ctx: Any, given: Tensor, turns: Tensor, layout: Layout, heads: int, *weights: Tensor) -> Tensor:
+    def forward(ctx: Any, given: Tensor, table: Tensor, layout: Layout, heads: int, *weights: Tensor) -> Tensor:
         to_heads, from_heads, to_inner, from_inner, first_gain, second_gain = weights
         normed, first = _norm(given, first_gain)
         made = _times(normed, to_heads).view(len(given), 3, heads, -1)
-        straight, crossed = turns.unbind(1)
-        turned = torch.mul(made, straight).addcmul_(_exchanged(made), crossed)
-        attended, kept = _attend(turned, layout)
+        padded = made if layout.sources is None else made.index_select(0, layout.sources)
+        attended, turned, kept = _attend(padded, table, layout)
+        if layout.places is not None:
+            attended = attended.index_select(0, layout.places)
         between = _times(attended, from_heads).add_(given)
         normed_between, second = _norm(between, second_gain)
         gates, inner = (both := _times(normed_between, to_inner)).chunk(2, 1)
         open_gates = functional.silu(gates)
         product_inner = open_gates * inner
         ctx.save_for_backward(
-            *(given, first, normed, turns, turned, attended, between, second, normed_between),
+            *(given, first, normed, table, turned, attended, between, second, normed_between),
             *(both, open_gates, product_inner, *weights, *(weight for weight in kept)),
         )
         ctx.layout = layout
@@ -47,10 +48,10 @@ class PinnedBlock(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        given, first, normed, turns, turned, attended, between, second, normed_between, *rest = ctx.saved_tensors
+        given, first, normed, table, turned, attended, between, second, normed_between, *rest = ctx.saved_tensors
         both, open_gates, product_inner, *rest = rest
         to_heads, from_heads, to_inner, from_inner, first_gain, second_gain, *kept = rest
-        to_made = gradients[0].contiguous()
+        to_made, layout = gradients[0].contiguous(), ctx.layout
         gates, inner = both.chunk(2, 1)
         to_product, of_from_inner = _gradients(to_made, product_inner, from_inner)
         to_both = torch.empty_like(both)
@@ -61,10 +62,12 @@ class PinnedBlock(torch.autograd.Function):
         to_between, of_second_gain = _norm_gradients(to_normed, between, second, second_gain)
         to_between += to_made
         to_attended, of_from_heads = _gradients(to_between, attended, from_heads)
-        to_turned = _attend_gradient(to_attended, turned, kept, ctx.layout)
-        straight, crossed = turns.unbind(1)
-        to_heads_made = torch.mul(to_turned, straight).add_(_exchanged(to_turned.mul_(crossed)))
-        to_normed, of_to_heads = _gradients(to_heads_made.view(len(given), -1), normed, to_heads)
+        if layout.places is not None:
+            to_attended = to_attended.new_zeros(len(turned), len(from_heads)).index_copy_(0, layout.places, to_attended)
+        to_heads_made = _attend_gradient(to_attended, turned, kept, table, layout)
+        if layout.places is not None:
+            to_heads_made = to_heads_made.index_select(0, layout.places)
+        to_normed, of_to_heads = _gradients(to_heads_made.flatten(1), normed, to_heads)
         to_given, of_first_gain = _norm_gradients(to_normed, given, first, first_gain)
         of_weights = (of_to_heads, of_from_heads, of_to_inner, of_from_inner, of_first_gain, of_second_gain)
         return to_given.add_(to_between), None, None, None, *of_weights
@@ -95,36 +98,39 @@ def _norm_gradients(to_normed: Tensor, states: Tensor, scale: Tensor, gain: Tens
     return to_scaled.addcmul_(scaled, along, value=-1).mul_(scale), of_gain
 
 
+def _attend(padded: Tensor, table: Tensor, layout: Layout) -> tuple[Tensor, Tensor, list[Tensor]]:
+    """Attention inside each sequence, [positions, 3, heads, size] -> [positions, heads * size], in all blocks.
+
+    Heads are turned by the places in their rows: in a sequence these differ as its positions do, which alone counts.
+    Also returns the turned heads and the weights, for the gradient.
+    """
+    turned, made = torch.empty_like(padded), padded.new_empty(len(padded), padded[0, 0].numel())
+    kept = []
+    blocks = zip(by_blocks(padded, layout), by_blocks(turned, layout), by_blocks(made, layout), strict=True)
+    for (rows, mask), (heads, _), (found, _) in blocks:
+        straight, crossed = table[: rows.shape[1]].unbind(1)
+        torch.mul(rows, straight, out=heads).addcmul_(_exchanged(rows), crossed)
+        queries, keys, values = heads.permute(2, 0, 3, 1, 4)
+        out, weights = attend(queries, keys, values, mask, mask is None, queries.shape[-1] ** -0.5)
+        found.copy_(out.transpose(1, 2).flatten(2))
+        kept += weights
+    return made, turned, kept
+
+
+def _attend_gradient(to_made: Tensor, turned: Tensor, kept: list[Tensor], table: Tensor, layout: Layout) -> Tensor:
+    """The gradient of the padded heads of `_attend`."""
+    to_padded = torch.empty_like(turned)
+    blocks = zip(by_blocks(to_made, layout), by_blocks(turned, layout), by_blocks(to_padded, layout), strict=True)
+    for (to_out, mask), (heads, _), (to_rows, _) in reversed([*blocks]):
+        given, found = heads.permute(2, 0, 3, 1, 4), to_rows.permute(2, 0, 3, 1, 4)
+        to_out = to_out.unflatten(2, heads.shape[3:]).transpose(1, 2)
+        attend_backward([*given], kept, mask is None, heads.shape[-1] ** -0.5, to_out, [*found])
+        straight, crossed = table[: heads.shape[1]].unbind(1)
+        exchanged = _exchanged(to_rows * crossed)
+        to_rows.mul_(straight).add_(exchanged)
+    return to_padded
+
+
 def _exchanged(states: Tensor) -> Tensor:
     """Heads with their halves exchanged."""
     return states.roll(states.shape[-1] // 2, -1)
-
-
-def _attend(states: Tensor, layout: Layout) -> tuple[Tensor, list[Tensor]]:
-    """Attention inside each sequence, [states, 3, heads, size] -> [states, heads * size]; what its gradient needs."""
-    padded = states if layout.sources is None else states.index_select(0, layout.sources)
-    found, kept = [], []
-    for given, mask in by_blocks(padded, layout):
-        made, weights = attend(*given, mask, mask is None, states.shape[-1] ** -0.5)
-        found.append(made.transpose(1, 2).flatten(2).flatten(0, 1))
-        kept += weights
-    together = found[0] if len(found) == 1 else torch.cat(found)
-    return together if layout.places is None else together.index_select(0, layout.places), kept
-
-
-def _attend_gradient(to_made: Tensor, states: Tensor, kept: list[Tensor], layout: Layout) -> Tensor:
-    """The gradient of the states of `_attend`."""
-    padded = states
-    if layout.sources is not None and layout.places is not None:
-        padded = states.index_select(0, layout.sources)
-        to_made = to_made.new_zeros(len(padded), to_made.shape[1]).index_copy_(0, layout.places, to_made)
-    to_padded = torch.empty_like(padded)
-    end = len(padded)
-    both = zip(by_blocks(padded, layout), by_blocks(to_padded, layout), strict=True)
-    for (given, mask), (found, _) in reversed([*both]):
-        rows, heads, length, size = given[0].shape
-        begin = end - rows * length
-        to_part = to_made[begin:end].view(rows, length, heads, size).transpose(1, 2)
-        attend_backward(given, kept, mask is None, size**-0.5, to_part, found)
-        end = begin
-    return to_padded if layout.places is None else to_padded.index_select(0, layout.places)

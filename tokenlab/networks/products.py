@@ -135,7 +135,8 @@ class _Attention(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        given, kept = ctx.saved_tensors[:3], [*ctx.saved_tensors[3:]]
+        queries, keys, values, *kept = ctx.saved_tensors  # With activations computed again, once.
+        given = (queries, keys, values)
         found = [torch.empty_like(part) for part in given]
         attend_backward(given, kept, ctx.causal, ctx.scale, gradients[0], found)
         return *found, None, None, None

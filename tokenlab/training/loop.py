@@ -213,7 +213,10 @@ class _Run:
     def _update(self, step: int, update: Update[Any]) -> Tensor:
         """One update; returns nats, extra loss and symbols of the whole batch, float64[3]."""
         seeds = [self.options.seed, step, processes.rank()]
-        torch.manual_seed(int(np.random.SeedSequence(seeds).generate_state(1, np.uint64)[0]))
+        seed = int(np.random.SeedSequence(seeds).generate_state(1, np.uint64)[0])
+        if self.device.type == "cuda":
+            torch.cuda.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed looks for every kind of device.
         for group in self.optimizer.param_groups:
             group["lr"] = self.learner.learning_rate(step)
         symbols = processes.total(torch.tensor(update.symbols, dtype=torch.float64, device=self.device))
