@@ -108,8 +108,20 @@ def run(work: Callable[[Stage], None]) -> None:
         sections = _read_parameters(params_file)
         work(Stage(params_file, str(sections.get("preset", "")), variant, sections))
     except (TokenlabError, OSError, MemoryError) as error:
-        print(f"{Path(sys.argv[0]).stem} {' '.join(sys.argv[2:])}: {one_line(error)}", file=sys.stderr)
-        sys.exit(EXIT_STATUS)
+        _end(one_line(error))
+    except KeyError:
+        # A name in the parameters that refers to nothing. The runner has checked them; a bare `dvc repro` has not.
+        from tasks.parameters.check import problems_of_preset
+
+        problems, _ = problems_of_preset(Path(), Path(sys.argv[1]).with_name("dvc.yaml"))
+        if not problems:
+            raise
+        _end(problems[0])
+
+
+def _end(problem: str) -> None:
+    print(f"{Path(sys.argv[0]).stem} {' '.join(sys.argv[2:])}: {problem}", file=sys.stderr)
+    sys.exit(EXIT_STATUS)
 
 
 def _read_parameters(path: str) -> dict[str, Any]:

@@ -306,9 +306,10 @@ class SegmentedCorpus(Parameters):
 def read_methods(stage: Stage) -> dict[Training, Methods]:
     """The methods of both tables of the stage's corpus: for `subset` all, for `full` those of `segmentation.full`."""
     has_entropy = stage.parameters(f"segmentation.corpora.{stage.variant}", SegmentedCorpus).entropy
-    methods = {name: method for name, method in read_sections(stage).items() if has_entropy or not method.needs_entropy}
-    of_full = stage.parameters("segmentation.full.methods", list[str])
-    return {"subset": methods, "full": {name: methods[name] for name in of_full if name in methods}}
+    every = read_sections(stage)
+    methods = {name: method for name, method in every.items() if has_entropy or not method.needs_entropy}
+    of_full = {name: every[name] for name in stage.parameters("segmentation.full.methods", list[str])}
+    return {"subset": methods, "full": {name: method for name, method in of_full.items() if name in methods}}
 
 
 def read_sections(stage: Stage) -> Methods:
