@@ -14,7 +14,6 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.networks import blocks, output, products
 from tokenlab.networks.attention import attend
 from tokenlab.networks.batches import sequence_layout
-from tokenlab.networks.options import StackShape
 from tokenlab.networks.output import output_nats, output_scores
 
 
@@ -97,25 +96,6 @@ def test_layouts_place_each_state_once(lengths):
 def test_short_sequences_share_rows_and_blocks_of_very_different_lengths_are_apart():
     layout = sequence_layout(np.array([1000, 10] + [12] * 201))
     assert [block[:2] for block in layout.blocks] == [(101, 24), (1, 1000)]
-
-
-@pytest.mark.parametrize("lengths", [(5, 1, 30, 2, 40), (33, 33), (200, 7)])
-def test_a_pinned_block_is_the_block_that_autograd_records(monkeypatch, lengths):
-    stack, layout = blocks.Stack(StackShape(2, 16, 2, 24)), sequence_layout(np.array(lengths))
-    states = values(sum(lengths), 16)
-
-    def run():
-        found = stack(states, layout)
-        return found, *torch.autograd.grad(
-            (found * found.detach().roll(1, 0)).sum(), (states, *stack.blocks.parameters())
-        )
-
-    expected = run()
-    monkeypatch.setattr(products, "PINNED", True)
-    found = run()
-    assert "PinnedBlock" in type(found[0].grad_fn).__name__
-    for one, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("pinned", [True, False])

@@ -1,7 +1,4 @@
-"""A stack of Transformer blocks over packed sequences: RMSNorm before, rotary positions, SwiGLU, no biases.
-
-Everything is PyTorch's operators, each block a single one where products go through OpenBLAS (`pinned_block`).
-"""
+"""A stack of Transformer blocks over packed sequences: RMSNorm before, rotary positions, SwiGLU, no biases."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -15,8 +12,7 @@ from torch.utils.checkpoint import checkpoint
 from tokenlab.networks.attention import Cache, Step, attend
 from tokenlab.networks.batches import Layout
 from tokenlab.networks.options import DEFAULT, Computation, StackShape
-from tokenlab.networks.pinned_block import PinnedBlock
-from tokenlab.networks.products import LONGEST, linear, on_openblas
+from tokenlab.networks.products import linear
 
 ROTARY_BASE = 10_000.0
 INITIAL = 0.02
@@ -118,22 +114,9 @@ class Stack(nn.Module):
             layout: of the sequences.
             cache: filled, where given, with the sequences as its rows; those rows must be empty.
         """
-
-        table = self.turns(max(block.length for block in layout.blocks), states.device)
-        pinned = cache is None and layout.longest <= LONGEST and on_openblas(states)
-        turns = table if pinned else table.index_select(0, layout.positions)
+        turns = self.turns(layout.longest, states.device).index_select(0, layout.positions)
 
         def run(layer: int, block: Block, states: Tensor) -> Tensor:
-            if pinned:
-                matrices = (
-                    block.queries_keys_values,
-                    block.attention_output,
-                    block.gates_inner,
-                    block.feed_forward_output,
-                )
-                gains = block.attention_norm.gain, block.feed_forward_norm.gain
-                return PinnedBlock.apply(states, turns, layout, block.heads, *matrices, *gains)
-
             def attended(made: Tensor) -> Tensor:
                 if cache is not None:
                     cache.fill(layer, made, layout)
