@@ -5,6 +5,7 @@ before any work. An error that the user can fix is one line on standard error an
 """
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -111,9 +112,9 @@ def run(work: Callable[[Stage], None]) -> None:
         _end(one_line(error))
     except KeyError:
         # A name in the parameters that refers to nothing. The runner has checked them; a bare `dvc repro` has not.
-        from tasks.parameters.check import problems_of_preset
-
-        problems, _ = problems_of_preset(Path(), Path(sys.argv[1]).with_name("dvc.yaml"))
+        pipeline = str(Path(sys.argv[1]).with_name("dvc.yaml"))
+        checked = subprocess.run([sys.executable, "-m", "tasks.parameters.check", pipeline], capture_output=True)
+        problems = json.loads(checked.stdout or "{}").get(pipeline, {}).get("problems")
         if not problems:
             raise
         _end(problems[0])
