@@ -187,7 +187,7 @@ def test_reading_prints_a_row_for_each_format():
     assert [row[0] for row in table_rows(done.stdout)] == ["sighan", "text", "jsonl", "ces", "parquet"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_statistics_and_segmentation_print_their_rows():
     done = run("ngram_statistics", "segmentation", "--quick")
     assert done.returncode == 0, done.stderr
@@ -202,7 +202,7 @@ def test_statistics_and_segmentation_print_their_rows():
     assert "`tokenlab segment FILE`" in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_export_and_bpe_training_print_their_rows():
     done = run("export", "bpe_training", "--quick")
     assert done.returncode == 0, done.stderr
@@ -216,7 +216,7 @@ def test_export_and_bpe_training_print_their_rows():
     assert not any("more than" in cell or "out of memory" in cell for row in rows for cell in row)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_atoms_prints_its_rows():
     done = run("atoms", "--quick")
     assert done.returncode == 0, done.stderr

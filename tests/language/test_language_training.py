@@ -269,8 +269,14 @@ def in_a_group(stores, options, shape, checkpoint):
     return [Evaluation(*evaluation) for evaluation in curve], weights(network)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", [BYTES, PATCHES, CountShape(extra=0.5)])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param(PATCHES, marks=pytest.mark.slow),
+        pytest.param(BYTES, marks=pytest.mark.nightly),
+        pytest.param(CountShape(extra=0.5), marks=pytest.mark.nightly),
+    ],
+)
 def test_two_processes_train_as_one(tmp_path, stores, shape):
     """Over Gloo; batches of an odd number of rows; the second call continues from the first one's checkpoint."""
     options = dataclasses.replace(OPTIONS, batch=5, processes=2)
@@ -286,7 +292,7 @@ def test_two_processes_train_as_one(tmp_path, stores, shape):
     assert again == curve and all(torch.equal(same[name], tensor) for name, tensor in found.items())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_compiled_network_trains_as_it_would_otherwise(stores):
     """The kind with all layers: compiling one takes a minute."""
     expected = run(stores, shape=PATCHES)[1]

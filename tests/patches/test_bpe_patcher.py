@@ -120,8 +120,13 @@ def test_a_stream_of_gpt2():
     assert plain_patches.streamed(stream(found), text) == starts.tolist()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["gpt2", "llama3", "mistral-v1", "qwen", "tekken"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt2", "mistral-v1")),
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in ("llama3", "qwen", "tekken")),
+    ],
+)
 def test_published_tokenizers(name):
     found = read_tokenizer_patcher(tokenizer_folder(name))
     data = [text.encode() for text in [*TEXTS, *small_bases.TEXTS[:60]]]
