@@ -31,7 +31,7 @@ endif
 .DEFAULT_GOAL := help
 
 help: ## list these targets
-	@echo "make repro [PRESET=sample|cpu|paper] [ONLY=tag]    and:"
+	@echo "make repro [PRESET=sample|cpu|answer|paper] [ONLY=tag]    and:"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Variables: PYTHON=/path/to/python to set up with; TOKENLAB_MIRROR=folder with copies of the raw data"
 

@@ -1,11 +1,11 @@
-"""Stage `evaluate_patch_lm`: bits per byte, lengths, boundaries and costs of every language model of a corpus, and
-continuations of test texts.
+"""Stage `evaluate_patch_lm`: bits per byte, lengths, boundaries and costs of every language model of a corpus,
+continuations of test texts, and n-gram models of the same text.
 
-A row for each model. Costs are counted, by the paper's formula and as built; nothing here is timed (`python -m
+A row for each model, and one for each kind of n-gram model. Costs are counted, by the paper's formula and as built; nothing here is timed (`python -m
 benchmarks patches` times training and generation).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,22 +13,39 @@ import numpy as np
 import polars as pl
 
 from tasks.patches.measures import quality
-from tasks.patches.models import Patched, Planned, loaded, planned, read_patched
-from tasks.patches.parameters import Evaluation, ModelSettings, read_model_settings
+from tasks.patches.models import Patched, Planned, loaded, planned, planned_small, read_patched
+from tasks.patches.parameters import BPE, Evaluation, ModelSettings, Ngrams, Variant, read_model_settings
 from tasks.patches.texts import read_texts
 from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, read_json, run, write_json
 from tasks.runtime.tables import nested, write_table
+from tokenlab.language.coding import Coder
 from tokenlab.language.evaluation import evaluate
 from tokenlab.language.generation import generate
+from tokenlab.language.ngrams import kneser_ney_nats
 from tokenlab.language.options import GenerationOptions, LanguageTraining
-from tokenlab.language.passages import open_passages
+from tokenlab.language.passages import Passages, open_passages
 from tokenlab.language.stored import LanguageModel
 from tokenlab.networks.chunk_network import ChunkNetwork
 from tokenlab.networks.cost import forward_flops, published_flops
+from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import ChunkShape, Computation, PatchShape, Shape, TokenShape
 from tokenlab.patches.interface import Starts
 from tokenlab.patches.learned import LearnedPatcher
+
+
+_NGRAMS = pl.Schema(
+    {
+        "name": pl.String(),
+        "over": pl.String(),
+        "order": pl.Int64(),
+        "bits_per_byte": pl.Float64(),
+        "validation_bits_per_byte": pl.Float64(),
+        "training_bytes": pl.Int64(),
+        "test_bytes": pl.Int64(),
+    }
+)
+"""Columns of `ngrams.parquet`, which may have no row."""
 
 
 class Job(NamedTuple):
@@ -64,7 +81,7 @@ def evaluate_models(stage: Stage) -> None:
     evaluation = stage.parameters("patches.evaluation", Evaluation)
     texts = settings.models.texts
     passages, patched = stage.data("patches", texts), read_patched(stage.models("patchers", texts))
-    models = planned(settings)
+    models, small = planned(settings), planned_small(settings)
     test = [text for block in open_passages(passages / "test").blocks() for text in block.data]
     chosen = _long_enough(test, evaluation)
     prompts = [_beginning(text, evaluation.prompt) for text in chosen]
@@ -82,9 +99,11 @@ def evaluate_models(stage: Stage) -> None:
             prompts,
             generation if _is_shown(model, settings) else None,
         )
-        for model in models
+        for model in [*models, *small]
     ]
-    found = [*zip(models, in_processes(run_job, jobs, settings.workers, "evaluating"), strict=True)]
+    results = in_processes(run_job, jobs, settings.workers, "evaluating")
+    found = [*zip(models, results[: len(models)], strict=True)]
+    bits_of_small = [one.nats / np.log(2) / one.size for one in results[len(models) :]] or [None] * len(models)
     trained = read_json(stage.reports("patch_models", stage.variant, "metrics.json"))["models"]
     measured = pl.read_parquet(stage.reports("patches", texts, "patchers.parquet"))
     rows = [
@@ -95,14 +114,18 @@ def evaluate_models(stage: Stage) -> None:
             **_about(model, patched, measured),
             **_scores(model, result, patched, measured),
             **trained[model.name],
+            "small_bits_per_byte": of_small,
+            "small_share": None if settings.models.search is None else settings.models.search.share,
             "context": settings.context,
             **_costs(model, result, settings.context, patched, measured),
         }
-        for model, result in found
+        for (model, result), of_small in zip(found, bits_of_small, strict=True)
     ]
     reports = stage.reports("patch_scores", stage.variant)
     write_table(reports / "scores.parquet", rows)
-    write_json(reports / "metrics.json", nested(rows, "variant", "seed"))
+    ngrams = [] if evaluation.ngrams is None else [*ngram_rows(stage.variant, evaluation.ngrams, passages, patched)]
+    write_table(reports / "ngrams.parquet", pl.DataFrame(ngrams, _NGRAMS))
+    write_json(reports / "metrics.json", nested(rows, "variant", "seed") | {"ngrams": nested(ngrams, "over")})
     examples = [
         {
             "prompt": prompt.decode(),
@@ -116,6 +139,45 @@ def evaluate_models(stage: Stage) -> None:
         for number, (text, prompt) in enumerate(zip(chosen, prompts, strict=True))
     ]
     write_json(reports / "examples.json", {"corpus": texts, "examples": examples})
+
+
+def ngram_rows(name: str, parameters: Ngrams, passages: Path, patched: Patched) -> Iterator[dict[str, Any]]:
+    """A row for the n-grams of bytes, of the order that validation text chooses, and one for single BPE tokens."""
+    kinds = {"bytes": parameters.longest} | ({"tokens": 1} if BPE in patched.tokenizers else {})
+    for over, longest in kinds.items():
+        variant = Variant(model="bytes" if over == "bytes" else "tokens")
+        coder, column = patched.coder(variant), patched.column(variant)
+        parts = [
+            _coded(open_passages(passages / part, column), coder, parameters.training if part == "training" else None)
+            for part in ("training", "validation", "test")
+        ]
+        sizes = [sum(passage.size for passage in part) for part in parts]
+        training, validated, tested = ([passage.ids for passage in part] for part in parts)
+        nats = kneser_ney_nats(training, [*validated, *tested], len(coder.spellings), longest)
+        of_parts = np.split(nats, [sum(map(len, validated))], axis=1)
+        validation, test = (one.sum(axis=1) / np.log(2) / size for one, size in zip(of_parts, sizes[1:], strict=True))
+        best = int(validation.argmin())
+        yield {
+            "name": name,
+            "over": over,
+            "order": best + 1,
+            "bits_per_byte": float(test[best]),
+            "validation_bits_per_byte": float(validation[best]),
+            "training_bytes": sizes[0],
+            "test_bytes": sizes[2],
+        }
+
+
+def _coded(passages: Passages, coder: Coder, most_bytes: int | None) -> list[CodedPassage]:
+    """The passages as symbols: all, or the first ones until they have so many bytes."""
+    coded: list[CodedPassage] = []
+    size = 0
+    for block in passages.blocks():
+        coded += coder.code(block.data, None if passages.patcher is None else block.starts[passages.patcher])
+        size += sum(map(len, block.data))
+        if most_bytes is not None and size >= most_bytes:
+            break
+    return coded
 
 
 def run_job(job: Job) -> Found:
@@ -181,6 +243,7 @@ def _about(model: Planned, patched: Patched, measured: pl.DataFrame) -> dict[str
         "longest": variant.longest,
         "cap": row.get("cap"),
         "threshold": row.get("threshold"),
+        "calibrated": row.get("calibrated"),
         "hash": variant.hash is not None,
     }
 

@@ -21,16 +21,17 @@ from tokenlab.patches.registry import read_patcher
 
 
 class Planned(NamedTuple):
-    """A model to train."""
+    """A model to train. small: with the small budget of `Models.search`."""
 
     label: str
     variant: Variant
     seed: int
+    small: bool = False
 
     @property
     def name(self) -> str:
         """Name of its folder."""
-        return f"{self.label}-seed{self.seed}"
+        return f"{self.label}-seed{self.seed}" + "-small" * self.small
 
 
 class Patched(NamedTuple):
@@ -81,12 +82,17 @@ def read_patched(folder: Path) -> Patched:
 
 
 def planned(settings: ModelSettings) -> list[Planned]:
-    """All models, variant by variant."""
+    """All models of the whole budget, variant by variant."""
     return [
         Planned(label, variant, seed)
         for label, variant in settings.variants.items()
         for seed in (settings.models.seeds if variant.seeds is None else variant.seeds)
     ]
+
+
+def planned_small(settings: ModelSettings) -> list[Planned]:
+    """Those of the small budget, if there is one."""
+    return [] if settings.models.search is None else [model._replace(small=True) for model in planned(settings)]
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Parameters of the patch models."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -134,20 +134,39 @@ class Budget(Parameters):
         return self
 
 
+class Search(Parameters):
+    """A second training of each model, with `share` of the budget and a schedule of its own. There the first seed tries
+    all learning rates; a variant is trained with the one that gives the fewest bits per byte of validation text."""
+
+    share: float = Field(gt=0, lt=1)
+    learning_rates: list[Annotated[float, Field(gt=0)]] = Field(min_length=1)
+
+
 class Models(Parameters):
-    """Models of one corpus (an entry of `corpora`) and size. training: values that replace those of the section
-    `training`."""
+    """Models of one corpus (an entry of `corpora`) and size. search: null: the learning rates are as given, and the
+    budget is the only one. training: values that replace those of the section `training`."""
 
     texts: str
     size: str
     budget: Budget
     seeds: list[int] = Field(min_length=1)
+    search: Search | None = None
     training: dict[str, Any] = Field(default={})
 
 
-class Evaluation(Parameters):
-    """prompts: test passages whose beginnings the models of the first seed continue. prompt, generated: bytes."""
+class Ngrams(Parameters):
+    """N-gram models of the training text, beside the trained models. longest: the highest order over bytes that
+    validation text may choose. training: bytes of the training text that are counted; null: all of it."""
 
+    longest: int = Field(ge=1, le=7)
+    training: int | None = Field(default=None, ge=1)
+
+
+class Evaluation(Parameters):
+    """ngrams: null: without n-gram models. prompts: test passages whose beginnings the models of the first seed
+    continue. prompt, generated: bytes."""
+
+    ngrams: Ngrams | None = None
     prompts: int = Field(ge=0)
     prompt: int = Field(ge=1)
     generated: int = Field(ge=1)
@@ -199,9 +218,9 @@ class ModelSettings(NamedTuple):
             "training": self.training.model_dump(),
         }
 
-    def options(self, variant: Variant, steps: int, seed: int = 0) -> LanguageTraining:
-        """The options of a variant's training."""
-        others = {**self.models.training, **variant.training}
+    def options(self, variant: Variant, steps: int, seed: int = 0, **chosen: Any) -> LanguageTraining:
+        """The options of a variant's training; `chosen` ones replace those of the parameters."""
+        others = {**self.models.training, **variant.training, **chosen}
         return self.training.options(steps, self.context, seed, **others)
 
 

@@ -33,11 +33,10 @@ from tokenlab.networks.token_network import TokenNetwork
 from tokenlab.patches import interface
 from tokenlab.patches.bpe import read_bpe_patcher
 from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher, entropy_starts
-from tokenlab.patches.entropy_patcher import EntropyPatcher, calibrated, text_entropies
+from tokenlab.patches.entropy_patcher import EntropyPatcher, calibrated, mean_length, text_entropies
 from tokenlab.patches.interface import Starts
 from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
 from tokenlab.patches.registry import save_patcher
-from tokenlab.text.store import read_corpus
 from tokenlab.training.checkpoint import Evaluation
 
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -49,7 +48,8 @@ Rows = list[dict[str, Any]]
 
 
 class Cutter(NamedTuple):
-    """A patcher, and what tables say about it. entropy: its rule, by which entropies that are there already are cut."""
+    """A patcher, and what tables say about it. entropy: its rule, by which entropies that are there already are cut.
+    calibrated: bytes per patch on the text for which its threshold was chosen."""
 
     name: str
     kind: str
@@ -58,6 +58,7 @@ class Cutter(NamedTuple):
     tokenizer: StoredTokenizer | None = None
     entropy: EntropyOptions | None = None
     cap: int | None = None
+    calibrated: float | None = None
 
 
 def make_patches(stage: Stage) -> None:
@@ -82,8 +83,7 @@ def make_patches(stage: Stage) -> None:
             for part in PARTS:
                 blocks = _cut_blocks(open_passages(work / part).blocks(), modelled, network, settings.context)
                 write_passages(blocks, folder / part, [cutter.name for cutter in modelled])
-            has_words = next(read_corpus(gold)).boundaries is not None
-            gold_texts = [*_passages(gold, settings, "test")] if has_words else []
+            gold_texts = [*_gold_passages(gold, settings)]
             write_texts(gold_texts, folder / "gold.parquet")
         rows, lengths = _measure(stage.variant, settings, cutters, network, work, gold_texts)
     network.to("cpu")
@@ -119,7 +119,7 @@ def make_cutters(
     cutters: list[Cutter] = []
     entropies = None
     for name, parameters in patchers.items():
-        options, rule = parameters.options, None
+        options, rule, mean = parameters.options, None, None
         patcher: interface.Patcher = CharacterPatcher()
         if parameters.kind == "bpe":
             cutters += [_of_tokens(label, place, parameters.modelled) for label, place in tokenizers.items()]
@@ -128,13 +128,14 @@ def make_cutters(
             if parameters.target is not None:
                 entropies = entropies or text_entropies(network, calibration, context)
                 options = calibrated(entropies, options, parameters.target, parameters.tolerance)
+                mean = mean_length(entropies, options)
             patcher, rule = EntropyPatcher(network, context, options), options
         elif isinstance(options, SpaceOptions):
             patcher = SpacePatcher(options)
         elif isinstance(options, FixedOptions):
             patcher = FixedPatcher(options)
         cap = getattr(options, "cap", None)
-        cutters.append(Cutter(name, parameters.kind, patcher, parameters.modelled, entropy=rule, cap=cap))
+        cutters.append(Cutter(name, parameters.kind, patcher, parameters.modelled, None, rule, cap, mean))
     return cutters + [_of_tokens(place.label, place, modelled=False) for place in published]
 
 
@@ -179,6 +180,13 @@ def _write_plain(corpus: Path, settings: PatchSettings, part: Part, work: Path) 
 def _passages(corpus: Path, settings: PatchSettings, part: Part) -> Iterator[Text]:
     documents = part_documents(corpus, settings.texts, part)
     return (passage for document in documents for passage in passages_of(document, settings.context))
+
+
+def _gold_passages(corpus: Path, settings: PatchSettings) -> Iterator[Text]:
+    """Those of the test documents with gold words; a corpus may have others too."""
+    for document in part_documents(corpus, settings.texts, "test"):
+        if document.boundaries is not None:
+            yield from passages_of(document, settings.context)
 
 
 def _entropy_model(settings: PatchSettings, work: Path) -> tuple[TokenNetwork, list[Evaluation]]:
@@ -246,6 +254,7 @@ def _about(name: str, cutter: Cutter) -> dict[str, Any]:
         "cap": cutter.cap,
         "rule": entropy.rule if entropy else None,
         "threshold": entropy.threshold if entropy and entropy.rule != "monotone" else None,
+        "calibrated": cutter.calibrated,
     }
 
 

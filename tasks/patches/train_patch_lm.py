@@ -1,7 +1,10 @@
 """Stage `train_patch_lm`: language models over tokens, bytes, patches and learned chunks of one corpus, at equal
 training FLOPs or with equal updates.
 
-All models see the same bytes in the same rows in the same order. Each model and seed is a job of its own in a pool of
+With a search, each is also trained with a share of the budget; there the first seed tries several learning rates, and
+validation text chooses that of all trainings of its variant.
+
+All models see the same bytes in the same rows in the same order. Each training is a job of its own in a pool of
 processes, and resumes from its checkpoint where it was interrupted.
 """
 
@@ -13,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tasks.patches.models import Patched, Planned, planned, read_patched
+from tasks.patches.models import Patched, Planned, planned, planned_small, read_patched
 from tasks.patches.parameters import ModelSettings, Size, Variant, read_model_settings
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.pool import in_processes, in_processes_of_training
@@ -47,14 +50,14 @@ def train_models(stage: Stage) -> None:
     inputs = [passages / part for part in ("training", "validation")]
     work = checkpoint_folder(f"train_patch_lm.{name}", settings.of_results(), inputs)
 
-    trained = train_all(settings, read_patched(patchers), passages, work)
+    trained, tried = train_all(settings, read_patched(patchers), passages, work)
     about = {"name": name, "size": settings.models.size, "corpus": texts}
     training_bytes = open_passages(passages / "training").bytes
 
     with atomic_folder(models) as folder:
         for one in trained:
-            shutil.copytree(work / one.model.name, folder / one.model.name)
-    write_table(reports / "loss.csv", _loss_rows(about, trained))
+            shutil.copytree(one.folder, folder / one.model.name)
+    write_table(reports / "loss.csv", _loss_rows(about, [*trained, *tried]))
     facts = {one.model.name: _facts(one, training_bytes) for one in trained}
     write_json(reports / "metrics.json", {"training_bytes": training_bytes, "models": facts})
     shutil.rmtree(work, ignore_errors=True)
@@ -80,10 +83,12 @@ class Plan(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A trained model."""
+    """A trained model, in a folder."""
 
     model: Planned
     plan: Plan
+    learning_rate: float
+    folder: Path
     curve: list[Evaluation]
 
 
@@ -104,16 +109,18 @@ def _loss_rows(about: Mapping[str, str], trained: Sequence[Trained]) -> list[dic
     return [
         {
             **about,
-            "variant": model.label,
-            "seed": model.seed,
+            "variant": one.model.label,
+            "seed": one.model.seed,
+            "small": one.model.small,
+            "learning_rate": one.learning_rate,
             "step": evaluation.step,
             "bytes": evaluation.size,
-            "flops": evaluation.size * plan.cost.flops,
+            "flops": evaluation.size * one.plan.cost.flops,
             "training": evaluation.training,
             "held_out": evaluation.held_out,
         }
-        for model, plan, curve in trained
-        for evaluation in curve
+        for one in trained
+        for evaluation in one.curve
     ]
 
 
@@ -126,25 +133,47 @@ def _facts(trained: Trained, corpus: int) -> dict[str, Any]:
         "epochs": last.size / corpus,
         "training_flops": last.size * plan.cost.flops,
         "parameters": plan.parameters,
+        "learning_rate": trained.learning_rate,
         "validation_bits_per_byte": last.held_out,
         "mean_piece": plan.cost.context,
     }
 
 
-def train_all(settings: ModelSettings, patched: Patched, passages: Path, work: Path) -> list[Trained]:
-    """Train all models on the passages of a corpus; each is written to a folder of its name in `work`."""
+def train_all(
+    settings: ModelSettings, patched: Patched, passages: Path, work: Path
+) -> tuple[list[Trained], list[Trained]]:
+    """Train all models on the passages of a corpus, each in a folder in `work`.
+
+    Returns the models, and those with learning rates that the search did not choose.
+    """
     plans = {label: plan(variant, settings, patched, passages) for label, variant in settings.variants.items()}
+    models, small, search = planned(settings), planned_small(settings), settings.models.search
 
-    def job(model: Planned) -> Job:
-        options = settings.options(model.variant, plans[model.label].steps, model.seed)
-        return Job(model, plans[model.label], patched, passages, options, settings.computation, work / model.name)
+    def job(model: Planned, name: str, **chosen: float) -> Job:
+        of_model = plans[model.label]
+        if model.small and search is not None:
+            of_model = of_model._replace(steps=max(1, round(search.share * of_model.steps)))
+        options = settings.options(model.variant, of_model.steps, model.seed, **chosen)
+        return Job(model, of_model, patched, passages, options, settings.computation, work / name)
 
-    models = planned(settings)
-    # The longest first, so that no worker waits long for the last.
-    jobs = sorted(map(job, models), key=lambda job: -job.plan.steps)
-    found = in_processes(_train, jobs, settings.workers, "training")
-    curves = {job.model.name: curve for job, curve in zip(jobs, found, strict=True)}
-    return [Trained(model, plans[model.label], curves[model.name]) for model in models]
+    first = {model.label: model for model in reversed(small)}
+    rates = [] if search is None else search.learning_rates
+    attempts = [job(first[label], f"{label}-{rate:g}", learning_rate=rate) for label in first for rate in rates]
+    tried = _trained(attempts, settings.workers)
+    # Of equal ones the first.
+    found = {one.model.label: one for one in sorted(reversed(tried), key=lambda one: -one.curve[-1].held_out)}
+    chosen = {label: {"learning_rate": one.learning_rate} for label, one in found.items()}
+    others = [model for model in [*models, *small] if model not in first.values()]
+    trained = _trained([job(model, model.name, **chosen.get(model.label, {})) for model in others], settings.workers)
+    return [*trained, *found.values()], [one for one in tried if one is not found[one.model.label]]
+
+
+def _trained(jobs: Sequence[Job], workers: int) -> list[Trained]:
+    """Do these trainings, the longest first, so that no worker waits long for the last."""
+    order = sorted(jobs, key=lambda job: -job.plan.steps)
+    found = in_processes(_train, order, workers, "training")
+    curves = {job.folder: curve for job, curve in zip(order, found, strict=True)}
+    return [Trained(job.model, job.plan, job.options.learning_rate, job.folder, curves[job.folder]) for job in jobs]
 
 
 def _train(job: Job) -> list[Evaluation]:
@@ -155,7 +184,7 @@ def _train(job: Job) -> list[Evaluation]:
 def _train_here(job: Job) -> list[Evaluation]:
     network = build_network(job.plan.shape, job.options.seed, job.computation)
     model = LanguageModel(network, job.patched.coder(job.model.variant), job.options.context)
-    column, name = job.patched.column(job.model.variant), job.model.name
+    column, name = job.patched.column(job.model.variant), job.folder.name
     training, held_out = (open_passages(job.passages / part, column) for part in ("training", "validation"))
     curve = train(model, training, held_out, job.options, job.folder.with_name(f"{name}.safetensors"), name)
     if processes.rank() == 0:

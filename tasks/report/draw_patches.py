@@ -72,8 +72,9 @@ def draw(stage: Stage) -> None:
         lengths = read_parts(stage, "patches.corpora", "patches", "lengths.csv")
         scores = read_parts(stage, "patches.models", "patch_scores", "scores.parquet")
         losses = read_parts(stage, "patches.models", "patch_models", "loss.csv")
-        if patchers is not None and lengths is not None and scores is not None and losses is not None:
+        if patchers is not None and lengths is not None:
             drawings.append(partial(draw_lengths, patchers, lengths, read_sources(stage), folder / "lengths"))
+        if scores is not None and losses is not None:
             drawings.append(partial(draw_training, main_losses(losses, scores), folder / "training"))
             if len(vocabulary_points(scores)):
                 drawings.append(partial(draw_vocabulary, scores, folder / "vocabulary"))
@@ -83,8 +84,8 @@ def draw(stage: Stage) -> None:
 
 
 def main_losses(losses: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
-    """The curves of the main comparison."""
-    return losses.join(main_rows(scores).select("name", "variant").unique(), on=["name", "variant"], how="semi")
+    """The curves of the main comparison, with the whole budget."""
+    return losses.filter(~pl.col("small")).join(main_rows(scores).select("name", "variant").unique(), on=["name", "variant"], how="semi")
 
 
 def largest_tokenizers(lengths: pl.DataFrame) -> pl.DataFrame:

@@ -2,10 +2,12 @@
 
 Tables of models are made from the scores of `evaluate_patch_lm`: one row for each name (a corpus, and a size of models
 where there are several), variant and seed. Rows without `ablation` are the main comparison, at equal training FLOPs;
-others have another vocabulary of the tokenizer, or another S. Tables of patchers are made from those of `patches`,
+others have another vocabulary of the tokenizer, or another S. All stand beside n-gram models of the same text, and a row
+with more bits a byte than the best of these says so. Tables of patchers are made from those of `patches`,
 `patch_tokenizer` and `zero_shot`.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -55,8 +57,11 @@ _PAPER_MERGES = {("gpt2", 10): 497}
 
 _OTHER_TEXT = "paper: another text; its entropy models are another model, whose threshold it does not state"
 _OTHER_SIZE = "paper: other text, and models of the sizes of its Table 1 trained for much longer"
-_VERDICT = "against the best: difference to the lowest mean"
-_ONE_SEED = "one seed: nothing is said about separability"
+_VERDICT = "against the best: difference to the lowest mean of the patch models"
+_SEEDS = {1: "one seed: nothing is said about separability", 2: "two seeds: what is said about separability rests on two runs"}
+"""Fewest seeds of a model -> the note below its table."""
+
+_CALIBRATED = "calibrated: bytes a patch on the validation text, for which the threshold was chosen; bytes/patch: on test text"
 _BOUNDARIES = (
     "P, R, F1: boundaries inside texts, per cent; word F1: at word level, where both ends must be boundaries and none "
     "may lie between"
@@ -70,7 +75,7 @@ class PatchResults(NamedTuple):
     """What the page shows; everything may be empty."""
 
     models: list[Table]
-    """bits per byte of all patchers, and costs"""
+    """bits per byte of all patchers, costs, and learning rates"""
     ablations: list[Table]
     """vocabularies, S"""
     patchers: list[Table]
@@ -99,19 +104,27 @@ def patch_results(stage: Stage) -> PatchResults:
     of_tokenizers = [] if merges is None else [merges_table(merges)]
     patchers = read_parts(stage, "patches.corpora", "patches", "patchers.parquet")
     scores = read_parts(stage, "patches.models", "patch_scores", "scores.parquet")
-    zero_shot = _zero_shot(stage)
-    if patchers is None or scores is None:
-        return PatchResults([], [], of_tokenizers, zero_shot, [], drawn)
+    ngrams = read_parts(stage, "patches.models", "patch_scores", "ngrams.parquet")
+    losses = read_parts(stage, "patches.models", "patch_models", "loss.csv")
     facts, sources = _facts(stage), read_sources(stage)
     notes = notes_of(facts.values())
+    of_models: list[Table | None] = []
+    ablations: list[Table | None] = []
+    if scores is not None and ngrams is not None and losses is not None:
+        costs = costs_table(scores, sources, notes)
+        of_models = [models_table(scores, ngrams, sources, notes), costs, rates_table(losses, notes)]
+        ablations = [vocabulary_table(scores, ngrams, notes), longest_table(scores, ngrams, notes)]
+    of_patchers = []
+    if patchers is not None:
+        gold = list(dict.fromkeys([*notes, *_gold_notes(stage)]))
+        of_patchers = [patchers_table(patchers, sources, notes), boundaries_table(patchers, scores, gold)]
     models = stage.parameters("patches.models", dict[str, Any])
     found = {name: read_json(stage.reports("patch_scores", name, "examples.json"))["examples"] for name in models}
-    boundaries = boundaries_table(patchers, scores, list(dict.fromkeys([*notes, *_gold_notes(stage)])))
     return PatchResults(
-        [models_table(scores, sources, notes), costs_table(scores, sources, notes)],
-        [table for table in (vocabulary_table(scores, notes), longest_table(scores, notes)) if table],
-        [patchers_table(patchers, sources, notes), boundaries, *of_tokenizers],
-        zero_shot,
+        [table for table in of_models if table],
+        [table for table in ablations if table],
+        [*of_patchers, *of_tokenizers],
+        _zero_shot(stage),
         [examples_table(name, examples) for name, examples in found.items() if examples],
         drawn,
     )
@@ -205,15 +218,17 @@ def _three_digits(value: float) -> str:
     return f"{value:.3g}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
-def models_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]) -> Table:
-    """The main comparison of every name: bits per byte, patches, weights and FLOPs, beside the paper's."""
+def models_table(scores: pl.DataFrame, ngrams: pl.DataFrame, sources: Sources, notes: Sequence[str]) -> Table:
+    """The main comparison of every name: bits per byte, patches, weights and FLOPs, beside the paper's, and n-gram
+    models of the same text below."""
     main = main_rows(scores)
     distances = {
         (name, variant): distance
         for (name,), rows in main.group_by("name", maintain_order=True)
         for variant, distance in _against_best(rows).items()
     }
-    one_seed = main.group_by("name", "variant").len()["len"].min() == 1
+    seeds = main.group_by("name", "variant").len()["len"]
+    share = main["small_share"].max()
 
     def printed(heading: str, figure: str) -> Column:
         return Column(heading, _printed_of(sources, figure), "{:.2f}", optional=True)
@@ -223,8 +238,11 @@ def models_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]) -
         _MODEL,
         _BPB,
         Column("against the best", lambda rows: distances[rows["name"][0], rows["variant"][0]]),
+        _against_ngrams(ngrams),
+        dataclasses.replace(_BPB, heading=f"BPB at {share} of the FLOPs ↓", value="small_bits_per_byte", optional=True),
         printed("paper BPB", "bpb"),
         Column("bytes/patch", "bytes_per_patch", "{:.2f}"),
+        Column("calibrated", "calibrated", "{:.2f}", optional=True, note=_CALIBRATED),
         printed("paper bytes", "length"),
         Column("symbols/patch", "symbols_per_patch", "{:.2f}"),
         Column("fertility", "fertility", "{:.2f}"),
@@ -232,14 +250,56 @@ def models_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]) -
         _WEIGHTS,
         *_costs(),
     ]
+    def below(part: pl.DataFrame) -> list[list[str]]:
+        found = ngrams.filter(name=part["name"][0])
+        return [[row["name"], ngram_name(row), shown(row["bits_per_byte"], "{:.3f}"), *[""] * (len(columns) - 3)]
+            for row in found.iter_rows(named=True)]
+
     hashed = main.filter("hash")["variant"].unique(maintain_order=True)
     hashes = [f"with hash n-gram embeddings: {', '.join(map(variant_name, hashed))}"] if len(hashed) else []
-    seeds = main["seed"].n_unique()
     title = f"Patch models {equal(scores)}: bits per byte of held-out text"
-    title += f"; mean ± sd of {seeds} seeds" if seeds > 1 else ""
-    table = tabulate("patch-models", title, main, columns, key=["name", "variant"], within=1)
+    title += f"; mean ± sd of {seeds.max()} seeds" if seeds.max() > 1 else ""
+    table = tabulate("patch-models", title, main, columns, key=["name", "variant"], within=1, after=below)
     beside = [_OTHER_SIZE] if "paper BPB" in table.header else []
-    return table._replace(notes=[*notes, *beside, *hashes, _VERDICT, *([_ONE_SEED] if one_seed else [])])
+    few = [_SEEDS[seeds.min()]] if seeds.min() in _SEEDS else []
+    return table._replace(notes=[*notes, *beside, *table.notes, *_beside_ngrams(main, ngrams), *hashes, _VERDICT, *few])
+
+
+def ngram_name(row: Mapping[str, Any]) -> str:
+    """An n-gram model as tables name it."""
+    return f"{row['order']}-grams of bytes" if row["over"] == "bytes" else "single BPE tokens"
+
+
+def _best_ngrams(ngrams: pl.DataFrame) -> dict[str, float]:
+    """Name -> the fewest bits per byte of its n-gram models."""
+    return dict(ngrams.group_by("name").agg(pl.col("bits_per_byte").min()).iter_rows())
+
+
+def _against_ngrams(ngrams: pl.DataFrame) -> Column:
+    """The distance of a row's mean to the best n-gram model; a row behind it says so."""
+    best = _best_ngrams(ngrams)
+
+    def distance(rows: pl.DataFrame) -> Any:
+        lowest = best.get(rows["name"][0])
+        return None if lowest is None else rows["bits_per_byte"].mean() - lowest
+
+    note = "against n-grams: difference to the best n-gram model of the same training text"
+    form = lambda value: f"{value:+.3f}, worse" if value > 0 else f"{value:+.3f}"
+    return Column("against n-grams", distance, form, optional=True, note=note)
+
+
+def _beside_ngrams(main: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:
+    """Which models of the main comparison are worse than n-grams, and what each kind has read."""
+    best = _best_ngrams(ngrams)
+    texts = []
+    for (name,), rows in main.filter(pl.col("name").is_in([*best])).group_by("name", maintain_order=True):
+        means = rows.group_by("variant", maintain_order=True).agg(pl.col("bits_per_byte").mean())
+        worse = means.filter(pl.col("bits_per_byte") > best[str(name)])["variant"]
+        behind = "all models" if len(worse) == len(means) else ", ".join(map(variant_name, worse)) or "no model"
+        counted = ngrams.filter(name=name)["training_bytes"].max()
+        low, high, whole = (_three_digits(size / 1e6) for size in (rows["training_bytes"].min(), rows["training_bytes"].max(), counted))
+        texts.append(f"{name}: worse than the best n-gram model: {behind}; n-grams count {whole} MB, models read {low} to {high} MB")
+    return texts
 
 
 def equal(scores: pl.DataFrame) -> str:
@@ -288,7 +348,26 @@ def costs_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]) ->
     return tabulate("patch-costs", title, main_rows(scores), columns, key=["name", "variant"], within=1, notes=notes)
 
 
-def vocabulary_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table | None:
+def rates_table(losses: pl.DataFrame, notes: Sequence[str]) -> Table | None:
+    """The search for learning rates: bits per byte of validation text with each; None without a search."""
+    small = losses.filter("small")
+    if small.is_empty():
+        return None
+    last = small.group_by("name", "variant", "seed", "learning_rate", maintain_order=True).last()
+    tried = last.filter(pl.col("seed") == pl.col("seed").min().over("name", "variant"))
+    rates = tried["learning_rate"].unique().sort()
+    columns = [
+        _NAME,
+        _MODEL,
+        *(Column(f"{rate:g}", "held_out", "{:.3f}", where={"learning_rate": rate}) for rate in rates),
+        Column("chosen", lambda rows: rows.sort("held_out", maintain_order=True)["learning_rate"][0], "{:g}"),
+    ]
+    title = "Learning rates of the patch models: bits per byte of validation text with the small budget, one seed"
+    key = ["name", "variant"]
+    return tabulate("patch-learning-rates", title, tried, columns, key=key, notes=notes)
+
+
+def vocabulary_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[str]) -> Table | None:
     """Plain BPE and BPE-Patch at growing vocabularies; None where one size was trained."""
     rows = vocabulary_points(scores)
     if rows.is_empty():
@@ -301,6 +380,7 @@ def vocabulary_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table | None
         Column("bytes/token", "bytes_per_patch", "{:.2f}"),
         Column("nats/token", "nats_per_patch", "{:,.3f}", spread=True),
         _BPB,
+        _against_ngrams(ngrams),
         _WEIGHTS,
         *_costs(),
     ]
@@ -314,7 +394,7 @@ def vocabulary_points(scores: pl.DataFrame) -> pl.DataFrame:
     return _points(scores, "vocabulary", ["bpe-tokens", "bpe"])
 
 
-def longest_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table | None:
+def longest_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[str]) -> Table | None:
     """BPE-Patch at several S; None where one was trained."""
     rows = longest_points(scores)
     if rows.is_empty():
@@ -326,6 +406,7 @@ def longest_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table | None:
         Column("symbols/patch", "symbols_per_patch", "{:.2f}"),
         Column("nats/patch", "nats_per_patch", "{:,.3f}", spread=True),
         _BPB,
+        _against_ngrams(ngrams),
         _WEIGHTS,
         *_costs(),
     ]
@@ -361,6 +442,7 @@ def patchers_table(patchers: pl.DataFrame, sources: Sources, notes: Sequence[str
         Column("threshold, nats", "threshold", "{:.4f}"),
         Column("cap", "cap"),
         Column("bytes/patch", "bytes_per_patch", "{:.2f}"),
+        Column("calibrated", "calibrated", "{:.2f}", optional=True, note=_CALIBRATED),
         Column(
             "paper bytes",
             lambda rows: printed_length(paper, rows.row(0, named=True)),
@@ -384,14 +466,15 @@ def printed_length(paper: Mapping[str, Mapping[str, Mapping[str, Any]]], row: Ma
     return figures.get(row["patcher"], {}).get("length")
 
 
-def boundaries_table(patchers: pl.DataFrame, scores: pl.DataFrame, notes: Sequence[str]) -> Table:
+def boundaries_table(patchers: pl.DataFrame, scores: pl.DataFrame | None, notes: Sequence[str]) -> Table:
     """Boundaries of every patcher, then of the learned chunks, against gold words, where a corpus has them, and against
     whitespace."""
     has_gold = patchers["gold_f1"].null_count() < len(patchers)
-    chunks = main_rows(scores).filter(model="chunks")
-    of_size = pl.format("{}, {}", "variant", "name")
-    names = pl.when(pl.col("name") == pl.col("corpus")).then("variant").otherwise(of_size)
-    chunks = chunks.with_columns(patcher=names)
+    chunks = None
+    if scores is not None:
+        of_size = pl.format("{}, {}", "variant", "name")
+        names = pl.when(pl.col("name") == pl.col("corpus")).then("variant").otherwise(of_size)
+        chunks = main_rows(scores).filter(model="chunks").with_columns(patcher=names)
     against = {"gold": "words", "whitespace": "spaces"} if has_gold else {"whitespace": "spaces"}
     shares = [
         (f"{text} {heading}", f"{kind}_{name}")
@@ -403,7 +486,7 @@ def boundaries_table(patchers: pl.DataFrame, scores: pl.DataFrame, notes: Sequen
     parts = []
     for corpus in patchers["corpus"].unique(maintain_order=True):
         parts.append(patchers.filter(corpus=corpus).unique("patcher", keep="first", maintain_order=True))
-        parts.append(chunks.filter(corpus=corpus))
+        parts += [] if chunks is None else [chunks.filter(corpus=corpus)]
     rows = pl.concat(
         [part.select(name for name in shown_columns if name in part.columns) for part in parts], how="diagonal_relaxed"
     )

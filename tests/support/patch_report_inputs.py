@@ -65,10 +65,21 @@ def _scores(variant: str, seed: int, model: str, bpb: float, length: float, voca
     row |= {"bytes_per_patch": length, "symbols_per_patch": length + of_bpe * patched, "fertility": 6 / length}
     row |= {"gold_f1": 0.5 if patched else None, "whitespace_f1": 0.6 if patched else None}
     row |= {"parameters": 640_000 + 10 * seed * (model == "chunks"), "context": _CONTEXT, "steps": round(250 * length)}
+    row |= {"calibrated": 4.05 if patcher == "entropy" else None}
+    row |= {"small_bits_per_byte": bpb + 0.3, "small_share": 0.25, "learning_rate": 4e-3}
     row |= {"training_bytes": 7_000_000, "epochs": 2.5, "training_flops": 2.5e13}
     head = 0.0 if patched else 3e-5 * (row["vocabulary"] or 256)
     padded = 0.48 if of_bpe and patched else 0.32 + head
     return row | {"flops_paper": 0.24 + head, "flops_built": 0.32 + head, "flops_padded": padded}
+
+
+def patch_ngrams(corpus: str = "en", bpb: float = 2.43) -> pl.DataFrame:
+    """N-gram models of the text of a corpus; `bpb`: of bytes, the better ones."""
+    rows = [
+        {"over": "bytes", "order": 5, "bits_per_byte": bpb, "validation_bits_per_byte": bpb - 0.01},
+        {"over": "tokens", "order": 1, "bits_per_byte": bpb + 1, "validation_bits_per_byte": bpb + 0.9},
+    ]
+    return pl.DataFrame(rows).with_columns(training_bytes=10_000_000, test_bytes=100_000, name=pl.lit(corpus))
 
 
 def patch_losses(corpus: str = "en", seeds: int = 3) -> pl.DataFrame:
@@ -85,11 +96,26 @@ def patch_losses(corpus: str = "en", seeds: int = 3) -> pl.DataFrame:
                 table.with_columns(
                     pl.lit(name).alias("variant"),
                     pl.lit(seed).alias("seed"),
+                    pl.lit(False).alias("small"),
+                    pl.lit(4e-3).alias("learning_rate"),
                     pl.Series("flops", np.arange(1, 9) * 3e12),
                     **_key(corpus),
                 )
             )
     return pl.concat(tables)
+
+
+def patch_search(corpus: str = "en") -> pl.DataFrame:
+    """The curves of a search: the middle learning rate is the best for all variants but `bytes`."""
+    losses = patch_losses(corpus, seeds=2).filter(pl.col("seed") == 0).with_columns(small=pl.lit(True))
+    chosen = pl.when(variant="bytes").then(8e-3).otherwise(4e-3)
+    tables = [
+        losses.with_columns(
+            learning_rate=pl.lit(rate), held_out=pl.col("held_out") + (chosen != rate).cast(pl.Float64) * rate
+        )
+        for rate in (2e-3, 4e-3, 8e-3)
+    ]
+    return pl.concat([patch_losses(corpus, seeds=2), *tables])
 
 
 def patchers(corpus: str = "en", gold: bool = False) -> pl.DataFrame:
@@ -109,6 +135,7 @@ def patchers(corpus: str = "en", gold: bool = False) -> pl.DataFrame:
             row |= {"symbols": 257 + 800 // longest if longest else 256, "cap": 6 if kind == "space" else None}
             row |= {"rule": "threshold" if kind == "entropy" else None}
             row |= {"threshold": {"entropy": 2.125, "entropy-unbounded": 2.0, "entropy-published": 1.3354}.get(name)}
+            row |= {"calibrated": {"entropy": 4.05, "entropy-unbounded": 3.98}.get(name)}
             row |= {"bytes": 100_000, "characters": 99_000, "words": 17_000, "patches": round(100_000 / length)}
             row |= {"bytes_per_patch": length, "symbols_per_patch": length + 1 if longest == 10 else length}
             row |= {"symbols_made": 100_000, "largest_patch": 12, "fertility": 6 / length}
@@ -182,6 +209,7 @@ def write_patches(place: Stage, name: str) -> None:
     for folder, file, table in (
         ("patches", "patchers.parquet", patchers(name)),
         ("patch_scores", "scores.parquet", patch_scores(name)),
+        ("patch_scores", "ngrams.parquet", patch_ngrams(name)),
         ("patch_tokenizers", "merges.parquet", merges(f"{name}-4096")),
     ):
         path = place.reports(folder, name, file)

@@ -294,11 +294,19 @@ SMALL_PATCHES: dict[str, Any] = {
             "seeds": [0],
         },
     },
-    "models": {"en": {"texts": "en", "size": "tiny", "budget": {"flops": 1e8}, "seeds": [0]}},
+    "models": {
+        "en": {
+            "texts": "en",
+            "size": "tiny",
+            "budget": {"flops": 1e8},
+            "seeds": [0],
+            "search": {"share": 0.5, "learning_rates": [1e-4, 1e-2]},
+        }
+    },
     "training": SMALL_PATCH_TRAINING,
     "computation": {"attention": "sdpa"},
     "workers": 1,
-    "evaluation": {"prompts": 2, "prompt": 20, "generated": 10, "temperature": 0.8, "seed": 0},
+    "evaluation": {"ngrams": {"longest": 4}, "prompts": 2, "prompt": 20, "generated": 10, "temperature": 0.8, "seed": 0},
     "zero_shot": {"en": {"models": "en", "files": "bench", "limit": 2, "variants": ["bpe-tokens", "space"]}},
 }
 """A `patches` section whose stages take little more than their start-up time. A tokenizer must be in the folder

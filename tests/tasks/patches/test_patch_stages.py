@@ -3,6 +3,8 @@
 import contextlib
 import json
 import shutil
+from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -11,8 +13,9 @@ from workspace import SMALL_PATCHES
 
 from tasks.patches.evaluate_patch_lm import evaluate_models
 from tasks.patches.patch_tokenizer import learn
-from tasks.patches.patches import make_patches
-from tasks.patches.texts import read_texts
+from tasks.patches.parameters import read_patch_settings
+from tasks.patches.patches import _gold_passages, make_patches
+from tasks.patches.texts import part_documents, read_texts
 from tasks.patches.train_patch_lm import train_models
 from tasks.runtime.stage import Stage
 from tokenlab.core.errors import InputError, ParameterError
@@ -23,6 +26,7 @@ from tokenlab.language.stored import read_language_model
 from tokenlab.metrics.flops import paper_flops
 from tokenlab.networks.options import StackShape
 from tokenlab.patches.registry import read_patcher
+from tokenlab.text.documents import Document
 from tokenlab.text.store import write_corpus
 
 VARIANTS = ["bpe-tokens", "bytes", "bpe", "space", "entropy", "learned", "bpe-v280"]
@@ -99,6 +103,8 @@ def test_a_row_for_each_patcher_and_longest(folder):
     assert facts["character"]["gold_recall"] == 1 and facts["fixed"]["largest_patch"] == 4
     assert facts["space"]["largest_patch"] <= 6 and facts["entropy"]["cap"] == 6
     assert facts["entropy"]["threshold"] != facts["entropy-published"]["threshold"] == pytest.approx(1.335442066192627)
+    assert facts["entropy"]["calibrated"] == pytest.approx(4.0, abs=1.0)
+    assert facts["entropy-published"]["calibrated"] is None
     for row in facts.values():
         assert row["bytes_per_patch"] == row["bytes"] / row["patches"]
         assert row["symbols_per_patch"] == row["symbols_made"] / row["patches"]
@@ -115,19 +121,72 @@ def test_a_row_for_each_patcher_and_longest(folder):
 
 def test_every_model_spends_the_same_compute_and_has_a_curve(folder):
     metrics = json.loads((folder / "reports/sample/patch_models/en/metrics.json").read_text())["models"]
-    assert [*metrics] == sorted(f"{name}-seed0" for name in VARIANTS)
+    assert [*metrics] == sorted(f"{name}-seed0{end}" for name in VARIANTS for end in ("", "-small"))
     for name, facts in metrics.items():
         of_a_batch = facts["training_flops"] / facts["steps"]
+        budget = 5e7 if name.endswith("-small") else 1e8
         # Half an update more or less, and batches that are more or less full.
-        assert abs(facts["training_flops"] - 1e8) < of_a_batch + 1e7, name
+        assert abs(facts["training_flops"] - budget) < of_a_batch + 1e7, name
     loss = pl.read_csv(folder / "reports/sample/patch_models/en/loss.csv")
     assert loss["variant"].unique(maintain_order=True).to_list() == VARIANTS
-    last = loss.group_by("variant", maintain_order=True).last()
+    last = loss.filter(~pl.col("small")).group_by("variant", maintain_order=True).last()
     assert last["flops"].to_list() == [metrics[f"{name}-seed0"]["training_flops"] for name in VARIANTS]
     assert loss["held_out"].is_finite().all()
     assert not list(folder.glob(".work/**/*.safetensors"))
     model = read_language_model(folder / "models/sample/patch_models/en/bpe-v280-seed0")
     assert model.context == 96 and model.coder.hierarchical.longest == 3
+
+
+def test_validation_text_chooses_the_learning_rate_of_all_trainings(folder):
+    metrics = json.loads((folder / "reports/sample/patch_models/en/metrics.json").read_text())["models"]
+    loss = pl.read_csv(folder / "reports/sample/patch_models/en/loss.csv")
+    scores = {row["variant"]: row for row in table(folder, "patch_scores/en/scores.parquet").iter_rows(named=True)}
+    last = loss.filter("small").group_by("variant", "learning_rate", maintain_order=True).last()
+    for name in VARIANTS:
+        tried = last.filter(variant=name).sort("held_out")
+        assert sorted(tried["learning_rate"]) == [1e-4, 1e-2]
+        whole, small = (metrics[f"{name}-seed0{end}"] for end in ("", "-small"))
+        assert whole["learning_rate"] == small["learning_rate"] == tried["learning_rate"][0]
+        assert small["validation_bits_per_byte"] == tried["held_out"][0] < tried["held_out"][1]
+        assert set(loss.filter(~pl.col("small"), variant=name)["learning_rate"]) == {whole["learning_rate"]}
+        # The small model that is evaluated is the chosen one.
+        assert scores[name]["small_bits_per_byte"] == pytest.approx(small["validation_bits_per_byte"], rel=0.1)
+        assert scores[name]["small_bits_per_byte"] != scores[name]["bits_per_byte"]
+
+
+def test_ngram_models_of_the_same_text(folder):
+    of_bytes, of_tokens = table(folder, "patch_scores/en/ngrams.parquet").iter_rows(named=True)
+    assert (of_bytes["over"], of_tokens["over"], of_tokens["order"]) == ("bytes", "tokens", 1)
+    assert 1 < of_bytes["order"] <= 4 and of_bytes["bits_per_byte"] < of_tokens["bits_per_byte"] < 8
+    assert of_bytes["test_bytes"] == table(folder, "patch_scores/en/scores.parquet")["test_bytes"][0]
+    patcher = read_patcher(folder / "models/sample/patchers/en/bpe/patcher")
+    tokens = {
+        part: [
+            text[start:end]
+            for block in open_passages(folder / "data/sample/patches/en" / part, "bpe").blocks()
+            for text, starts in zip(block.data, block.starts["bpe"], strict=True)
+            for start, end in pairwise([*starts.tolist(), len(text)])
+        ]
+        for part in ("training", "test")
+    }
+    counts = Counter(tokens["training"])
+    once, twice = (sum(count == few for count in counts.values()) for few in (1, 2))
+    discount = once / (once + 2 * twice)
+    rest = discount * len(counts) / len(patcher.tokens)
+    shares = [(max(counts[token] - discount, 0) + rest) / counts.total() for token in tokens["test"]]
+    assert of_tokens["bits_per_byte"] == pytest.approx(-np.log2(shares).sum() / of_tokens["test_bytes"])
+
+
+def test_only_documents_with_gold_words_are_gold(tmp_path):
+    documents = [
+        Document(str(number), "ab cd ef" * 30, (3,) if number % 2 else None, None) for number in range(200)
+    ]
+    write_corpus(documents, tmp_path / "mixed")
+    settings = read_patch_settings(stage())
+    settings = settings._replace(texts=settings.texts.model_copy(update={"join": None}))
+    found = {text.id.partition(":")[0] for text in _gold_passages(tmp_path / "mixed", settings)}
+    test = [document.id for document in part_documents(tmp_path / "mixed", settings.texts, "test")]
+    assert found == {name for name in test if int(name) % 2} and len(found) < len(test)
 
 
 def test_a_row_for_each_model(folder):

@@ -11,6 +11,7 @@ from tasks.report.patches import (
     merges_table,
     models_table,
     patchers_table,
+    rates_table,
     vocabulary_table,
     zero_shot_table,
 )
@@ -20,6 +21,8 @@ from tasks.report.verdict import Best, Tied
 SLIMPAJAMA: dict[str, str | None] = {"en": "slimpajama"}
 SKYPILE: dict[str, str | None] = {"zh": "skypile"}
 GENERATED: dict[str, str | None] = {"en": "builtin"}
+NGRAMS = inputs.patch_ngrams()
+NO_NGRAMS = NGRAMS.clear()
 
 
 def cells(table: Table | None) -> list[dict[str, str]]:
@@ -32,11 +35,11 @@ def by_model(table: Table | None) -> dict[str, dict[str, str]]:
 
 
 def test_models_stand_beside_the_papers():
-    table = models_table(inputs.patch_scores(), SLIMPAJAMA, ["a note"])
+    table = models_table(inputs.patch_scores(), NGRAMS, SLIMPAJAMA, ["a note"])
     rows = by_model(table)
     assert list(rows) == [
         "BPE", "bytes", "BPE-Patch", "Space-Patch", "Entropy-Patch", "Entropy-Patch, unbounded", "Character-Patch",
-        "Fixed-Patch", "learned chunks",
+        "Fixed-Patch", "learned chunks", "5-grams of bytes", "single BPE tokens",
     ]  # fmt: skip
     space = rows["Space-Patch"]
     assert (space["BPB ↓"], space["against the best"], space["paper BPB"]) == (
@@ -51,7 +54,7 @@ def test_models_stand_beside_the_papers():
 
 
 def test_a_distance_within_the_spread_is_not_separable():
-    rows = by_model(models_table(inputs.patch_scores(), GENERATED, []))
+    rows = by_model(models_table(inputs.patch_scores(), NGRAMS, GENERATED, []))
     # 0.03 to both sides: the deviation of a difference is 0.03 times the root of 2, 0.0424.
     assert rows["BPE"]["against the best"] == "+0.040, not separable"
     assert rows["learned chunks"]["against the best"] == "+0.020, not separable"
@@ -62,22 +65,65 @@ def test_a_distance_within_the_spread_is_not_separable():
 
 
 def test_one_seed_says_nothing_about_separability():
-    table = models_table(inputs.patch_scores(seeds=1), GENERATED, [])
+    table = models_table(inputs.patch_scores(seeds=1), NGRAMS, GENERATED, [])
     assert not any("separable" in cell or isinstance(cell, Best | Tied) for row in table.rows for cell in row)
     assert [row[3] for row in table.rows].count("lowest, one run") == 1
     assert table.notes[-1] == "one seed: nothing is said about separability" and "seeds" not in table.title
 
 
+def test_a_row_worse_than_ngrams_says_so():
+    table = models_table(inputs.patch_scores(), NGRAMS, GENERATED, [])
+    rows = by_model(table)
+    assert rows["5-grams of bytes"]["BPB ↓"] == "2.430" and rows["single BPE tokens"]["BPB ↓"] == "3.430"
+    assert (rows["BPE"]["against n-grams"], rows["bytes"]["against n-grams"]) == ("-0.030", "+0.120, worse")
+    worse = [model for model, row in rows.items() if row["against n-grams"].endswith("worse")]
+    assert worse == [model for model, row in rows.items() if row["weights"] and float(row["BPB ↓"][:5]) > 2.43]
+    text = "en: worse than the best n-gram model: bytes, Entropy-Patch, Entropy-Patch, unbounded, Character-Patch, "
+    assert f"{text}Fixed-Patch; n-grams count 10.0 MB, models read 7 to 7 MB" in table.notes
+    for ablation in (vocabulary_table, longest_table):
+        found = cells(ablation(inputs.patch_scores(), NGRAMS, []))
+        assert {row["against n-grams"].endswith("worse") for row in found} == {True, False}
+        assert all(row["against n-grams"].endswith("worse") == (float(row["BPB ↓"][:5]) > 2.43) for row in found)
+    everything = models_table(inputs.patch_scores(), inputs.patch_ngrams(bpb=2.0), GENERATED, []).notes
+    nothing = models_table(inputs.patch_scores(), inputs.patch_ngrams(bpb=3.0), GENERATED, []).notes
+    assert any("model: all models;" in note for note in everything)
+    assert any("model: no model;" in note for note in nothing)
+    assert "against n-grams" not in models_table(inputs.patch_scores(), NO_NGRAMS, GENERATED, []).header
+
+
+def test_the_small_budget_has_a_column_and_marks_of_its_own():
+    table = models_table(inputs.patch_scores(), NGRAMS, GENERATED, [])
+    rows = by_model(table)
+    assert rows["Space-Patch"]["BPB at 0.25 of the FLOPs ↓"] == "2.660 ± 0.030"
+    assert isinstance(rows["Space-Patch"]["BPB at 0.25 of the FLOPs ↓"], Tied)
+    without = inputs.patch_scores().with_columns(small_bits_per_byte=None, small_share=None)
+    assert not any("of the FLOPs" in heading for heading in models_table(without, NGRAMS, GENERATED, []).header)
+
+
+def test_two_seeds_are_said():
+    notes = [models_table(inputs.patch_scores(seeds=seeds), NGRAMS, GENERATED, []).notes[-1] for seeds in (1, 2, 3)]
+    assert [note.partition(":")[0] for note in notes[:2]] == ["one seed", "two seeds"] and "seeds" not in notes[2]
+
+
+def test_learning_rates_have_a_column_each():
+    assert rates_table(inputs.patch_losses(), []) is None
+    rows = by_model(rates_table(inputs.patch_search(), []))
+    assert list(rows) == list(by_model(models_table(inputs.patch_scores(), NO_NGRAMS, GENERATED, [])))
+    assert {model: row["chosen"] for model, row in rows.items() if row["chosen"] != "0.004"} == {"bytes": "0.008"}
+    last = inputs.patch_search().filter(pl.col("small"), variant="bpe", learning_rate=2e-3)["held_out"][-1]
+    assert rows["BPE-Patch"]["0.002"] == f"{last:.3f}"
+
+
 def test_models_with_hash_embeddings_are_named():
     scores = inputs.patch_scores().with_columns(hash=pl.col("variant").is_in(["space", "entropy"]))
-    notes = models_table(scores, GENERATED, []).notes
+    notes = models_table(scores, NO_NGRAMS, GENERATED, []).notes
     assert notes[0] == "with hash n-gram embeddings: Space-Patch, Entropy-Patch"
 
 
 def test_titles_say_what_was_equal():
     scores = inputs.patch_scores()
-    assert models_table(scores, GENERATED, []).title.startswith("Patch models at equal training FLOPs:")
-    steps = models_table(scores.with_columns(steps=pl.lit(13_500)), GENERATED, []).title
+    assert models_table(scores, NO_NGRAMS, GENERATED, []).title.startswith("Patch models at equal training FLOPs:")
+    steps = models_table(scores.with_columns(steps=pl.lit(13_500)), NO_NGRAMS, GENERATED, []).title
     assert steps.startswith("Patch models after equally many steps:")
 
 
@@ -86,7 +132,7 @@ def test_each_corpus_has_its_own_best():
     chinese = inputs.patch_scores("zh").with_columns(
         bits_per_byte=pl.when(variant="fixed").then(1.0).otherwise("bits_per_byte")
     )
-    table = models_table(pl.concat([english, chinese]), SKYPILE, [])
+    table = models_table(pl.concat([english, chinese]), NO_NGRAMS, SKYPILE, [])
     lowest = [(row["corpus"], row["model"]) for row in cells(table) if row["against the best"][:4] in ("best", "lowe")]
     assert lowest == [("en", "Space-Patch"), ("zh", "Fixed-Patch")]
     best = [(row["corpus"], row["model"]) for row in cells(table) if isinstance(row["BPB ↓"], Best)]
@@ -96,7 +142,7 @@ def test_each_corpus_has_its_own_best():
 
 
 def test_medium_models_stand_beside_table_4():
-    rows = by_model(models_table(inputs.patch_scores(size="medium"), {"en": "slimpajama-chunks"}, []))
+    rows = by_model(models_table(inputs.patch_scores(size="medium"), NO_NGRAMS, {"en": "slimpajama-chunks"}, []))
     assert (rows["BPE-Patch"]["paper BPB"], rows["BPE"]["paper BPB"], rows["bytes"]["paper BPB"]) == (
         "0.98",
         "1.02",
@@ -118,7 +164,7 @@ def test_costs_are_in_millions_of_flops_a_byte():
 
 
 def test_vocabularies_share_their_middle_with_the_main_comparison():
-    found = cells(vocabulary_table(inputs.patch_scores(), []))
+    found = cells(vocabulary_table(inputs.patch_scores(), NGRAMS, []))
     assert [(row["|V|"], row["model"], row["BPB ↓"]) for row in found] == [
         ("1,024", "BPE", "2.460"),
         ("1,024", "BPE-Patch", "2.450"),
@@ -131,24 +177,25 @@ def test_vocabularies_share_their_middle_with_the_main_comparison():
 
 
 def test_longest_patches_are_in_order():
-    found = cells(longest_table(inputs.patch_scores(), []))
+    found = cells(longest_table(inputs.patch_scores(), NGRAMS, []))
     assert [(row["S"], row["V'"]) for row in found] == [("4", "1,800"), ("6", "1,200"), ("8", "600"), ("10", "320")]
 
 
 def test_without_ablations_there_are_no_tables_of_them():
     scores = inputs.patch_scores().filter(pl.col("ablation").is_null())
-    assert vocabulary_table(scores, []) is None and longest_table(scores, []) is None
+    assert vocabulary_table(scores, NGRAMS, []) is None and longest_table(scores, NGRAMS, []) is None
 
 
 def test_patchers_stand_beside_the_papers_lengths():
     rows = {(row["patcher"], row["S"]): row for row in cells(patchers_table(inputs.patchers(), SLIMPAJAMA, ["a note"]))}
     assert rows["entropy-published", ""]["threshold, nats"] == "1.3354"
+    assert (rows["entropy", ""]["calibrated"], rows["space", ""]["calibrated"]) == ("4.05", "")
     assert rows["space", ""]["paper bytes"] == "4.29" and rows["entropy", ""]["paper bytes"] == "3.45"
     # The paper's BPE is GPT-2's, so its length stands beside that tokenizer alone.
     assert rows["gpt2", "10"]["paper bytes"] == "4.12" and rows["bpe", "10"]["paper bytes"] == ""
     assert (rows["bpe", "4"]["symbols"], rows["bpe", "10"]["symbols/patch"]) == ("457", "4.90")
     generated = patchers_table(inputs.patchers(), GENERATED, ["a note"])
-    assert "paper bytes" not in generated.header and generated.notes == ["a note"]
+    assert "paper bytes" not in generated.header and generated.notes[0] == "a note"
 
 
 def test_llama3_stands_beside_table_3():
