@@ -1,8 +1,8 @@
 """Stage `evaluate_patch_lm`: bits per byte, lengths, boundaries and costs of every language model of a corpus,
 continuations of test texts, and n-gram models of the same text.
 
-A row for each model, and one for each kind of n-gram model. Costs are counted, by the paper's formula and as built; nothing here is timed (`python -m
-benchmarks patches` times training and generation).
+A row for each model, and one for each kind of n-gram model. Costs are counted, by the paper's formula and as built;
+nothing here is timed (`python -m benchmarks patches` times training and generation).
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,6 @@ from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import ChunkShape, Computation, PatchShape, Shape, TokenShape
 from tokenlab.patches.interface import Starts
 from tokenlab.patches.learned import LearnedPatcher
-
 
 _NGRAMS = pl.Schema(
     {

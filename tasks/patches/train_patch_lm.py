@@ -160,8 +160,7 @@ def train_all(
     rates = [] if search is None else search.learning_rates
     attempts = [job(first[label], f"{label}-{rate:g}", learning_rate=rate) for label in first for rate in rates]
     tried = _trained(attempts, settings.workers)
-    # Of equal ones the first.
-    found = {one.model.label: one for one in sorted(reversed(tried), key=lambda one: -one.curve[-1].held_out)}
+    found = {one.model.label: one for one in sorted(tried, key=lambda one: one.curve[-1].held_out, reverse=True)}
     chosen = {label: {"learning_rate": one.learning_rate} for label, one in found.items()}
     others = [model for model in [*models, *small] if model not in first.values()]
     trained = _trained([job(model, model.name, **chosen.get(model.label, {})) for model in others], settings.workers)

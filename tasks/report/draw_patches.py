@@ -85,7 +85,9 @@ def draw(stage: Stage) -> None:
 
 def main_losses(losses: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
     """The curves of the main comparison, with the whole budget."""
-    return losses.filter(~pl.col("small")).join(main_rows(scores).select("name", "variant").unique(), on=["name", "variant"], how="semi")
+    return losses.filter(~pl.col("small")).join(
+        main_rows(scores).select("name", "variant").unique(), on=["name", "variant"], how="semi"
+    )
 
 
 def largest_tokenizers(lengths: pl.DataFrame) -> pl.DataFrame:

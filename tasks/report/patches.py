@@ -2,8 +2,8 @@
 
 Tables of models are made from the scores of `evaluate_patch_lm`: one row for each name (a corpus, and a size of models
 where there are several), variant and seed. Rows without `ablation` are the main comparison, at equal training FLOPs;
-others have another vocabulary of the tokenizer, or another S. All stand beside n-gram models of the same text, and a row
-with more bits a byte than the best of these says so. Tables of patchers are made from those of `patches`,
+others have another vocabulary of the tokenizer, or another S. All are compared with n-gram models of the same text, and
+a row with more bits a byte than the best of these says so. Tables of patchers are made from those of `patches`,
 `patch_tokenizer` and `zero_shot`.
 """
 
@@ -58,10 +58,15 @@ _PAPER_MERGES = {("gpt2", 10): 497}
 _OTHER_TEXT = "paper: another text; its entropy models are another model, whose threshold it does not state"
 _OTHER_SIZE = "paper: other text, and models of the sizes of its Table 1 trained for much longer"
 _VERDICT = "against the best: difference to the lowest mean of the patch models"
-_SEEDS = {1: "one seed: nothing is said about separability", 2: "two seeds: what is said about separability rests on two runs"}
+_SEEDS = {
+    1: "one seed: nothing is said about separability",
+    2: "two seeds: what is said about separability rests on two runs",
+}
 """Fewest seeds of a model -> the note below its table."""
 
-_CALIBRATED = "calibrated: bytes a patch on the validation text, for which the threshold was chosen; bytes/patch: on test text"
+_CALIBRATED = (
+    "calibrated: bytes a patch on the validation text, for which the threshold was chosen; bytes/patch: on test text"
+)
 _BOUNDARIES = (
     "P, R, F1: boundaries inside texts, per cent; word F1: at word level, where both ends must be boundaries and none "
     "may lie between"
@@ -227,8 +232,8 @@ def models_table(scores: pl.DataFrame, ngrams: pl.DataFrame, sources: Sources, n
         for (name,), rows in main.group_by("name", maintain_order=True)
         for variant, distance in _against_best(rows).items()
     }
-    seeds = main.group_by("name", "variant").len()["len"]
-    share = main["small_share"].max()
+    seeds = main.group_by("name", "variant").len()["len"].to_list()
+    (share,) = main["small_share"].unique()[:1]
 
     def printed(heading: str, figure: str) -> Column:
         return Column(heading, _printed_of(sources, figure), "{:.2f}", optional=True)
@@ -250,18 +255,21 @@ def models_table(scores: pl.DataFrame, ngrams: pl.DataFrame, sources: Sources, n
         _WEIGHTS,
         *_costs(),
     ]
+
     def below(part: pl.DataFrame) -> list[list[str]]:
         found = ngrams.filter(name=part["name"][0])
-        return [[row["name"], ngram_name(row), shown(row["bits_per_byte"], "{:.3f}"), *[""] * (len(columns) - 3)]
-            for row in found.iter_rows(named=True)]
+        return [
+            [row["name"], ngram_name(row), shown(row["bits_per_byte"], "{:.3f}"), *[""] * (len(columns) - 3)]
+            for row in found.iter_rows(named=True)
+        ]
 
     hashed = main.filter("hash")["variant"].unique(maintain_order=True)
     hashes = [f"with hash n-gram embeddings: {', '.join(map(variant_name, hashed))}"] if len(hashed) else []
     title = f"Patch models {equal(scores)}: bits per byte of held-out text"
-    title += f"; mean ± sd of {seeds.max()} seeds" if seeds.max() > 1 else ""
+    title += f"; mean ± sd of {max(seeds)} seeds" if max(seeds) > 1 else ""
     table = tabulate("patch-models", title, main, columns, key=["name", "variant"], within=1, after=below)
     beside = [_OTHER_SIZE] if "paper BPB" in table.header else []
-    few = [_SEEDS[seeds.min()]] if seeds.min() in _SEEDS else []
+    few = [_SEEDS[min(seeds)]] if min(seeds) in _SEEDS else []
     return table._replace(notes=[*notes, *beside, *table.notes, *_beside_ngrams(main, ngrams), *hashes, _VERDICT, *few])
 
 
@@ -280,12 +288,15 @@ def _against_ngrams(ngrams: pl.DataFrame) -> Column:
     best = _best_ngrams(ngrams)
 
     def distance(rows: pl.DataFrame) -> Any:
-        lowest = best.get(rows["name"][0])
-        return None if lowest is None else rows["bits_per_byte"].mean() - lowest
+        lowest, found = best.get(rows["name"][0]), Spread.of(rows["bits_per_byte"])
+        return None if lowest is None or found is None else found.mean - lowest
 
     note = "against n-grams: difference to the best n-gram model of the same training text"
-    form = lambda value: f"{value:+.3f}, worse" if value > 0 else f"{value:+.3f}"
-    return Column("against n-grams", distance, form, optional=True, note=note)
+    return Column("against n-grams", distance, _worse, optional=True, note=note)
+
+
+def _worse(distance: float) -> str:
+    return f"{distance:+.3f}" + ", worse" * (distance > 0)
 
 
 def _beside_ngrams(main: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:
@@ -296,9 +307,9 @@ def _beside_ngrams(main: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:
         means = rows.group_by("variant", maintain_order=True).agg(pl.col("bits_per_byte").mean())
         worse = means.filter(pl.col("bits_per_byte") > best[str(name)])["variant"]
         behind = "all models" if len(worse) == len(means) else ", ".join(map(variant_name, worse)) or "no model"
-        counted = ngrams.filter(name=name)["training_bytes"].max()
-        low, high, whole = (_three_digits(size / 1e6) for size in (rows["training_bytes"].min(), rows["training_bytes"].max(), counted))
-        texts.append(f"{name}: worse than the best n-gram model: {behind}; n-grams count {whole} MB, models read {low} to {high} MB")
+        read, counted = (table["training_bytes"].to_numpy() / 1e6 for table in (rows, ngrams.filter(name=name)))
+        sizes = f"n-grams count {max(counted):.3g} MB, models read {min(read):.3g} to {max(read):.3g} MB"
+        texts.append(f"{name}: worse than the best n-gram model: {behind}; {sizes}")
     return texts
 
 
@@ -350,21 +361,24 @@ def costs_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]) ->
 
 def rates_table(losses: pl.DataFrame, notes: Sequence[str]) -> Table | None:
     """The search for learning rates: bits per byte of validation text with each; None without a search."""
-    small = losses.filter("small")
-    if small.is_empty():
+    key = ["name", "variant"]
+    last = losses.filter("small").group_by(*key, "seed", "learning_rate", maintain_order=True).last()
+    if last.is_empty():
         return None
-    last = small.group_by("name", "variant", "seed", "learning_rate", maintain_order=True).last()
-    tried = last.filter(pl.col("seed") == pl.col("seed").min().over("name", "variant"))
-    rates = tried["learning_rate"].unique().sort()
+    tried = last.filter(pl.col("seed") == pl.col("seed").min().over(key))
+    chosen = losses.filter(~pl.col("small")).select(*key, chosen="learning_rate").unique()
     columns = [
         _NAME,
         _MODEL,
-        *(Column(f"{rate:g}", "held_out", "{:.3f}", where={"learning_rate": rate}) for rate in rates),
-        Column("chosen", lambda rows: rows.sort("held_out", maintain_order=True)["learning_rate"][0], "{:g}"),
+        *(
+            Column(f"{rate:g}", "held_out", "{:.3f}", where={"learning_rate": rate})
+            for rate in tried["learning_rate"].unique().sort()
+        ),
+        Column("chosen", "chosen", "{:g}"),
     ]
     title = "Learning rates of the patch models: bits per byte of validation text with the small budget, one seed"
-    key = ["name", "variant"]
-    return tabulate("patch-learning-rates", title, tried, columns, key=key, notes=notes)
+    rows = tried.join(chosen, key, maintain_order="left")
+    return tabulate("patch-learning-rates", title, rows, columns, key=key, notes=notes)
 
 
 def vocabulary_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[str]) -> Table | None:

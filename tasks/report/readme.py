@@ -6,8 +6,10 @@ those of the presets as they are shipped.
 
 A page marks a section by two lines, such as
 
-    <!-- tables segmentation-pku of `make readme` -->
+    <!-- tables segmentation-pku answer/patch-models of `make readme` -->
     <!-- end of tables -->
+
+Tables are those of the preset `cpu` where none is named.
 """
 
 import re
@@ -29,7 +31,7 @@ _TABLES_SECTION = re.compile(
 )
 PIPELINE_SECTION = re.compile("(<!-- pipeline of `make readme` -->\n)(.*?)(<!-- end of pipeline -->)", re.DOTALL)
 _NODE, _ARROW = re.compile(r'(node\d+)\["(.+)"\]'), re.compile(r"(node\d+)-->(node\d+)")
-KEPT_TABLES = {preset: Path("docs", "tables", preset) for preset in ("sample", "cpu")}
+KEPT_TABLES = {preset: Path("docs", "tables", preset) for preset in ("sample", "cpu", "answer")}
 """Preset -> the folder of its tables in git."""
 
 _TABLES = KEPT_TABLES["cpu"]
@@ -130,7 +132,9 @@ def _pipeline(found: re.Match[str]) -> str:
 def _tables(found: re.Match[str]) -> str:
     """The section with the tables that its first line names."""
     shown = [
-        overview_table().markdown() if name == _OVERVIEW else _read(_TABLES / f"{name}.md")
+        overview_table().markdown()
+        if name == _OVERVIEW
+        else _read((_TABLES.parent if "/" in name else _TABLES) / f"{name}.md")
         for name in found["names"].split()
     ]
     return "\n".join([found[1], *shown, found[3]])
@@ -156,7 +160,7 @@ def overview_table() -> Table:
 
 def _read(path: Path) -> str:
     if not path.exists():
-        raise InputError(f"{path}: no such table; run `make repro PRESET=cpu` first")
+        raise InputError(f"{path}: no such table; run `make repro PRESET={path.parent.name}` first")
     return path.read_text(encoding="utf-8")
 
 

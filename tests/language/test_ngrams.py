@@ -26,9 +26,7 @@ def plain_probability(training, history, symbol, order):
 
     def counts(n, highest):
         longer = n if highest else n + 1
-        found = [
-            tuple(text[end - longer : end]) for text in padded(longer - 1) for end in range(longer, len(text) + 1)
-        ]
+        found = [tuple(text[end - longer : end]) for text in padded(longer - 1) for end in range(longer, len(text) + 1)]
         return Counter(found) if highest else Counter(ngram[1:] for ngram in set(found))
 
     below = 1 / SYMBOLS

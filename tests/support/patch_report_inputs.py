@@ -115,7 +115,7 @@ def patch_search(corpus: str = "en") -> pl.DataFrame:
         )
         for rate in (2e-3, 4e-3, 8e-3)
     ]
-    return pl.concat([patch_losses(corpus, seeds=2), *tables])
+    return pl.concat([patch_losses(corpus, seeds=2).with_columns(learning_rate=chosen), *tables])
 
 
 def patchers(corpus: str = "en", gold: bool = False) -> pl.DataFrame:

@@ -306,7 +306,14 @@ SMALL_PATCHES: dict[str, Any] = {
     "training": SMALL_PATCH_TRAINING,
     "computation": {"attention": "sdpa"},
     "workers": 1,
-    "evaluation": {"ngrams": {"longest": 4}, "prompts": 2, "prompt": 20, "generated": 10, "temperature": 0.8, "seed": 0},
+    "evaluation": {
+        "ngrams": {"longest": 4},
+        "prompts": 2,
+        "prompt": 20,
+        "generated": 10,
+        "temperature": 0.8,
+        "seed": 0,
+    },
     "zero_shot": {"en": {"models": "en", "files": "bench", "limit": 2, "variants": ["bpe-tokens", "space"]}},
 }
 """A `patches` section whose stages take little more than their start-up time. A tokenizer must be in the folder

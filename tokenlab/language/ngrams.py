@@ -20,8 +20,8 @@ _KEY_BITS = 64
 
 
 def kneser_ney_nats(training: Texts, evaluated: Texts, symbols: int, largest: int) -> NDArray[np.float64]:
-    """float64[largest, symbols of `evaluated`]: -ln P of each symbol given those before it in its text, in nats, for the
-    orders 1 to `largest`.
+    """float64[largest, symbols of `evaluated`]: -ln P, in nats, of each symbol given those before it in its text, by
+    the models of the orders 1 to `largest`.
 
     P is interpolated with the order below down to the uniform distribution. Below the highest order an n-gram counts as
     often as different symbols precede it; before a text stands a symbol of its own. Each order has one discount,
@@ -47,12 +47,11 @@ def kneser_ney_nats(training: Texts, evaluated: Texts, symbols: int, largest: in
     nats = np.empty((largest, len(asked.ids)))
     counted, queries = _extended(seen, None, 0, bits, symbols), _extended(asked, None, 0, bits, symbols)
     for n in range(1, largest + 1):
-        nats[n - 1] = -np.log(_interpolated(*np.unique(counted, return_counts=True), queries, below, bits))
+        nats[n - 1] = -np.log(_interpolated(counted, queries, below, bits))
         if n < largest:
             # Of one longer: each distinct one is a symbol that precedes its last n symbols.
             counted = _extended(seen, counted, n, bits, symbols)
-            kinds = np.unique(counted) & np.uint64((1 << n * bits) - 1)
-            below = _interpolated(*np.unique(kinds, return_counts=True), queries, below, bits)
+            below = _interpolated(np.unique(counted) & np.uint64((1 << n * bits) - 1), queries, below, bits)
             queries = _extended(asked, queries, n, bits, symbols)
     return nats
 
@@ -71,9 +70,7 @@ class _Symbols(NamedTuple):
         return cls(ids, np.arange(len(ids)) - starts)
 
 
-def _extended(
-    text: _Symbols, shorter: NDArray[np.uint64] | None, n: int, bits: int, before: int
-) -> NDArray[np.uint64]:
+def _extended(text: _Symbols, shorter: NDArray[np.uint64] | None, n: int, bits: int, before: int) -> NDArray[np.uint64]:
     """uint64[symbols]: the n + 1 symbols that end at each place as one number, the last symbol in its lowest bits.
 
     shorter: the same of n symbols. before: the symbol before a text.
@@ -87,13 +84,10 @@ def _extended(
 
 
 def _interpolated(
-    ngrams: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-    queries: NDArray[np.uint64],
-    below: NDArray[np.float64],
-    bits: int,
+    counted: NDArray[np.uint64], queries: NDArray[np.uint64], below: NDArray[np.float64], bits: int
 ) -> NDArray[np.float64]:
-    """P of the last symbol of each query. ngrams: distinct and ascending. below: P by the order below."""
+    """P of the last symbol of each query. counted: n-grams, each as often as it counts. below: P by the order below."""
+    ngrams, counts = np.unique(counted, return_counts=True)
     once, twice = (int((counts == count).sum()) for count in (1, 2))
     discount = once / (once + 2 * twice) if once else 0.5
     contexts, first = np.unique(ngrams >> np.uint64(bits), return_index=True)
@@ -106,9 +100,7 @@ def _interpolated(
     return np.where(total > 0, known / np.maximum(total, 1), below)
 
 
-def _looked_up(
-    keys: NDArray[np.uint64], values: NDArray[np.int64], asked: NDArray[np.uint64]
-) -> NDArray[np.int64]:
+def _looked_up(keys: NDArray[np.uint64], values: NDArray[np.int64], asked: NDArray[np.uint64]) -> NDArray[np.int64]:
     """The values of ascending keys; 0 for one that is not there."""
     places = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
     return np.where(keys[places] == asked, values[places], 0)

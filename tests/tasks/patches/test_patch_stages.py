@@ -12,8 +12,8 @@ import pytest
 from workspace import SMALL_PATCHES
 
 from tasks.patches.evaluate_patch_lm import evaluate_models
-from tasks.patches.patch_tokenizer import learn
 from tasks.patches.parameters import read_patch_settings
+from tasks.patches.patch_tokenizer import learn
 from tasks.patches.patches import _gold_passages, make_patches
 from tasks.patches.texts import part_documents, read_texts
 from tasks.patches.train_patch_lm import train_models
@@ -178,9 +178,7 @@ def test_ngram_models_of_the_same_text(folder):
 
 
 def test_only_documents_with_gold_words_are_gold(tmp_path):
-    documents = [
-        Document(str(number), "ab cd ef" * 30, (3,) if number % 2 else None, None) for number in range(200)
-    ]
+    documents = [Document(str(number), "ab cd ef" * 30, (3,) if number % 2 else None, None) for number in range(200)]
     write_corpus(documents, tmp_path / "mixed")
     settings = read_patch_settings(stage())
     settings = settings._replace(texts=settings.texts.model_copy(update={"join": None}))
