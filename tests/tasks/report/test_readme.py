@@ -43,6 +43,18 @@ def test_links_lead_somewhere(page):
         assert (path.parent / target).exists(), target
 
 
+def test_a_section_may_name_tables_of_another_preset(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for preset in ("cpu", "answer"):
+        table = tmp_path / "docs/tables" / preset / "scores.md"
+        table.parent.mkdir(parents=True)
+        table.write_text(f"of {preset}\n")
+    page = tmp_path / "page.md"
+    page.write_text("<!-- tables scores answer/scores of `make readme` -->\n<!-- end of tables -->\n")
+    readme._rewrite(page, readme._TABLES_SECTION, readme._tables)
+    assert page.read_text().split("\n")[2:-2] == ["of cpu", "", "of answer", ""]
+
+
 def test_a_missing_table_is_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "README.md").write_text("<!-- tables none of `make readme` -->\n<!-- end of tables -->\n")
