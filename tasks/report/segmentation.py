@@ -7,6 +7,7 @@ configuration and use of BPE `none`, `raw` or `pretokenized`), `export` and `own
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -21,13 +22,19 @@ from tokenlab.metrics.registry import SEGMENTATION, Metric
 
 _BASELINES = {"bpe": "BPE alone", "bpe-punctuation": "BPE, punctuation split off"}
 _SUMMARISED = _BASELINES | {
-    "literal-4": "PMI and branching entropy, as in the paper (λ = 4)",
-    "gpt2": "GPT-2's entropy, as in the paper",
+    "literal-4": "PMI and branching entropy, λ = 4, reading `literal`",
+    "self-4": "PMI and branching entropy, λ = 4, reading `self`",
+    "gpt2": "predictive entropy, the paper's rule",
     "viterbi": "viterbi: scripts isolated",
     "variation": "variation: with variation of branching entropy",
     "words": "words: a bigram of words, started from variation",
 }
 """Configurations of the short table, and how it calls them."""
+
+_MEASURE = (
+    "paper: word scores of BPE tokens (its Table 1), as ours under “BPE”; `literal` and `self` are two readings of its "
+    "utility of a single character"
+)
 
 _RULES = {"none": "", "slm": "; digits, Latin letters and punctuation by the rules of SLM"}
 
@@ -71,9 +78,24 @@ def segmentation_results(stage: Stage) -> SegmentationResults:
     return SegmentationResults(corpora, own_texts, models)
 
 
+def _language_model(stage: Stage, corpus: str) -> list[str]:
+    """A note: which language model the predictive entropy of a corpus is from, and which the paper's is."""
+    scored = stage.parameters("entropy.scored", dict[str, Any]).get(corpus)
+    if scored is None:
+        return []
+    name = Path(scored["model"]).name
+    trained = stage.parameters("entropy.models", dict[str, Any]).get(name)
+    if trained is None:
+        ours = stage.parameters("entropy.public", dict[str, Any])[name]["name"]
+    else:
+        ours = "{layers} layers of width {width}, trained here from random weights".format(**trained["shape"])
+    return [f"gpt2: predictive entropy of a language model; the paper's has 24 layers of width 1,024, ours: {ours}"]
+
+
 def _corpus(stage: Stage, name: str) -> dict[str, Any]:
     """The section of a segmented corpus."""
     facts = corpus_facts(stage, name)
+    facts["notes"] = [*facts["notes"], *_language_model(stage, name)]
     scores, exported = (
         pl.read_parquet(stage.reports(folder, name, "scores.parquet")) for folder in ("segmentation", "export")
     )
@@ -134,8 +156,8 @@ def segmentation_tables(scores: pl.DataFrame, facts: dict[str, Any]) -> list[Tab
             ]
         else:
             columns += [
-                Column("paper P / R / F1", partial(_printed, paper=paper), optional=True),
                 *_prf("", "none"),
+                Column("paper BPE P / R / F1", partial(_printed, paper=paper), optional=True, note=_MEASURE),
                 *_prf("BPE ", "raw"),
                 _f1("BPE F1, pre-cut", "pretokenized"),
             ]
@@ -175,10 +197,10 @@ def summary_table(scores: pl.DataFrame, facts: dict[str, Any]) -> Table | None:
 
     columns = [
         Column("method", label),
-        Column("paper", lambda rows: paper.get(_paper_row(rows), {}).get("f1"), "{:.2f}"),
+        Column("paper BPE", lambda rows: paper.get(_paper_row(rows), {}).get("f1"), "{:.2f}", note=_MEASURE),
     ]
     for training, size in sizes.items():
-        for what, bpe in (("segments", "none"), ("BPE", "raw")):
+        for what, bpe in (("BPE", "raw"), ("segments", "none")):
             columns.append(_f1(f"{what}, {size:,}", bpe, training=training))
     known = [scores.filter(configuration=configuration) for configuration in _SUMMARISED]
     title = (
