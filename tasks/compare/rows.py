@@ -10,8 +10,7 @@ from tasks.compare.entries import CorpusTexts, Measured
 from tasks.runtime.stage import Stage, write_json
 from tokenlab.core.files import atomic_file
 from tokenlab.metrics.counting import TextTokenizer, count_tokens
-from tokenlab.metrics.registry import COUNT, TOKENIZERS, of_tokenizer
-from tokenlab.metrics.tokenizer_measures import gini
+from tokenlab.metrics.registry import COUNT, TOKENIZERS, of_parallel
 
 _KEY = {"name": pl.String, "corpus": pl.String, "family": pl.String, "tokenizer": pl.String}
 _SIZES = {"texts": pl.Int64, "words": pl.Int64, "characters": pl.Int64, "bytes": pl.Int64, "vocabulary": pl.Int64}
@@ -38,10 +37,9 @@ def score_rows(
     lengths = [count_tokens(reference.tokenizer, of_corpus.texts).tokens for of_corpus in texts]
     for candidate in candidates:
         counts = [count_tokens(candidate.tokenizer, of_corpus.texts) for of_corpus in texts]
-        english = None if entry.english is None else counts[entry.corpora.index(entry.english)].tokens
-        costs = [found.tokens / found.texts for found in counts if found.texts]
-        for of_corpus, found, length in zip(texts, counts, lengths, strict=True):
-            compared = replace(found, reference_tokens=length, parallel_tokens=english)
+        compared = [replace(found, reference_tokens=length) for found, length in zip(counts, lengths, strict=True)]
+        english = None if entry.english is None else entry.corpora.index(entry.english)
+        for of_corpus, found, measures in zip(texts, counts, of_parallel(compared, english), strict=True):
             yield {
                 "name": name,
                 "corpus": of_corpus.corpus,
@@ -49,8 +47,7 @@ def score_rows(
                 "tokenizer": candidate.name,
                 **{size: getattr(found, size) for size in _SIZES if size != "types"},
                 "types": len(found.types),
-                **of_tokenizer(compared),
-                "gini": gini(costs),
+                **measures,
             }
 
 

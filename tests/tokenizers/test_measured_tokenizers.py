@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import small_bases
+import unicode_text
 from real_tokenizers import tokenizer_folder
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 from tokenizers import Tokenizer, models
@@ -38,10 +39,10 @@ def pieces(text, tokens):
 
 def test_byte_level_tokens_hold_parts_of_characters():
     tokenizer = HuggingFaceTokenizer(train(byte_level(EXPRESSIONS["gpt2"]), TEXTS, 0))
+    assert tokenizer.unknown is None
     for text, tokens in zip(TEXTS, tokenizer.encode_batch(TEXTS), strict=True):
         assert pieces(text, tokens) == [character for character in text for _ in character.encode()]
         assert tokens.byte_tokens == sum(len(c.encode()) for c in text if len(c.encode()) > 1)
-        assert tokens.unknown_tokens == 0
 
 
 def test_byte_fallback_of_a_tokenizer_json(tmp_path):
@@ -51,7 +52,7 @@ def test_byte_fallback_of_a_tokenizer_json(tmp_path):
     tokenizer = read_text_tokenizer(tmp_path / "t.json")
     (tokens,) = tokenizer.encode_batch(["a中é\n"])
     assert pieces("a中é\n", tokens) == ["a中", "é", "é", "\n"]
-    assert (tokens.byte_tokens, tokens.unknown_tokens, tokenizer.vocabulary) == (3, 0, 260)
+    assert (tokens.byte_tokens, tokenizer.unknown, tokenizer.vocabulary) == (3, 0, 260)
 
 
 def test_special_tokens_in_a_text_are_text(tmp_path):
@@ -84,7 +85,7 @@ def test_a_tokenizer_over_atoms():
     (tokens,) = tokenizer.encode_batch(["abc"])
     assert tokens.ids.tolist() == [0, 6, 5, 7]
     assert tokens.spans.tolist() == [[0, 1], [0, 2], [1, 2], [2, 3]]
-    assert (tokens.byte_tokens, tokens.unknown_tokens) == (3, 0)
+    assert (tokens.byte_tokens, tokenizer.unknown) == (3, 8)
 
 
 def test_contextual_codes_have_no_spans():
@@ -131,21 +132,43 @@ def test_published_tokenizers_cover_the_text(name):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"add_dummy_prefix": False}, {"byte_fallback": False, "character_coverage": 1}]
+    "options",
+    [
+        {},
+        {"add_dummy_prefix": False},
+        {"byte_fallback": False, "character_coverage": 1},
+        {"byte_fallback": False, "normalization_rule_name": "nmt_nfkc", "remove_extra_whitespaces": True},
+        {"normalization_rule_name": "nfkc_cf", "add_dummy_prefix": False},
+    ],
 )
-@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram", "char"])
 def test_a_sentencepiece_model_as_its_package_encodes(algorithm, options, tmp_path):
+    """The package gives no place to bytes that are not the last of their character, nor to spaces at the end."""
     sentencepiece = pytest.importorskip("sentencepiece")
     path = tmp_path / "a.model"
     path.write_bytes(small_bases.sentencepiece_model(algorithm, vocab_size=1500, **options))
     processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
     tokenizer = read_text_tokenizer(path)
     assert tokenizer.vocabulary == tokenizer.ids == processor.get_piece_size()
-    texts = [*small_bases.TEXTS[:60], "", "a  b"]
+    assert tokenizer.unknown == processor.unk_id()
+    texts = [*small_bases.TEXTS[:60], "", "a  b", "▁a▁ \U0001f600\U0001f601é[REF] ①", "  \u200b "]
     for text, tokens in zip(texts, tokenizer.encode_batch(texts), strict=True):
-        assert tokens.ids.tolist() == processor.encode(text)
-        assert tokens.byte_tokens == sum(map(processor.is_byte, processor.encode(text)))
-        assert len(set().union(*(range(start, end) for start, end in tokens.spans))) == len(text)
-    if "byte_fallback" in options:
-        with pytest.raises(InputError, match=r"the text has '\U0001f600' at byte ., which the tokenizer has no tokens"):
-            tokenizer.encode_batch(["a\U0001f600"])
+        expected = processor.encode(text, return_type="offset_mapping")
+        assert tokens.ids.tolist() == expected["ids"]
+        assert tokens.byte_tokens == sum(map(processor.is_byte, expected["ids"]))
+        assert tokens.spans[:, 0].tolist() == [start for start, _ in expected["offsets"]]
+        placed = [place for place, (start, end) in enumerate(expected["offsets"][:-1]) if start < end]
+        assert tokens.spans[placed].tolist() == [list(expected["offsets"][place]) for place in placed]
+
+
+@pytest.mark.nightly
+def test_a_published_model_that_normalises():
+    sentencepiece = pytest.importorskip("sentencepiece")
+    folder = tokenizer_folder("cluecorpussmall")
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    texts = [*unicode_text.SPACED.values(), *unicode_text.UNSPACED.values(), *TEXTS]
+    tokenizer = read_text_tokenizer(folder)
+    assert tokenizer.changes == ("nmt_nfkc", "spaces")
+    assert [tokens.ids.tolist() for tokens in tokenizer.encode_batch(texts)] == [
+        processor.encode(text) for text in texts
+    ]

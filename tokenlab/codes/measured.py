@@ -25,6 +25,8 @@ _CACHED = 1 << 16
 class CodeAsTokenizer:
     """A code without merges: every atom is a token."""
 
+    unknown = None
+
     def __init__(self, code: Code) -> None:
         self.vocabulary = len(code.alphabet)
         self.ids = len(code.alphabet) + len(BYTE_PIECES)  # byte escapes of unknown characters
@@ -38,9 +40,9 @@ class CodeAsTokenizer:
     def _tokens(self, text: str) -> Tokens:
         ids = atom_numbers(self._code.encode(text))
         if self._code.kind == "bits":
-            return Tokens(ids, None, len(ids) - sum(map(str.isascii, text)), 0)
+            return Tokens(ids, None, len(ids) - sum(map(str.isascii, text)))
         starts = np.arange(len(ids))
-        return _placed(ids, starts, starts + 1, text, self._places, 0)
+        return _placed(ids, starts, starts + 1, text, self._places)
 
 
 class TokenizerOfAtoms:
@@ -50,7 +52,7 @@ class TokenizerOfAtoms:
         self._code = code
         self._places = None if code.contextual else _Places(code)
         self._tokenizer = tokenizer
-        self._unknown = tokenizer.token_to_id("[UNK]")
+        self.unknown = tokenizer.token_to_id("[UNK]")
         self.vocabulary = self.ids = tokenizer.get_vocab_size(with_added_tokens=True)
 
     def encode_batch(self, texts: Sequence[str]) -> list[Tokens]:
@@ -61,9 +63,7 @@ class TokenizerOfAtoms:
 
     def _tokens(self, text: str, ids: list[int], offsets: list[tuple[int, int]]) -> Tokens:
         spans = np.array(offsets, np.int64).reshape(-1, 2)
-        numbers = np.array(ids, np.int32)
-        unknown = 0 if self._unknown is None else int((numbers == self._unknown).sum())
-        return _placed(numbers, spans[:, 0], spans[:, 1], text, self._places, unknown)
+        return _placed(np.array(ids, np.int32), spans[:, 0], spans[:, 1], text, self._places)
 
 
 class _Places:
@@ -78,19 +78,14 @@ class _Places:
 
 
 def _placed(
-    ids: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    text: str,
-    places: _Places | None,
-    unknown: int,
+    ids: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64], text: str, places: _Places | None
 ) -> Tokens:
     """Tokens from their spans in atoms."""
     if places is None:
-        return Tokens(ids, None, None, unknown)
+        return Tokens(ids, None, None)
     character_ends = places.ends(text)
     first = np.searchsorted(character_ends, starts, "right")
     last = np.searchsorted(character_ends, ends, "left")
     cut = ~np.isin(starts, np.append(0, character_ends)) | ~np.isin(ends, character_ends)
     spans = np.stack([first, last + 1], axis=1).astype(np.int32)
-    return Tokens(ids, spans, int(cut.sum()), unknown)
+    return Tokens(ids, spans, int(cut.sum()))

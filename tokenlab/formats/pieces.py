@@ -51,7 +51,7 @@ class PieceModel:
     Attributes:
         pieces: by id.
         normalizer: name of the normalisation, such as "identity" and "nmt_nfkc".
-        character_map: size in bytes of the table of normalisation, 0 where text stays as it is.
+        character_map: the table of normalisation, empty where text stays as it is.
         dummy_prefix: whether a space is put before a text that is not empty.
         squeezes_spaces: whether spaces at the ends and runs of spaces are removed.
         escapes_spaces: whether a space becomes U+2581.
@@ -63,7 +63,7 @@ class PieceModel:
     algorithm: Algorithm
     byte_fallback: bool
     normalizer: str
-    character_map: int
+    character_map: bytes
     dummy_prefix: bool
     squeezes_spaces: bool
     escapes_spaces: bool
@@ -166,7 +166,7 @@ def _model(
         algorithm=Algorithm(algorithm),
         byte_fallback=fallback,
         normalizer=_as_text(normalizer.get(_NAME, b""), where),
-        character_map=len(character_map),
+        character_map=character_map,
         dummy_prefix=bool(_as_int(normalizer.get(_DUMMY_PREFIX, 1), where)),
         squeezes_spaces=bool(_as_int(normalizer.get(_SQUEEZE, 1), where)),
         escapes_spaces=bool(_as_int(normalizer.get(_ESCAPE, 1), where)),

@@ -122,7 +122,8 @@ def read_rank_tokenizer(path: str | Path, settings: RankSettings | None = None) 
     if settings is None:
         raise InputError(
             f"{path}: a rank file does not say how it splits text into words, and this one is not among the known "
-            f"({', '.join(known.name for known in KNOWN.values())}); give its regular expression"
+            f"({', '.join(known.name for known in KNOWN.values())}); use its tokenizer.json, or in Python give its "
+            "regular expression (rank_settings)"
         )
     special = settings.special
     for id in (settings.bos, settings.eos):

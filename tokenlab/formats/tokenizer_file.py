@@ -198,22 +198,22 @@ def of_ranks(ranks: RankTokenizer, name: str, *, special: bool = True) -> Tokeni
 
 
 def of_pieces(model: PieceModel, name: str, *, ignore_normalizer: bool = False) -> Tokenizer:
-    """A SentencePiece model, BPE or Unigram.
+    """A SentencePiece model: BPE, single characters, which is BPE without merges, or Unigram.
 
     ignore_normalizer: leave out its normalisation and the removal of spaces, for texts that are normalised already.
 
-    Raises InputError for the other algorithms, for a normalisation, which the library does not read from these files,
-    and for spaces that stay, are removed, or go to the end.
+    Raises InputError for whole words, for a normalisation, which the library does not read from these files, and for
+    spaces that stay, are removed, or go to the end.
     """
-    if model.algorithm not in (Algorithm.BPE, Algorithm.UNIGRAM):
-        raise InputError(f"{name}: SentencePiece's {model.algorithm.name} is not supported; BPE and Unigram are")
+    if model.algorithm == Algorithm.WORD:
+        raise InputError(f"{name}: SentencePiece's WORD is not supported; BPE, CHAR and UNIGRAM are")
     changed = (model.character_map or model.squeezes_spaces) and not ignore_normalizer
     if changed or model.suffix_spaces or not model.escapes_spaces:
         raise InputError(
             f"{name}: its normalisation ({model.normalizer or 'of spaces'}) changes texts; use its tokenizer.json, "
             "as transformers saves it"
         )
-    tokenizer = Tokenizer(_byte_pair(model) if model.algorithm == Algorithm.BPE else _unigram(model))
+    tokenizer = Tokenizer(_unigram(model) if model.algorithm == Algorithm.UNIGRAM else _byte_pair(model))
     before = [normalizers.Prepend(SPACE)] if model.dummy_prefix else []
     tokenizer.normalizer = normalizers.Sequence([*before, normalizers.Replace(" ", SPACE)])
     after = [decoders.Strip(" ", 1, 0)] if model.dummy_prefix else []

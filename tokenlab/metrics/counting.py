@@ -26,8 +26,6 @@ class Tokens(NamedTuple):
     do not descend. None where this is not known."""
     byte_tokens: int | None
     """Bytes of byte fallback, and other tokens that hold a part of a character; None where this is not known."""
-    unknown_tokens: int | None
-    """Tokens that stand for text which the vocabulary cannot spell."""
 
 
 class TextTokenizer(Protocol):
@@ -40,6 +38,10 @@ class TextTokenizer(Protocol):
     @property
     def ids(self) -> int:
         """The largest id + 1; more than `vocabulary` where ids are left out."""
+
+    @property
+    def unknown(self) -> int | None:
+        """The id that stands for text which the vocabulary cannot spell; None where there is none."""
 
     def encode_batch(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text. Raises InputError for a text that the tokenizer cannot encode."""
@@ -58,22 +60,28 @@ def count_tokens(tokenizer: TextTokenizer, texts: Iterable[TextWithWords]) -> To
     return totals.counts()
 
 
-def words_kept_whole(words: NDArray[np.int32], spans: NDArray[np.int32]) -> NDArray[np.bool_]:
+def words_kept_whole(
+    words: NDArray[np.int32], spans: NDArray[np.int32], unknown: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
     """bool[words]: whether exactly one token holds characters of a word, all of them, and none of another word.
 
     Args:
         words: int32[words, 2], ascending and disjoint.
         spans: int32[tokens, 2], starts and ends not descending.
+        unknown: bool[tokens]: the unknown tokens, which keep no word whole.
     """
-    spans = spans[spans[:, 0] < spans[:, 1]]  # without tokens that hold no character, such as an added space
+    holds_some = spans[:, 0] < spans[:, 1]  # An added space holds no character.
+    spans = spans[holds_some]
+    known = np.ones(len(spans), np.bool_) if unknown is None else ~unknown[holds_some]
     if not len(spans):
         return np.zeros(len(words), np.bool_)
     first = np.searchsorted(spans[:, 1], words[:, 0], "right")
     beyond = np.searchsorted(spans[:, 0], words[:, 1], "left")
-    token = spans[np.minimum(first, len(spans) - 1)]
+    first = np.minimum(first, len(spans) - 1)
+    token = spans[first]
     held = np.searchsorted(words[:, 0], token[:, 1], "left") - np.searchsorted(words[:, 1], token[:, 0], "right")
     holds_all = (token[:, 0] <= words[:, 0]) & (token[:, 1] >= words[:, 1])
-    return (beyond - first == 1) & holds_all & (held == 1)
+    return (beyond - first == 1) & holds_all & (held == 1) & known[first]
 
 
 class _Totals:
@@ -81,10 +89,10 @@ class _Totals:
 
     def __init__(self, tokenizer: TextTokenizer) -> None:
         self._vocabulary = tokenizer.vocabulary
+        self._unknown = tokenizer.unknown
         self._types = np.zeros(tokenizer.ids, np.int64)
         self._texts = self._characters = self._bytes = 0
         self._byte_tokens: int | None = 0
-        self._unknown: int | None = 0
         self._words: int | None = 0
         self._whole: int | None = 0
 
@@ -96,9 +104,9 @@ class _Totals:
         np.add.at(self._types, tokens.ids, 1)
         whole = None
         if text.words is not None and tokens.spans is not None:
-            whole = int(words_kept_whole(text.words, tokens.spans).sum())
+            unknown = None if self._unknown is None else tokens.ids == self._unknown
+            whole = int(words_kept_whole(text.words, tokens.spans, unknown).sum())
         self._byte_tokens = _sum(self._byte_tokens, tokens.byte_tokens)
-        self._unknown = _sum(self._unknown, tokens.unknown_tokens)
         self._words = _sum(self._words, None if text.words is None else len(text.words))
         self._whole = _sum(self._whole, whole)
 
@@ -113,7 +121,7 @@ class _Totals:
             types=types,
             vocabulary=self._vocabulary,
             byte_tokens=self._byte_tokens,
-            unknown_tokens=self._unknown,
+            unknown_tokens=0 if self._unknown is None else int(self._types[self._unknown]),
             words=self._words,
             whole_words=self._whole,
         )

@@ -6,8 +6,8 @@ stages, tables and MLflow take their columns from here.
 A new metric is a function and a line in `SEGMENTATION`, `TOKENIZATION` or `TOKENIZERS`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -100,6 +100,18 @@ def of_tokenization(tokens: int | np.ndarray, bits: float | np.ndarray, characte
 def of_tokenizer(counts: tokenizer_measures.TokenizerCounts) -> dict[str, float | int | None]:
     """Every metric of a tokenizer on a text by name."""
     return {metric.name: metric.function(counts) for metric in TOKENIZERS}
+
+
+def of_parallel(
+    counts: Sequence[tokenizer_measures.TokenizerCounts], divisor: int | None = None
+) -> list[dict[str, float | int | None]]:
+    """Every metric of a tokenizer on each of several texts with the same content, and `gini` of its tokens per text.
+
+    divisor: the place of the text that parity divides by, such as the one in English; None: there is no parity.
+    """
+    tokens = None if divisor is None else counts[divisor].tokens
+    inequality = tokenizer_measures.gini([found.tokens / found.texts for found in counts if found.texts])
+    return [of_tokenizer(replace(found, parallel_tokens=tokens)) | {"gini": inequality} for found in counts]
 
 
 def find_metric(name: str) -> Metric | None:

@@ -36,7 +36,7 @@ class TokenizerCounts:
     """Tokens that stand for text which the vocabulary cannot spell."""
     words: int | None = None
     whole_words: int | None = None
-    """Words that are one token: a token holds all of the word and nothing of another word."""
+    """Words that are one token: a token holds all of the word and nothing of another word, and is not the unknown."""
     reference_tokens: int | None = None
     """Tokens of the reference tokenizer on the same text."""
     parallel_tokens: int | None = None
@@ -56,7 +56,7 @@ def fertility(counts: TokenizerCounts) -> float | None:
 def words_kept_whole(counts: TokenizerCounts) -> float | None:
     """STRR, single token retention rate: share of the words (with repetition) that are exactly one token in the text,
     0..1 (Nayeem et al. 2025, "Beyond Fertility"). Whitespace at the token's ends does not matter; a token that
-    holds several words keeps none of them whole."""
+    holds several words keeps none of them whole, nor does the unknown token keep one."""
     return _ratio(counts.whole_words, counts.words)
 
 
@@ -98,7 +98,7 @@ def byte_token_rate(counts: TokenizerCounts) -> float | None:
 
 
 def unknown_rate(counts: TokenizerCounts) -> float | None:
-    """Share of the tokens that are the unknown token, 0..1; an unknown token may stand for several characters."""
+    """Share of the tokens that are the unknown token, 0..1; one may stand for several characters, or for a word."""
     return _ratio(counts.unknown_tokens, counts.tokens)
 
 
