@@ -6,9 +6,10 @@
     jsonl    a document per line, in the key `text`
     parquet  a document per row, in the column `text`
 
-All are plain, gzip or zstd, and read as streams: memory does not grow with the corpus. Standard input and pipes, which
-can be read only once, are copied to a temporary file, since commands read a text twice or more: to check it before
-anything is written, to count in it, and to work on it.
+An empty text is a text: commands that print a row for each text print one for it. All formats are plain, gzip or zstd,
+and read as streams: memory does not grow with the corpus. Standard input and pipes, which can be read only once, are
+copied to a temporary file, since commands read a text twice or more: to check it before anything is written, to count
+in it, and to work on it.
 """
 
 import argparse
@@ -136,7 +137,7 @@ class Corpus:
 
         Raises InputError for unreadable input, naming file and line.
         """
-        for _, document in self._documents():
+        for _, document in self.placed_documents():
             if self.format in ("jsonl", "parquet"):
                 yield from (line.removesuffix("\r") for line in document.text.split("\n"))
             else:
@@ -147,16 +148,12 @@ class Corpus:
 
         what: the title of the progress bar. Raises InputError as `lines`.
         """
-        found = with_progress(self._documents(), what, size=lambda one: len(one[1].text))
+        found = with_progress(self.placed_documents(), what, size=lambda one: len(one[1].text))
         return ((self._where(place), document.text) for place, document in found)
-
-    def documents(self) -> Iterator[Document]:
-        """The texts as documents, with gold words where the corpus has them."""
-        return (document for _, document in self._documents())
 
     def check(self) -> None:
         """Read everything once, so that errors of reading come before anything is written."""
-        for _ in self._documents():
+        for _ in self.placed_documents():
             pass
 
     def _where(self, place: int | str) -> str:
@@ -164,7 +161,8 @@ class Corpus:
             return f"{self.name}, verse {place}"
         return f"{self.name}, row {place}" if self.format == "parquet" else f"{self.name}:{place}"
 
-    def _documents(self) -> Iterator[tuple[int | str, Document]]:
+    def placed_documents(self) -> Iterator[tuple[int | str, Document]]:
+        """The texts, empty ones too, with gold words where the corpus has them; each with its place, as of `read`."""
         from tokenlab.text.lines import read_lines
 
         if self.format == "text":
@@ -180,7 +178,8 @@ class Corpus:
         from tokenlab.text.readers import read_documents
 
         try:
-            for number, document in enumerate(read_documents(self.path, self.format, text_key=self.text_key), 1):
+            documents = read_documents(self.path, self.format, text_key=self.text_key, blank=True)
+            for number, document in enumerate(documents, 1):
                 if self.format == "ces":
                     yield document.id, document
                 else:  # Blank lines of JSONL are no documents; the id is that of its line.

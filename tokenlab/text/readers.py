@@ -6,7 +6,7 @@ jsonl    one JSON object per line (SlimPajama, SkyPile)
 text     one document per line
 parquet  a corpus of `tokenlab.text.store`, or any file with a column of strings
 
-All are read as streams, compressed or not; texts of whitespace alone are skipped.
+All are read as streams, compressed or not; texts of whitespace alone are skipped unless they are asked for.
 """
 
 import json
@@ -30,7 +30,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_documents(
-    path: str | Path, format: str, *, text_key: str | None = None, sources: Collection[str] | None = None
+    path: str | Path,
+    format: str,
+    *,
+    text_key: str | None = None,
+    sources: Collection[str] | None = None,
+    blank: bool = False,
 ) -> Iterator[Document]:
     """The documents of a file, or of all files in a folder that have the format's usual endings, in sorted order.
 
@@ -43,6 +48,7 @@ def read_documents(
         text_key: for jsonl and parquet: the key or column of the text; "text" by default.
         sources: for jsonl and parquet: only documents whose `source` is one of these; in jsonl the source is
             `meta.redpajama_set_name`.
+        blank: keep texts that are empty or whitespace alone.
 
     Raises:
         ParameterError: an unknown format, or an option that the format does not have.
@@ -56,7 +62,7 @@ def read_documents(
             raise ParameterError(f"{name}: the format {format} has no such option, only jsonl and parquet have")
     if isinstance(sources, str):
         raise ParameterError(f"sources: {sources!r} must be a list of names, not one name")
-    return _documents(Path(path), reader, text_key or "text", sources)
+    return _documents(Path(path), reader, text_key or "text", sources, blank)
 
 
 class _File(NamedTuple):
@@ -72,11 +78,13 @@ class _Format(NamedTuple):
     """Whether the format has the options `text_key` and `sources`."""
 
 
-def _documents(path: Path, reader: _Format, text_key: str, sources: Collection[str] | None) -> Iterator[Document]:
+def _documents(
+    path: Path, reader: _Format, text_key: str, sources: Collection[str] | None, blank: bool
+) -> Iterator[Document]:
     empty = True
     for document in reader.read(_files(path, reader.endings), text_key):
         wanted = sources is None or document.source in sources
-        if wanted and document.text and not document.text.isspace():
+        if wanted and (blank or (document.text and not document.text.isspace())):
             empty = False
             yield document
     if empty:
