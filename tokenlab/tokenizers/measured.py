@@ -74,8 +74,9 @@ class HuggingFaceTokenizer:
 
 
 class SpellingTokenizer:
-    """A tokenizer whose tokens spell the text, as normalised, such as a SentencePiece model: spans come from the
-    lengths of tokens.
+    """A tokenizer whose tokens spell the text, as normalised, such as a SentencePiece model.
+
+    Spans come from the lengths of tokens; a token ends where the character after it comes from.
 
     changes: as of `HuggingFaceTokenizer`.
     """
@@ -85,30 +86,29 @@ class SpellingTokenizer:
     ) -> None:
         self.vocabulary = self.ids = len(library.tokens)
         self.unknown, self.changes = library.unknown, changes
-        self._library, self._normalise = library, normalise
+        self._library, self._normalise = library, normalise or _unchanged
         self._lengths = np.array([len(token or b"") for token in library.tokens], np.int64)
         self._is_byte = library.byte_tokens
 
     def encode_batch(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text. Raises InputError for text that tokens do not spell, without an unknown token."""
-        if self._normalise is None:
-            return list(map(self._tokens, texts, self._library.encode_batch(texts)))
-        normal, places = zip(*map(self._normalise, texts), strict=True) if texts else ((), ())
-        encoded = map(self._tokens, normal, self._library.encode_batch(normal))
+        normalised = list(map(self._normalise, texts))
+        encoded = self._library.encode_batch([text for text, _ in normalised])
         return [
-            tokens._replace(spans=_moved(tokens.spans, np.append(first, len(text))))
-            for text, first, tokens in zip(texts, places, encoded, strict=True)
+            self._tokens(spelled, np.append(places, len(text)), ids)
+            for text, (spelled, places), ids in zip(texts, normalised, encoded, strict=True)
         ]
 
-    def _tokens(self, text: str, ids: np.ndarray) -> Tokens:
+    def _tokens(self, text: str, places: np.ndarray, ids: np.ndarray) -> Tokens:
         prefix = self._library.prefix if text else b""  # such as a space, spelled before the text
         lengths = self._bytes_held(prefix.decode() + text, ids)
         ends = np.cumsum(lengths) - len(prefix)
         starts = np.maximum(ends - lengths, 0)
         character = np.cumsum((np.frombuffer(text.encode(), np.uint8) & 0xC0) != 0x80) - 1
         of_byte = np.append(character, character[-1] + 1 if len(character) else 0)
-        last = np.where(ends > starts, of_byte[np.maximum(ends - 1, 0)] + 1, of_byte[starts])
-        spans = np.stack([of_byte[starts], last], axis=1).astype(np.int32)
+        first, last = places[of_byte[starts]], places[of_byte[np.maximum(ends - 1, 0)]]
+        beyond = places[np.minimum(np.searchsorted(places, last, "right"), len(places) - 1)]
+        spans = np.stack([first, np.where(ends > starts, beyond, first)], axis=1).astype(np.int32)
         return Tokens(ids, spans, int(self._is_byte[ids].sum()))
 
     def _bytes_held(self, text: str, ids: np.ndarray) -> np.ndarray:
@@ -124,11 +124,5 @@ class SpellingTokenizer:
         return lengths
 
 
-def _moved(spans: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Spans of a normalised text as those of the text itself, up to where the next character comes from.
-
-    places: int32[characters + 1], the character of the text from which each comes; last, the length of the text.
-    """
-    starts, last = places[spans[:, 0]], places[spans[:, 1] - 1]
-    ends = places[np.minimum(np.searchsorted(places, last, "right"), len(places) - 1)]
-    return np.stack([starts, np.where(spans[:, 0] < spans[:, 1], ends, starts)], axis=1).astype(np.int32)
+def _unchanged(text: str) -> tuple[str, np.ndarray]:
+    return text, np.arange(len(text), dtype=np.int32)
