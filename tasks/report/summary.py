@@ -104,12 +104,17 @@ def bits_findings(lengths: Sequence[Table], translation: Sequence[Table]) -> Ite
 
 
 def patch_findings(models: Sequence[Table]) -> Iterator[Finding]:
-    """Bits per byte of the patch models."""
+    """Bits per byte of the patch models, and how many of them are worse than n-grams."""
     for table in models[:1]:
+        compared = "against n-grams"
         for corpus, rows in _groups(table.rows):
+            if compared in table.header:
+                rows = [row for row in rows if _cell(table, row, compared)]  # without the n-gram models
             text = _leaders(rows, table.header, ["model"], "BPB ↓", largest=False)
+            worse = sum("worse" in _cell(table, row, compared) for row in rows) if compared in table.header else 0
+            beside = f"; {worse} of {len(rows)} are worse than n-grams of the same text" if worse else ""
             if text:
-                yield Finding("patches", f"{corpus}, bits per byte of patch models: {text}.")
+                yield Finding("patches", f"{corpus}, bits per byte of patch models: {text}{beside}.")
 
 
 def parity_findings(measures: Sequence[Table]) -> Iterator[Finding]:

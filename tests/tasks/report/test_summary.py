@@ -83,6 +83,14 @@ def test_bits_patches_and_languages():
     ]
     english, chinese = patch_findings([Table("patch-models", "", ["corpus", "model", "BPB ↓"], rows, [])])
     assert "BPE (2.0 ± 0.1) is best" in english.text and "BPE (1.0) comes first in one run" in chinese.text
+    compared = [
+        [*row, cell] for row, cell in zip(rows, ["-0.1", "+0.9, worse", "+0.1, worse", "+1.1, worse"], strict=True)
+    ]
+    below = ["zh", "5-grams of bytes", "0.9", ""]
+    header = ["corpus", "model", "BPB ↓", "against n-grams"]
+    english, chinese = patch_findings([Table("patch-models", "", header, [*compared, below], [])])
+    assert english.text.endswith("; 1 of 2 are worse than n-grams of the same text.")
+    assert "BPE (1.0) comes first in one run, no verdict; 2 of 2 are worse" in chinese.text
     parity = Table("parity-all", "", ["tokenizer", "Gini ↓"], [["byte", "0.250"], ["bits", "0.125"]], [])
     (found,) = parity_findings([parity])
     assert "most even over languages by bits (Gini 0.125) and least by byte (0.250)" in found.text
