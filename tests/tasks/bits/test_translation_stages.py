@@ -43,6 +43,9 @@ def test_every_model_has_a_folder_and_a_curve(folder):
     metrics = json.loads((reports / "metrics.json").read_text())
     assert set(metrics["models"]) == names and 90 <= metrics["data"]["training"] <= 100
     assert 0.2 < metrics["base"]["fallback_ratio"]["target"] < 0.9
+    assert metrics["base"]["characters"] == SMALL_TRANSLATION["pilot"]["vocabulary"]["characters"]
+    plain, bits = (metrics["models"][f"{code}-scratch-seed0"]["epochs"] for code in ("bytes", "bits"))
+    assert 0 < plain < bits < 4
     assert not list(folder.glob(".work/**/*.safetensors"))
 
 
