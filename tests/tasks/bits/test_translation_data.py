@@ -147,6 +147,7 @@ def test_scores_by_hand(codes):
     outputs = [Output(Translation(ids, ended), decode(ids)) for ids, ended in made]
     found = scores(outputs, ["Yes."] * 4, "char")
     assert (found["sentences"], found["broken"], found["unfinished"], found["empty"]) == (4, 2, 1, 1)
+    assert found["broken_ended"] == 1
     assert (found["errors"], found["errors_utf8"], found["errors_prefix"], found["errors_ended"]) == (3, 1, 2, 1)
     assert found["output_tokens"] == len(good) + 3 and found["reference_characters"] == 16
     assert 0 < found["chrf"] < 100
