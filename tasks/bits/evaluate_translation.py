@@ -37,7 +37,7 @@ from tokenlab.translation.model import load_model
 from tokenlab.translation.options import GenerationOptions
 from tokenlab.translation.pairs import Sentences
 
-_OF_TRAINING = ("vocabulary", "steps", "best_step", "held_out_nats_per_token", "held_out_nats_per_character")
+_OF_TRAINING = ("vocabulary", "steps", "best_step", "epochs", "held_out_nats_per_token", "held_out_nats_per_character")
 
 
 class Output(NamedTuple):
@@ -70,14 +70,21 @@ def evaluate(stage: Stage) -> None:
     aligned = align(*(stage.data("corpora", name) for name in (pair.source, pair.target)))
     models = stage.models("translation", stage.variant)
     _, codes = read_codes(models, pilot.code)
-    test = encode_verses(split_verses(aligned.verses, pilot.split).test, codes, pilot.longest)
+    parts = split_verses(aligned.verses, pilot.split)
+    test = encode_verses(parts.test, codes, pilot.longest)
     if not test.verses:
         raise InputError(f"{stage.variant}: every test verse has more than {pilot.longest} tokens; raise longest")
 
     variants = variants_of(pilot)
     jobs = [Job(models, variant, test.pairs[variant.code].source, pilot.generation, pilot) for variant in variants]
     translated = dict(zip(variants, in_processes(run_job, jobs, pilot.workers, "translating"), strict=True))
-    trained = read_json(stage.reports("translation_models", stage.variant, "metrics.json"))["models"]
+    training = read_json(stage.reports("translation_models", stage.variant, "metrics.json"))
+    of_pair = {
+        "in_training": parts.test_in_training,
+        "too_long": len(parts.test) - len(test.verses),
+        "known_characters": training["base"]["characters"],
+        "fallback_ratio": training["base"]["fallback_ratio"]["target"],
+    }
     rows = [
         {
             "name": stage.variant,
@@ -86,7 +93,8 @@ def evaluate(stage: Stage) -> None:
             **scores(found.outputs, [verse.target for verse in test.verses], pair.bleu),
             **_lengths(test, variant.code),
             "parameters": found.parameters,
-            **{name: trained[variant.name][name] for name in _OF_TRAINING},
+            **{name: training["models"][variant.name][name] for name in _OF_TRAINING},
+            **of_pair,
         }
         for variant, found in translated.items()
     ]
@@ -115,9 +123,10 @@ def scores(outputs: Sequence[Output], references: Sequence[str], bleu: str) -> d
     Returns:
         By name: `chrf` (character 6-grams, beta 2) and `bleu` from 0 to 100; `output_tokens` without ends; numbers of
         outputs that are `empty` (no text but whitespace), `unfinished` (cut at the longest length) and `broken` (any
-        decode error); `errors` by kind, and `errors_ended` in outputs that the model ended, as a cut may split a
-        character.
+        decode error); `errors` by kind, and `errors_ended` and `broken_ended` of the outputs that the model ended, as a
+        cut may split a character.
     """
+    ended = [output for output in outputs if output.translation.ended]
     texts = [output.decoded.text for output in outputs]
     kinds = Counter(error.kind for output in outputs for error in output.decoded.errors)
     return {
@@ -127,10 +136,11 @@ def scores(outputs: Sequence[Output], references: Sequence[str], bleu: str) -> d
         "bleu_tokenizer": bleu,
         "errors": kinds.total(),
         **{f"errors_{kind}": kinds[kind] for kind in get_args(Kind)},
-        "errors_ended": sum(len(output.decoded.errors) for output in outputs if output.translation.ended),
+        "errors_ended": sum(len(output.decoded.errors) for output in ended),
         "broken": sum(bool(output.decoded.errors) for output in outputs),
+        "broken_ended": sum(bool(output.decoded.errors) for output in ended),
         "empty": sum(not text.strip() for text in texts),
-        "unfinished": sum(not output.translation.ended for output in outputs),
+        "unfinished": len(outputs) - len(ended),
         "output_tokens": sum(len(output.translation.ids) for output in outputs),
         "output_characters": sum(map(len, texts)),
         "reference_characters": sum(map(len, references)),

@@ -43,7 +43,7 @@ from tokenlab.training.checkpoint import Evaluation
 from tokenlab.training.loop import best_evaluation
 from tokenlab.translation.model import MEAN, build_model, grow_model, load_model, save_model
 from tokenlab.translation.options import TranslationShape, TranslationTraining
-from tokenlab.translation.pairs import Pairs
+from tokenlab.translation.pairs import Pairs, epochs
 from tokenlab.translation.training import train
 
 Curves = dict[str, list[Evaluation]]
@@ -87,8 +87,8 @@ def train_models(stage: Stage) -> None:
     write_table(reports / "loss.csv", _loss_rows(pilot, curves, per_character))
     metrics = {
         "data": _data_facts(aligned, parts, training, held_out),
-        "base": _base_facts(base, parts.validation),
-        "models": _model_facts(curves, codes, pilot, per_character),
+        "base": {"characters": pilot.vocabulary.characters, **_base_facts(base, parts.validation)},
+        "models": _model_facts(curves, codes, pilot, training, per_character),
     }
     write_json(reports / "metrics.json", metrics)
     shutil.rmtree(work, ignore_errors=True)
@@ -174,6 +174,8 @@ def _data_facts(aligned: Aligned, parts: Parts, training: Encoded, held_out: Enc
         "training_too_long": len(parts.training) - len(training.verses),
         "validation": len(held_out.verses),
         "validation_too_long": len(parts.validation) - len(held_out.verses),
+        "validation_in_training": parts.validation_in_training,
+        "test_in_training": parts.test_in_training,
         "training_tokens": {
             name: {"source": len(pairs.source.ids), "target": len(pairs.target.ids)}
             for name, pairs in training.pairs.items()
@@ -193,14 +195,21 @@ def _base_facts(base: Base, verses: Sequence[Any]) -> dict[str, Any]:
 
 
 def _model_facts(
-    curves: Curves, codes: Mapping[str, TextCode], pilot: Pilot, per_character: Mapping[str, float]
+    curves: Curves,
+    codes: Mapping[str, TextCode],
+    pilot: Pilot,
+    training: Encoded,
+    per_character: Mapping[str, float],
 ) -> dict[str, Any]:
+    """epochs: passes over the training verses; a code with fewer tokens sees more text in equal batches of tokens."""
     facts = {}
     for variant in variants_of(pilot):
         best = best_evaluation(curves[variant.name])
+        steps = curves[variant.name][-1].step
         facts[variant.name] = {
             "vocabulary": codes[variant.code].size,
-            "steps": curves[variant.name][-1].step,
+            "steps": steps,
+            "epochs": epochs(training.pairs[variant.code], pilot.training.batch, variant.seed, steps),
             "best_step": best.step,
             "held_out_nats_per_token": best.held_out,
             "held_out_nats_per_character": best.held_out * per_character[variant.code],

@@ -145,11 +145,14 @@ class Aligned(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Disjoint verses; `training` in the order of the draw, as are the others."""
+    """Disjoint verses, each part in the order of the draw. validation_in_training, test_in_training: numbers of verses
+    that were drawn but left out, as the same source or the same target is in `training`."""
 
     training: list[Verse]
     validation: list[Verse]
     test: list[Verse]
+    validation_in_training: int
+    test_in_training: int
 
 
 def align(source: Path, target: Path) -> Aligned:
@@ -162,14 +165,23 @@ def align(source: Path, target: Path) -> Aligned:
 
 
 def split_verses(verses: Sequence[Verse], split: PairSplit) -> Parts:
-    """Draw test, validation and training verses at random. Raises InputError where none is left for training."""
+    """Draw test, validation and training verses at random. Validation and test leave out verses whose source or target
+    is in training, as a Bible repeats verses. Raises InputError where a part has no verse."""
     held_out = split.test + split.validation
     if len(verses) <= held_out:
         raise InputError(f"{len(verses)} pairs, of which {held_out} are held out; lower split.test or split.validation")
     order = np.random.default_rng(split.seed).permutation(len(verses))
     drawn = [verses[number] for number in order]
     last = None if split.training is None else held_out + split.training
-    return Parts(drawn[held_out:last], drawn[split.test : held_out], drawn[: split.test])
+    training, validation, test = drawn[held_out:last], drawn[split.test : held_out], drawn[: split.test]
+    sources, targets = {verse.source for verse in training}, {verse.target for verse in training}
+    new_validation, new_test = (
+        [verse for verse in part if verse.source not in sources and verse.target not in targets]
+        for part in (validation, test)
+    )
+    if not new_validation or not new_test:
+        raise InputError("all verses of validation or of test are in training, too; raise split.validation, split.test")
+    return Parts(training, new_validation, new_test, len(validation) - len(new_validation), len(test) - len(new_test))
 
 
 def _by_id(corpus: Path) -> dict[str, str]:

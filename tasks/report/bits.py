@@ -56,10 +56,18 @@ _ERRORS = {
     "errors_payload": "payload alone",
     "errors_outside": "outside a run",
     "errors_utf8": "not UTF-8",
-    "errors_ended": "in ended outputs",
-    "unfinished": "unfinished",
+    "ended": "ended outputs",
+    "broken_ended": "broken of these",
+    "errors_ended": "errors in these",
+    "unfinished": "unfinished outputs",
+    "broken_unfinished": "broken of those",
+    "errors_unfinished": "errors in those",
 }
-"""Column -> the kind of decode errors that it counts, and outputs that were cut off."""
+"""Column -> the kind of decode errors that it counts; outputs by their end, and the errors in them."""
+
+_PAPER_TRANSLATION = "paper: 65 million weights, other text, other test sentences"
+_KEY: dict[str, Any] = {"key": ["pair", "init", "code"], "within": 2}
+"""Rivals are the models of one pair and start: a fine-tuned model had the training of two."""
 
 
 class BitsResults(NamedTuple):
@@ -317,7 +325,7 @@ def _translation(stage: Stage) -> tuple[list[Table], list[Table]]:
     pairs = stage.parameters("bits.translation", dict[str, Any])
     facts = {name: [corpus_facts(stage, pair[side]) for side in ("source", "target")] for name, pair in pairs.items()}
     generated = {name for name, both in facts.items() if any(corpus["origin"] == "generated" for corpus in both)}
-    notes = notes_of(corpus for both in facts.values() for corpus in both)
+    notes = [*notes_of(corpus for both in facts.values() for corpus in both), *translation_notes(scores)]
     found = {name: read_json(stage.reports("translation", name, "examples.json"))["examples"] for name in pairs}
     examples = [translation_examples(name, of_pair) for name, of_pair in found.items() if of_pair]
     return [translation_table(scores, generated, notes), error_table(scores, notes)], examples
@@ -329,6 +337,26 @@ _PAIR_AND_MODEL = [
 ]
 
 
+def translation_notes(scores: pl.DataFrame) -> list[str]:
+    """What the figures of translation rest on: the known characters, the test verses, and the text seen in training."""
+    firsts = scores.unique("pair", keep="first", maintain_order=True)
+    seen, other = (pl.col("epochs").filter(code=code).mean() for code in ("bits", "bytes"))
+    more = scores.filter(init="scratch").group_by("pair", maintain_order=True).agg(seen / other - 1)
+
+    def of_pairs(values: pl.DataFrame, column: str, form: Form, scale: float = 1) -> str:
+        return ", ".join(f"{shown(row[column], form, scale)} ({row['pair']})" for row in values.iter_rows(named=True))
+
+    known = " and ".join(f"{number:,}" for number in firsts["known_characters"].unique().sort())
+    return [
+        f"a base vocabulary has the {known} most frequent characters of both languages; of the target's characters "
+        f"fall back to bytes: {of_pairs(firsts, 'fallback_ratio', '{:.1f} %', 100)}",
+        f"test verses left out: {of_pairs(firsts, 'in_training', '{:,}')} whose source or target is in training, "
+        f"{of_pairs(firsts, 'too_long', '{:,}')} too long",
+        "batches have equally many tokens, and a shorter code sees more text in them: from scratch, bit-level models "
+        f"see {of_pairs(more, 'epochs', '{:+.1f} %', 100)}",
+    ]
+
+
 def translation_table(scores: pl.DataFrame, generated: Collection[str], notes: Sequence[str]) -> Table:
     """Scores, decode errors and lengths of every pair, code and start, beside the paper's.
 
@@ -337,8 +365,9 @@ def translation_table(scores: pl.DataFrame, generated: Collection[str], notes: S
     paper = read_paper("bit_level_bpe")["translation"]
 
     def printed(of_pair: pl.DataFrame) -> list[list[str]]:
-        pair = of_pair["pair"][0]
-        figures = {} if pair in generated else paper.get(pair, {})
+        pair, init = of_pair["pair"][0], of_pair["init"][0]
+        last = scores.filter(pair=pair)["init"][-1] == init
+        figures = paper.get(pair, {}) if last and pair not in generated else {}
         return [
             [
                 pair,
@@ -348,6 +377,7 @@ def translation_table(scores: pl.DataFrame, generated: Collection[str], notes: S
                 "",
                 "",
                 shown(printed.get("relative_gain")),
+                "",
             ]
             for code, printed in figures.items()
         ]
@@ -360,16 +390,23 @@ def translation_table(scores: pl.DataFrame, generated: Collection[str], notes: S
         Column("broken %", lambda rows: rows["broken"] / rows["sentences"], "{:,.1f}", 100, spread=True),
         Column("empty %", lambda rows: rows["empty"] / rows["sentences"], "{:,.1f}", 100, spread=True),
         Column("relative gain", lambda rows: rows["relative_gain"][0], "{:.4f}"),
+        Column("epochs", "epochs", "{:.3f}"),
     ]
     sizes = " and ".join(f"{size:,}" for size in scores["sentences"].unique().sort())
     seeds = scores["seed"].n_unique()
     title = f"Translation of {sizes} test sentences" + (f"; mean ± sd of {seeds} seeds" if seeds > 1 else "")
-    key = ["pair", "code", "init"]
-    return tabulate("translation", title, scores, columns, key=key, within=1, notes=notes, after=printed)
+    table = tabulate("translation", title, scores, columns, **_KEY, notes=notes, after=printed)
+    beside = any(row[1].endswith(", paper") for row in table.rows)
+    return table._replace(notes=[*table.notes, *[_PAPER_TRANSLATION] * beside])
 
 
 def error_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
-    """Decode errors by kind, lengths, and the loss on held-out sentences."""
+    """Decode errors by kind, and in ended and in unfinished outputs; lengths, and the loss on held-out sentences."""
+    scores = scores.with_columns(
+        ended=pl.col("sentences") - pl.col("unfinished"),
+        broken_unfinished=pl.col("broken") - pl.col("broken_ended"),
+        errors_unfinished=pl.col("errors") - pl.col("errors_ended"),
+    )
     columns = [
         *_PAIR_AND_MODEL,
         *(Column(name, column, "{:,.1f}", spread=True) for column, name in _ERRORS.items()),
@@ -388,9 +425,8 @@ def error_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
         Column("|V|", lambda rows: rows["vocabulary"][0], "{:,}"),
         Column("weights", lambda rows: rows["parameters"][0], "{:,}"),
     ]
-    title = "Translation: decode errors by kind, lengths and loss"
-    key = ["pair", "code", "init"]
-    return tabulate("translation-errors", title, scores, columns, key=key, within=1, notes=notes)
+    title = "Translation: decode errors by kind and by the end of outputs, lengths and loss"
+    return tabulate("translation-errors", title, scores, columns, **_KEY, notes=notes)
 
 
 def translation_examples(pair: str, examples: Sequence[Mapping[str, str]]) -> Table:

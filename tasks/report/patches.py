@@ -582,7 +582,7 @@ def _of_task(rows: pl.DataFrame) -> Spread | None:
     errors = rows["stderr"].drop_nulls()
     if found is None or not len(errors):
         return found
-    return Spread(found.mean, max(found.deviation or 0.0, float(errors.max())))  # type: ignore[arg-type]
+    return found._replace(deviation=max(found.deviation or 0.0, float(errors.max())))  # type: ignore[arg-type]
 
 
 def _metric(rows: pl.DataFrame, wanted: str) -> str:

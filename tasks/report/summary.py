@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tasks.report.table import Table
-from tasks.report.verdict import EQUAL, NOT_SEPARABLE, ONE_RUN, Best, Tied
+from tasks.report.verdict import EQUAL, FEW_RUNS, NOT_SEPARABLE, ONE_RUN, Best, Tied
 
 
 class Finding(NamedTuple):
@@ -57,6 +57,8 @@ def _counted(verdicts: dict[str, str]) -> str:
 
 
 def _kind(text: str) -> str:
+    if few := FEW_RUNS.search(text):
+        return _kind(FEW_RUNS.sub("", text)) + few[0]
     if text.startswith(NOT_SEPARABLE):
         return "not separable"
     if text == "characters":
@@ -98,9 +100,11 @@ def bits_findings(lengths: Sequence[Table], translation: Sequence[Table]) -> Ite
             yield Finding("bits", f"{text} of the tokens of byte fallback.")
     for table in translation[:1]:
         for pair, rows in _groups(table.rows):
-            text = _leaders([row for row in rows if _cell(table, row, "chrF")], table.header, ["code"], "chrF")
-            if text:
-                yield Finding("bits-translation", f"{pair}, chrF of translations: {text}.")
+            from_scratch = [row for row in rows if "," not in row[1]]  # Others are fine-tuned, or of the paper.
+            for column in ("chrF", "decode errors"):
+                text = _leaders(from_scratch, table.header, ["code"], column, largest=column == "chrF")
+                if text:
+                    yield Finding("bits-translation", f"{pair}, {column} of translations: {text}.")
 
 
 def patch_findings(models: Sequence[Table]) -> Iterator[Finding]:

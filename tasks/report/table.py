@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 import yaml
 
-from tasks.report.verdict import NOTE, Best, Ours, Spread, Tied, kinds
+from tasks.report.verdict import NOTE, Best, Kind, Ours, Spread, Tied, kinds
 
 Form = str | Callable[[Any], str]
 """How a value is shown: a format such as "{:.2f}", or a function."""
@@ -91,7 +91,7 @@ class Column:
         unsigned = self.form.replace("+", "") if isinstance(self.form, str) else self.form
         return f"{text} ± {shown(found.std(), unsigned, self.scale)}"
 
-    def marks(self, groups: Sequence[pl.DataFrame]) -> list[type[str]]:
+    def marks(self, groups: Sequence[pl.DataFrame]) -> list[Kind]:
         """The kind of cell in each of these rows, which are rivals."""
         if self.best is None:
             return [str] * len(groups)

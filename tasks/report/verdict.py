@@ -4,16 +4,21 @@ A result leads by more than the spread where its mean differs from the other's b
 difference, the root of the sum of both squared deviations. The best leads all rivals so; otherwise it and those that it
 does not lead so are not separable. Equal results are said to be equal. A single run that another seed would change has
 no spread: it is left out, and where it is ahead of all others nothing is said. A computation without chance has the
-spread zero.
+spread zero. A verdict that rests on fewer than three runs of a rival says so: "(2 runs)".
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import polars as pl
 
 ONE_RUN = "one run"
 EQUAL, NOT_SEPARABLE = "equal: ", "not separable: "
+FEW_RUNS = re.compile(r" \((1 run|2 runs)\)$")
+"""The end of a verdict that rests on fewer than three runs."""
+
 NOTE = (
     "the best; its lead over every other exceeds the spread, the root of the sum of both squared deviations. "
     "≈: not separable from the best mean"
@@ -27,6 +32,8 @@ class Spread(NamedTuple):
     mean: float
     deviation: float | None
     """with one degree of freedom less than runs; None for one run"""
+    runs: int | None = None
+    """None where no chance is involved, and for published figures"""
 
     @classmethod
     def of(cls, values: pl.Series, *, by_chance: bool = True) -> "Spread | None":
@@ -35,7 +42,8 @@ class Spread(NamedTuple):
         if not len(found):
             return None
         alone = None if by_chance else 0.0
-        return cls(float(found.mean()), float(found.std(ddof=1)) if len(found) > 1 else alone)
+        deviation = float(found.std(ddof=1)) if len(found) > 1 else alone
+        return cls(float(found.mean()), deviation, len(found) if by_chance else None)
 
 
 def separable(one: Spread, other: Spread) -> bool | None:
@@ -54,14 +62,21 @@ class Verdict(NamedTuple):
     """those that are not separable, the highest (or lowest) mean first; none where there is a best"""
     unknown: bool
     """no best since a run has no spread"""
+    runs: int | None = None
+    """the fewest runs of a rival; None without chance"""
+
+    @property
+    def few_runs(self) -> str:
+        """What follows a verdict on fewer than three runs; else empty."""
+        return f" ({self.runs} run{'s' * (self.runs > 1)})" if self.runs is not None and self.runs < 3 else ""
 
     def text(self) -> str:
         """The cell of a column `best`; empty where there was nothing to compare."""
         if self.unknown:
             return ONE_RUN
         if self.tied:
-            return NOT_SEPARABLE + "; ".join(self.tied)
-        return EQUAL + "; ".join(self.best) if len(self.best) > 1 else "".join(self.best)
+            return NOT_SEPARABLE + "; ".join(self.tied) + self.few_runs
+        return (EQUAL if len(self.best) > 1 else "") + "; ".join(self.best) + self.few_runs
 
 
 def verdict(rivals: Mapping[str, Spread | None], *, largest: bool) -> Verdict:
@@ -70,13 +85,13 @@ def verdict(rivals: Mapping[str, Spread | None], *, largest: bool) -> Verdict:
     if len(known) < 2:
         return Verdict([], [], False)
     top = (max if largest else min)(known.values(), key=lambda spread: spread.mean)
-    equal = [name for name, spread in known.items() if spread == top]
+    equal = [name for name, spread in known.items() if spread[:2] == top[:2]]
     judged = {name: spread for name, spread in known.items() if spread.deviation is not None or spread == top}
     if len(equal) < len(known) and (top.deviation is None or len(judged) < 2):
         return Verdict([], [], True)
-    others = {name: separable(top, spread) for name, spread in judged.items() if spread != top}
-    behind = [name for name, apart in others.items() if not apart]
-    return Verdict([], equal + behind, False) if behind else Verdict(equal, [], False)
+    behind = [name for name in judged if name not in equal and not separable(top, judged[name])]
+    runs = min((spread.runs for spread in judged.values() if spread.runs is not None), default=None)
+    return Verdict([], equal + behind, False, runs) if behind else Verdict(equal, [], False, runs)
 
 
 class Best(str):
@@ -91,7 +106,11 @@ class Ours(str):
     """The name of a method of this project."""
 
 
-def kinds(spreads: Sequence[Spread | None], *, largest: bool = True, printed: Sequence[Spread] = ()) -> list[type[str]]:
+Kind = Callable[[str], str]
+"""Makes a cell of its text: `str`, `Best`, `Tied`, or one of these two with the number of runs behind the text."""
+
+
+def kinds(spreads: Sequence[Spread | None], *, largest: bool = True, printed: Sequence[Spread] = ()) -> list[Kind]:
     """The kind of cell for each of the rivals: `Best`, `Tied`, or `str` for all others.
 
     Args:
@@ -102,5 +121,11 @@ def kinds(spreads: Sequence[Spread | None], *, largest: bool = True, printed: Se
     found = verdict(rivals, largest=largest)
     if len(found.best) == sum(spread is not None for spread in rivals.values()):
         return [str] * len(spreads)  # All are equal: nobody leads.
-    leading = dict.fromkeys(found.best, Best) | dict.fromkeys(found.tied, Tied)
+    leading: dict[str, Kind] = {}
+    for names, kind in ((found.best, Best), (found.tied, Tied)):
+        leading |= dict.fromkeys(names, partial(_with_runs, kind, found.few_runs) if found.few_runs else kind)
     return [leading.get(str(place), str) for place in range(len(spreads))]
+
+
+def _with_runs(kind: Kind, runs: str, cell: str) -> str:
+    return kind(cell + runs)

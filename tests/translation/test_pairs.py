@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tokenlab.core.errors import InputError
-from tokenlab.translation.pairs import IGNORED, Pairs, ordered_batches, sentences, shuffled_batches
+from tokenlab.translation.pairs import IGNORED, Pairs, epochs, ordered_batches, sentences, shuffled_batches
 
 END, PADDING = 2, 3
 
@@ -40,17 +40,20 @@ def test_sentences_end_with_the_end():
 def test_an_epoch_has_every_pair_once():
     some = pairs(300)
     batches = shuffled_batches(some, 120, seed=5)
-    epochs = []
+    passes: list[list] = []
+    updates = 0
     for _ in range(2):
+        assert epochs(some, 120, 5, updates) == len(passes)
         found, order = [], []
         while len(found) < len(some):
             batch = next(batches)
             assert batch.source.size + batch.target.size <= 120
             found += rows(batch)
             order.append(batch.target.shape)
+        updates += len(order)
         assert sorted(found) == every(some)
-        epochs.append(found)
-    assert epochs[0] != epochs[1]
+        passes.append(found)
+    assert passes[0] != passes[1] and epochs(some, 120, 5, updates) == 2
 
 
 def test_pairs_of_one_length_meet():

@@ -98,6 +98,11 @@ def shuffled_batches(pairs: Pairs, tokens: int, seed: int, skip: int = 0) -> Ite
     return (_batch(pairs, chosen) for chosen in numbers)
 
 
+def epochs(pairs: Pairs, tokens: int, seed: int, updates: int) -> float:
+    """Passes over the pairs in the first `updates` batches of `shuffled_batches`."""
+    return sum(map(len, islice(_shuffled_numbers(pairs, tokens, seed), updates))) / len(pairs)
+
+
 def ordered_batches(pairs: Pairs, tokens: int) -> Iterator[Batch]:
     """All pairs once, sorted by length. Raises InputError for a pair longer than a batch."""
     order = np.lexsort((pairs.source.lengths, pairs.target.lengths))

@@ -1,5 +1,6 @@
 """Verses of two corpora with the same ids, their split, and both codes over one base vocabulary."""
 
+import numpy as np
 import pytest
 
 from tasks.bits.evaluate_translation import Output, scores
@@ -11,6 +12,7 @@ from tasks.bits.translation import (
     PADDING_ID,
     BaseVocabulary,
     PairSplit,
+    Verse,
     align,
     copied_rows,
     encode_verses,
@@ -67,11 +69,28 @@ def test_ids_that_make_no_pairs_are_errors(tmp_path):
 
 def test_parts_are_disjoint_and_those_of_the_seed(parallel):
     parts = split_verses(parallel.verses, SPLIT)
-    assert [len(part) for part in parts] == [115, 2, 3]
-    assert sorted(verse for part in parts for verse in part) == sorted(parallel.verses)
+    assert [len(part) for part in parts[:3]] == [115, 2, 3]
+    assert sorted(verse for part in parts[:3] for verse in part) == sorted(parallel.verses)
     fewer = split_verses(parallel.verses, SPLIT.model_copy(update={"training": 10}))
-    assert fewer == (parts.training[:10], parts.validation, parts.test)
+    assert fewer == (parts.training[:10], parts.validation, parts.test, 0, 0)
     assert split_verses(parallel.verses, SPLIT.model_copy(update={"seed": 1})).test != parts.test
+
+
+def test_held_out_verses_with_a_side_of_training_are_left_out_and_counted():
+    alone = [Verse(f"alone {n}", f"source {n}", f"target {n}") for n in range(40)]
+    source = [Verse(f"source {n}", "And he died.", f"他死了 {n}") for n in range(40)]
+    target = [Verse(f"target {n}", f"So he died {n}.", "他就死了。") for n in range(40)]
+    parts = split_verses(alone + source + target, PairSplit(training=None, validation=20, test=30, seed=0))
+    drawn = np.random.default_rng(0).permutation(120)
+    for part, left_out, numbers in (
+        (parts.test, parts.test_in_training, drawn[:30]),
+        (parts.validation, parts.validation_in_training, drawn[30:50]),
+    ):
+        assert part == [alone[number] for number in numbers if number < 40]
+        assert left_out == sum(numbers >= 40) > 0
+    assert len(parts.training) == 70
+    with pytest.raises(InputError, match="are in training, too"):
+        split_verses(source, SPLIT)
 
 
 def test_nothing_left_for_training_is_an_error(parallel):
@@ -128,6 +147,7 @@ def test_scores_by_hand(codes):
     outputs = [Output(Translation(ids, ended), decode(ids)) for ids, ended in made]
     found = scores(outputs, ["Yes."] * 4, "char")
     assert (found["sentences"], found["broken"], found["unfinished"], found["empty"]) == (4, 2, 1, 1)
+    assert found["broken_ended"] == 1
     assert (found["errors"], found["errors_utf8"], found["errors_prefix"], found["errors_ended"]) == (3, 1, 2, 1)
     assert found["output_tokens"] == len(good) + 3 and found["reference_characters"] == 16
     assert 0 < found["chrf"] < 100

@@ -43,6 +43,9 @@ def test_every_model_has_a_folder_and_a_curve(folder):
     metrics = json.loads((reports / "metrics.json").read_text())
     assert set(metrics["models"]) == names and 90 <= metrics["data"]["training"] <= 100
     assert 0.2 < metrics["base"]["fallback_ratio"]["target"] < 0.9
+    assert metrics["base"]["characters"] == SMALL_TRANSLATION["pilot"]["vocabulary"]["characters"]
+    plain, bits = (metrics["models"][f"{code}-scratch-seed0"]["epochs"] for code in ("bytes", "bits"))
+    assert 0 < plain < bits < 4
     assert not list(folder.glob(".work/**/*.safetensors"))
 
 
@@ -55,6 +58,8 @@ def test_a_row_for_each_model(folder):
         ("en-zh", "bits", "copy", 0),
     ]
     plain, *others = scores.iter_rows(named=True)
+    assert plain["sentences"] + plain["too_long"] + plain["in_training"] == 6 and plain["known_characters"] == 70
+    assert 0 < plain["epochs"] < others[0]["epochs"] and 0.2 < plain["fallback_ratio"] < 0.9
     assert plain["relative_gain"] == 1 and plain["errors"] == plain["errors_utf8"]
     for row in others:
         assert row["relative_gain"] == plain["reference_tokens"] / row["reference_tokens"] > 1

@@ -15,9 +15,11 @@ from tasks.report.bits import (
     savings_table,
     tokenizers_table,
     translation_examples,
+    translation_notes,
     translation_table,
 )
 from tasks.report.draw_bits import draw_losses, draw_search, draw_translation
+from tasks.report.summary import bits_findings
 from tasks.report.table import Table
 
 
@@ -103,18 +105,50 @@ def test_translations_stand_beside_the_papers_unless_the_text_is_generated():
     scores = inputs.translation_scores("en-ko")
     table = translation_table(scores, [], ["a note"])
     rows = {row["code"]: row for row in cells(table)}
-    assert table.title == "Translation of 100 test sentences; mean ± sd of 2 seeds" and table.notes == ["a note"]
-    assert rows["byte fallback"]["chrF"] == "11.0 ± 1.4" and rows["bit-level"]["decode errors"] == "5 ± 1"
+    assert table.title == "Translation of 100 test sentences; mean ± sd of 2 seeds"
+    assert table.notes == ["a note", "paper: 65 million weights, other text, other test sentences"]
+    assert rows["byte fallback"]["chrF"] == "11.0 ± 1.4" and rows["bit-level"]["decode errors"] == "5 ± 1 (2 runs)"
     assert rows["bit-level"]["relative gain"] == "1.2500" and rows["byte fallback"]["broken %"] == "20.0 ± 0.0"
     paper = rows["byte fallback, paper"]
     assert (paper["BLEU"], paper["decode errors"], paper["chrF"]) == ("19.0", "1,522", "")
+    assert table.rows[-1][1] == "bit-level, paper" and (rows["byte fallback"]["epochs"], paper["epochs"]) == (
+        "0.800",
+        "",
+    )
     generated = cells(translation_table(scores, ["en-ko"], []))
     assert [row["code"] for row in generated] == ["byte fallback", "bit-level", "bit-level, fine-tuned, means"]
 
 
-def test_decode_errors_are_shown_by_kind():
+def test_the_rivals_are_the_codes_of_one_start():
+    """Errors of 234 and 41 against 138 and 116: fewer on average, and not separable; fine-tuned models have none."""
+    errors = [234, 41, 138, 116, 0, 0]
+    scores = inputs.translation_scores().with_columns(errors=pl.Series(errors))
+    table = translation_table(scores, [], [])
+    assert [row["decode errors"] for row in cells(table)] == ["138 ± 136 (2 runs)", "127 ± 16 (2 runs)", "0 ± 0"]
+    assert table.markdown().count("(2 runs) ≈ |") == 2
+    (finding,) = (found.text for found in bits_findings([], [table]))
+    text = "bit-level (127 ± 16 (2 runs)) and byte fallback (138 ± 136 (2 runs)) are not separable."
+    assert finding == f"en-ja, decode errors of translations: {text}"
+
+
+def test_notes_say_what_the_figures_of_translation_rest_on():
+    two = pl.concat([inputs.translation_scores(pair) for pair in ("en-ja", "en-ko")])
+    known, left_out, seen = translation_notes(two)
+    assert "the 100 most frequent characters" in known and known.endswith("37.5 % (en-ja), 37.5 % (en-ko)")
+    assert "7 (en-ja), 7 (en-ko) whose source or target is in training, 3 (en-ja), 3 (en-ko) too long" in left_out
+    assert seen.endswith("bit-level models see +5.0 % (en-ja), +5.0 % (en-ko)")
+
+
+def test_decode_errors_are_shown_by_kind_and_beside_the_number_of_outputs():
     rows = cells(error_table(inputs.translation_scores(), []))
     assert rows[0]["not UTF-8"] == "41.0 ± 1.4" and rows[0]["outside a run"] == "0.0 ± 0.0"
+    assert (rows[0]["ended outputs"], rows[0]["broken of these"], rows[0]["errors in these"]) == (
+        "98.0 ± 0.0",
+        "10.0 ± 0.0",
+        "40.0 ± 0.0",
+    )
+    unfinished = [rows[0][name] for name in ("unfinished outputs", "broken of those", "errors in those")]
+    assert unfinished == ["2.0 ± 0.0", "10.0 ± 0.0", "1.0 ± 1.4"]
     assert (rows[0]["tokens/character"], rows[0]["output/reference"]) == ("2.500", "0.500 ± 0.000")
 
 

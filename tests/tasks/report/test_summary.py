@@ -60,8 +60,10 @@ def test_codes_are_counted_at_the_smallest_and_the_largest_size():
         "Code with the fewest BPE tokens at |V| = C: Latom on corpus0 and corpus2; not separable on corpus1."
     )
     assert last.endswith("|V| = 9: no code, plain characters lead on corpus0.")
-    (many,) = code_findings([saved("C", *["Latom"] * 7, "one run")])
-    assert "Latom on 7 corpora; one run, no verdict on corpus7" in many.text
+    few = ["characters (2 runs)", "not separable: Latom; random (1 run)"]
+    (many,) = code_findings([saved("C", *["Latom"] * 7, "one run", *few)])
+    assert "Latom on 7 corpora; one run, no verdict on corpus7; no code, plain characters lead (2 runs) on" in many.text
+    assert many.text.endswith("not separable (1 run) on corpus9.")
 
 
 def test_exact_probabilities_and_naive_ones_stand_side_by_side():

@@ -45,7 +45,7 @@ def test_the_best_of_each_part_is_marked_and_optional_columns_without_values_are
         "t", "T", scores, columns, key=["part", "name"], within=1, after=lambda part: [["end", "", "", ""]]
     )
     assert table.header == ["name", "value", "n"] and table.notes == []
-    assert table.rows == [["x", "1", "2"], ["y", "5", "2"], ["end", "", ""], ["x", "9", "2"], ["end", "", ""]]
+    assert table.rows == [["x", "1", "2"], ["y", "5 (2 runs)", "2"], ["end", "", ""], ["x", "9", "2"], ["end", "", ""]]
     assert [type(row[1]).__name__ for row in table.rows] == ["str", "Best", "str", "str", "str"]
 
 
@@ -66,7 +66,7 @@ def test_segmentation_cells_are_means_and_deviations_over_the_seeds():
     assert (subset.name, full.name) == ("segmentation-zh", "segmentation-zh-full")
     rows = {row[0]: dict(zip(subset.header, row, strict=True)) for row in subset.rows}
     assert list(rows) == ["BPE alone", "viterbi"]
-    assert rows["viterbi"]["F1"] == "55.0 ± 7.1" and rows["viterbi"]["BPE F1"] == "65.0 ± 7.1"
+    assert rows["viterbi"]["F1"] == "55.0 ± 7.1" and rows["viterbi"]["BPE F1"] == "65.0 ± 7.1 (2 runs)"
     assert rows["viterbi"]["λ"] == "1.25" and rows["BPE alone"]["F1"] == ""
 
 
@@ -102,7 +102,10 @@ def test_a_text_alone_has_means_over_slices_and_seeds():
     assert table.title.endswith("each by itself; mean ± sd of 2 slices and 2 seeds")
     assert [row[:2] for row in table.rows] == [["viterbi", "1.25"], ["words", ""]]
     f1 = {row[0]: row[table.header.index("F1")] for row in table.rows}
-    assert f1 == {"viterbi": "65.0 ± 7.1", "words": "65.5 ± 5.8"}  # of 60 and 70; of 60, 61, 70 and 71
+    assert f1 == {
+        "viterbi": "65.0 ± 7.1 (2 runs)",
+        "words": "65.5 ± 5.8 (2 runs)",
+    }  # of 60 and 70; of 60, 61, 70 and 71
     assert [row[table.header.index("F1, words of Han alone")] for row in table.rows] == ["", ""]
 
 
@@ -145,7 +148,7 @@ def test_codes_save_the_mean_over_the_seeds():
     scores = inputs.code_scores(inputs.CODES)
     (table,) = code_tables(scores, "en", ["a note"], restarts=1)
     row = next(row for row in table.rows if row[0] == "Latom")
-    assert row[:6] == ["Latom", "2", "3", "8", "2", "+11 ± 1"] and table.notes[0] == "a note"
+    assert row[:6] == ["Latom", "2", "3", "8", "2", "+11 ± 1 (2 runs)"] and table.notes[0] == "a note"
     summaries = {summary.name: summary for summary in code_summaries(scores, [10], [])}
     assert list(summaries) == ["codes-sizes", "codes-saved-C", "codes-bits-C", "codes-saved-10", "codes-bits-10"]
     assert summaries["codes-saved-C"].rows[0][-1].startswith("not separable: Latom; Latom, refined; random")

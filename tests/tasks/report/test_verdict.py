@@ -54,8 +54,8 @@ def test_the_smallest_may_be_best():
 
 
 def test_without_chance_a_single_value_has_no_spread_to_exceed():
-    assert Spread.of(pl.Series([2.0]), by_chance=False) == (2.0, 0.0)
-    assert Spread.of(pl.Series([2.0])) == (2.0, None) and Spread.of(pl.Series([None], dtype=pl.Float64)) is None
+    assert Spread.of(pl.Series([2.0]), by_chance=False) == (2.0, 0.0, None)
+    assert Spread.of(pl.Series([2.0])) == (2.0, None, 1) and Spread.of(pl.Series([None], dtype=pl.Float64)) is None
 
 
 def test_equal_cells_lead_nobody_and_printed_figures_are_rivals():
@@ -82,7 +82,7 @@ def test_a_page_can_be_read_back_with_its_marks():
     assert [[type(cell) for cell in row] for row in rows[1:]] == [[type(cell) for cell in row] for row in MARKED.rows]
 
 
-def saving(latom: float, refined: float, *, random: float = -50.0, seeds: int = 2) -> pl.DataFrame:
+def saving(latom: float, refined: float, *, random: float = -50.0, seeds: int = 3) -> pl.DataFrame:
     """Scores in which each code saves so many tokens at |V| = 10, and one more with each seed."""
     rows = inputs.code_scores(inputs.CODES, seeds=seeds).with_columns(
         pl.col("code")
@@ -104,7 +104,7 @@ def best_at_10(scores: pl.DataFrame) -> tuple[str, Table]:
 def test_characters_are_a_rival_that_saves_nothing():
     assert best_at_10(saving(-20, -30))[0] == "characters"
     assert best_at_10(saving(20, -30))[0] == "Latom"
-    assert best_at_10(saving(-0.5, -30))[0] == "not separable: characters; Latom"
+    assert best_at_10(saving(-1.5, -30))[0] == "not separable: characters; Latom"
 
 
 def test_the_column_best_and_bold_cells_agree():
@@ -118,6 +118,20 @@ def test_the_column_best_and_bold_cells_agree():
 def test_one_run_says_nothing():
     best, table = best_at_10(saving(20, -30, seeds=1))
     assert best == "one run" and any(note.startswith("one run: ") for note in table.notes)
+
+
+def test_a_verdict_on_fewer_than_three_runs_says_so():
+    two, three = Spread.of(pl.Series([1.0, 1.1])), Spread.of(pl.Series([5.0, 5.1, 5.2]))
+    assert verdict({"a": three, "b": two}, largest=True).text() == "a (2 runs)"
+    assert verdict({"a": three, "b": Spread(1.0, 0.0)}, largest=True).text() == "a"
+    assert verdict({"a": two, "b": two}, largest=True).text() == "equal: a; b (2 runs)"
+    assert verdict({"a": Spread(5.0, 0.1, 1), "b": three}, largest=True).text() == "not separable: b; a (1 run)"
+    leader, other = kinds([three, two])
+    assert (leader("5.1"), type(leader("5.1"))) == ("5.1 (2 runs)", Best) and other is str
+    assert [kind("x") for kind in kinds([two, two, Spread(0.0, 0.0)])] == ["x (2 runs)", "x (2 runs)", "x"]
+    assert kinds([three, Spread.of(pl.Series([1.0, 1.1, 1.2]))]) == [Best, str]
+    best, table = best_at_10(saving(20, -30, seeds=2))
+    assert best == "Latom (2 runs)" and "| **+20 ± 1 (2 runs)** |" in table.markdown()
 
 
 def test_equal_results_of_refined_codes_are_said_to_be_equal():
