@@ -209,12 +209,12 @@ def _sizes_table(scores: pl.DataFrame, lengths: list[int], notes: list[str]) -> 
     columns = [
         Column("corpus", "corpus"),
         Column("|C|", lambda rows: rows.filter(code="character")["alphabet"].item(), "{:,}"),
-        Column("paper", lambda rows: paper.get(rows["corpus"][0], {}).get("characters")),
+        Column("paper |C|", lambda rows: paper.get(rows["corpus"][0], {}).get("characters")),
     ]
     for N in lengths:
         columns += [
             Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}),
-            Column("paper", partial(_paper_K, paper=paper, N=N)),
+            Column(f"paper K, N = {N}", partial(_paper_K, paper=paper, N=N)),
         ]
     title = "Characters, and the smallest K with K^N of at least |C|"
     return tabulate("codes-sizes", title, scores, columns, key=["corpus"], notes=notes)

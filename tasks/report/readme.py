@@ -53,6 +53,14 @@ _TABLE_PAGES = tuple(
     )
 )
 _PIPELINE_PAGE = Path("README.md")
+_FIGURES = {
+    "segmentation": "segmentation/pku/lambda.svg",
+    "codes": "codes/overview/tokens.svg",
+    "exact": "exact/markov/third-order-seed3.svg",
+    "bits": "bits/savings.svg",
+    "patches": "patches/lengths.svg",
+}
+"""Family -> its main figure among those of `cpu`."""
 _SENTENCES = Path("reports/sample/segmentation/zh/sentences.json")
 _PICTURE = Path("docs/sentence")
 _OVERVIEW, _SUMMARY, _PAPER = "overview", "segmentation-pku-summary", "paper:"
@@ -75,6 +83,7 @@ def main() -> None:
     try:
         for preset, folder in KEPT_TABLES.items():
             keep_tables(Path("reports", preset, "tables"), folder)
+        _keep_figures(Path("reports/cpu/figures"), Path("docs/figures"))
         for page in _TABLE_PAGES:
             _rewrite(page, _TABLES_SECTION, _tables)
         _rewrite(_PIPELINE_PAGE, PIPELINE_SECTION, _pipeline)
@@ -105,6 +114,13 @@ def keep_tables(made: Path, kept: Path) -> None:
         with atomic_folder(kept) as folder:
             for name, content in tables.items():
                 (folder / name).write_bytes(content)
+
+
+def _keep_figures(made: Path, kept: Path) -> None:
+    """Copy the main figures to the pages, those that the last run drew."""
+    for family, figure in _FIGURES.items():
+        if (made / figure).exists():
+            write_text(kept / f"{family}.svg", (made / figure).read_text(encoding="utf-8"))
 
 
 def pipeline_diagram(root: Path) -> str:

@@ -32,7 +32,7 @@ def word_findings(corpora: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
         beside = f"; BPE alone has {_cell(table, baseline, 'BPE F1')}" if baseline else ""
         known = [row for row in table.rows if _cell(table, row, "F1")]
         if text := _leaders(known, table.header, ["method", "λ"], "F1"):
-            yield Finding(f"words-{name}", f"{name}, word F1 of segments: {text}{beside}.")
+            yield Finding(f"words-{name}", f"{name}, word F1 of segments, learned from the full text: {text}{beside}.")
 
 
 def code_findings(summaries: Sequence[Table]) -> Iterator[Finding]:

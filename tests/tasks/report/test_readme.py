@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from tasks.report import readme
+from tasks.report.table import read_markdown, read_paper
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -41,6 +42,45 @@ def test_links_lead_somewhere(page):
     path = ROOT / page if page == "README.md" else ROOT / "docs" / page
     for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), target
+
+
+def test_figures_of_a_paper_have_ours_of_the_same_measure_beside_them():
+    """A heading `paper X` needs a heading that begins with X, or ends with it, in the same table."""
+    found = 0
+    for path in sorted(readme.KEPT_TABLES["cpu"].parent.glob("*/*.csv")):
+        header = path.read_text(encoding="utf-8").splitlines()[0].replace('"', "").split(",")
+        for heading in header:
+            measure = heading.removeprefix("paper ").split()[0]
+            if heading.startswith("paper "):
+                found += 1
+                others = [other for other in header if other != heading]
+                assert any(measure in (other.split("/")[0].split() or [""]) + other.split() for other in others), (
+                    path,
+                    heading,
+                )
+    assert found
+
+
+def test_the_overview_compares_bpe_tokens_with_bpe_tokens():
+    """The paper's Table 1 scores tokens: its figure stands beside the BPE F1 of the large table, not the segments'."""
+    table, paper = readme.overview_table(), read_paper("entropy_pretokenization")["rows"]
+    large = read_markdown((ROOT / "docs/tables/cpu/segmentation-pku.md").read_text(encoding="utf-8"))[0]
+    ours = {tuple(row[:2]): row[large[0].index("BPE F1")] for row in large[1:]}
+    rows = {"BPE alone": ("bpe", ("BPE alone", "")), "reading `literal`": ("4", ("literal", "4"))}
+    rows |= {"reading `self`": ("4", ("self", "4")), "predictive entropy": ("gpt2", ("gpt2", ""))}
+    with_figure = [row for row in table.rows if row[table.header.index("paper BPE")]]
+    assert len(with_figure) == len(rows)
+    for row in with_figure:
+        printed, key = next(value for label, value in rows.items() if label in row[0])
+        place = table.header.index("paper BPE")
+        assert row[place] == f"{paper[printed]['f1']:.2f}" and row[place + 1] == ours[key]
+        assert table.header[place + 1].startswith("BPE, ")
+
+
+@pytest.mark.parametrize("paper", ["entropy_pretokenization", "latom", "exact", "bit_level_bpe", "hierarchical_bpe"])
+def test_every_claim_of_a_paper_is_found_in_our_tables(paper):
+    table = readme.paper_table(paper)
+    assert len(table.rows) == len(read_paper(paper)["claims"]) and all(row[1] and row[2] for row in table.rows)
 
 
 def test_a_section_may_name_tables_of_another_preset(tmp_path, monkeypatch):
