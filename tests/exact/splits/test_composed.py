@@ -5,6 +5,7 @@ are shown to be by a witness; and every prefix of every encoding of every short 
 """
 
 import random
+import re
 from itertools import product
 
 import numpy as np
@@ -102,6 +103,39 @@ def test_random_tokenizers(seed):
     tokenizer = train(WHOLE, texts, 12, ignore_merges=bool(seed % 2), words=words, added=sorted(added))
     tokenizer.pre_tokenizer = byte_level(*draw.sample(list(EXPRESSIONS.values()), 1 + seed % 2))
     check(tokenizer, characters, 5, 3, seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("expression", "characters", "text"),
+    [(r"\d{4}-\d{2}-\d{2}|\d|[^\d]+", "0123-a", "2024-01-31"), (r"a{14}|.|\n", "ab\n", "a" * 14)],
+)
+def test_pieces_that_end_only_after_many_tokens(expression, characters, text):
+    """No encoding of a text counts as impossible because its piece takes more tokens than a short search reads."""
+    tokenizer = train(WHOLE, [text[::-1]], 1)
+    tokenizer.pre_tokenizer = byte_level(expression)
+    here = check(tokenizer, characters, 4, 2, texts=200)
+    for beginning in range(len(text) + 1):
+        follow(here, text[:beginning])
+        follow(here, text + text[:beginning])
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_random_expressions(seed):
+    """Expressions with counts, classes and alternatives at random, against the encodings of all short texts."""
+    draw = random.Random(seed)
+    characters = "".join(draw.sample("abc1-\n", 3))
+    single = [*map(re.escape, characters), f"[{re.escape(characters[:2])}]", f"[^{re.escape(characters[0])}]", "."]
+
+    def alternative():
+        counts = ["", "", "+", "{2}", "{3}", "{7}", "{1,3}"]
+        others = (draw.choice(single) + draw.choice([*counts, "?"]) for _ in range(draw.randint(0, 2)))
+        return draw.choice(single) + draw.choice(counts) + "".join(others)
+
+    texts = ["".join(draw.choices(characters, k=20)) for _ in range(3)]
+    tokenizer = train(WHOLE, texts, draw.randint(0, 8))
+    expression = "|".join([*(alternative() for _ in range(draw.randint(1, 3))), single[-1], r"\n"])
+    tokenizer.pre_tokenizer = byte_level(expression)
+    check(tokenizer, characters, 5, 2, texts=150, seed=seed)
 
 
 def test_added_tokens_inside_one_another():

@@ -531,6 +531,8 @@ class Moves:
 _DEPTH = 4
 _CANDIDATES = 48
 _BRANCHES = 64
+_WAYS = 1 << 16
+"""Hypotheses at most that a thorough search goes through."""
 
 Route = tuple[int, ...]
 
@@ -545,6 +547,9 @@ class Routes:
     2. The word goes on (`_longer`) where the splits allow no end, or the tokens are not the encoding of a word
        (`ignore_merges`). The first token of the continuation is searched through the whole vocabulary; of those after
        it, one for each string of classes, up to a depth of 4 tokens.
+    3. Where this search left something out and found nothing, all continuations are searched (`_thorough`).
+
+    Raises InputError where that would take more than 65,536 hypotheses: nothing that could go on counts as impossible.
     """
 
     def __init__(self, moves: Moves, words: Words) -> None:
@@ -558,6 +563,7 @@ class Routes:
         ]
         self._finishing = sorted(((words.spelling(p), int(words.ids[p])) for p in inner), key=_length_first)
         self._examples = self._representatives()
+        self._left_out = False
         self._groups = lru_cache(maxsize=256)(self._groups_after)
         self._candidates = lru_cache(maxsize=256)(self._some_ending)
 
@@ -570,23 +576,64 @@ class Routes:
         if self._ends(here):
             return ()
         if here not in self._found:
+            self._left_out = False
             self._found[here] = self._search(here, _DEPTH)
+            if self._left_out and self._found[here] is None:
+                self._found[here] = self._thorough(here)
         return self._found[here]
 
     def _ends(self, here: Hypothesis) -> bool:
         return not here.pending and self._sets.ends(here.splits) and self._moves.may_end_word(here)
 
     def _search(self, here: Hypothesis, depth: int) -> Route | None:
-        if here.word is None or not here.splits or not depth:
+        if here.word is None or not here.splits:
             return None
-        if here.pending:
-            goal = self._sets.ending_classes(here.splits, here.kind)
-            found = self._completion(here.word, here.pending, goal)
-            if found is not None:
-                return found
-            if not self._sets.possible_classes(here.splits, here.kind) & self._tokens.classes.pending(here.pending):
-                return None
-        return self._longer(here, depth)
+        if not depth:
+            self._left_out = True
+            return None
+        found = self._pending_completion(here)
+        return found if found is not None or self._is_stuck(here) else self._longer(here, depth)
+
+    def _pending_completion(self, here: Hypothesis) -> Route | None:
+        """Tokens that complete the character begun, if there is one, after which the word and its piece can end."""
+        if not here.pending:
+            return None
+        return self._completion(here.word, here.pending, self._sets.ending_classes(here.splits, here.kind))
+
+    def _is_stuck(self, here: Hypothesis) -> bool:
+        """Whether the splits allow no character that the bytes begun can become."""
+        possible = self._sets.possible_classes(here.splits, here.kind) if here.pending else 0
+        return bool(here.pending) and not possible & self._tokens.classes.pending(here.pending)
+
+    def _thorough(self, here: Hypothesis) -> Route | None:
+        """Search all continuations, depth first; of each string of classes one before the others."""
+        ways: dict[Hypothesis, Route] = {here: ()}
+        waiting = [here]
+        while waiting:
+            at = waiting.pop()
+            completion = self._pending_completion(at)
+            if completion is not None:
+                return (*ways[at], *completion)
+            others: list[Hypothesis] = []
+            firsts: dict[tuple[int, int, bytes], Hypothesis] = {}
+            for position in [] if self._is_stuck(at) else self._possible(at):
+                token = int(self._words.ids[position])
+                after = self._moves.within(at, token)
+                if after is None or after in ways:
+                    continue
+                ways[after] = (*ways[at], token)
+                if self._ends(after):
+                    return ways[after]
+                if firsts.setdefault((after.splits, after.kind, after.pending), after) is not after:
+                    others.append(after)
+            if len(ways) > _WAYS:
+                raise InputError(
+                    f"the pre-tokenizer has pieces that take more than {_WAYS:,} ways to go on before they can end; "
+                    "exact probabilities of this tokenizer are not supported, only `naive` ones"
+                )
+            waiting += [*others, *firsts.values()]
+        self._found.update(dict.fromkeys(ways))
+        return None
 
     def _completion(self, word: Hashable, pending: bytes, goal: int) -> Route | None:
         """Tokens that complete a character to one of the classes in `goal`, after which the word can end."""
@@ -640,6 +687,9 @@ class Routes:
             if len(group) < 2:
                 group.append(after)
                 ways[after] = token
+            else:
+                self._left_out = True
+        self._left_out |= len(ways) > _BRANCHES
         for after in list(ways)[:_BRANCHES]:
             route = self._found.get(after) or self._search(after, depth - 1)
             if route is not None:
