@@ -9,6 +9,7 @@ from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.exact.combining import Combination
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
 from tokenlab.exact.sampling import sample
+from tokenlab.exact.scoring import score_texts
 from tokenlab.exact.vocabulary import Vocabulary
 
 ONE = MaximumPrefix(Vocabulary([b"A", b"B", b"AA", b"BAAB", b"BA", None]))
@@ -141,3 +142,14 @@ def test_bad_parameters(models):
             Combination(*arguments)
     with pytest.raises(InputError, match="surrogate"):
         Combination(models).next_byte("\ud800")
+
+
+@pytest.mark.parametrize("rule", ["product", "mean", "mixture"])
+def test_a_combination_scores_texts(models, rule):
+    joined = Combination(models, rule, WEIGHTS)
+    for text, score in zip(TEXTS, score_texts(joined, TEXTS), strict=True):
+        found = joined.log_probability(text)
+        assert (score.exact, score.end) == pytest.approx((-found.log_probability, -found.end), abs=1e-12)
+        assert (score.characters, score.tokens) == (len(text), 0) and np.isnan(score.naive)
+    with pytest.raises(InputError, match="line 2: "):
+        list(score_texts(joined, ["A", "\ud800"], where="line "))

@@ -255,3 +255,10 @@ def test_tokens_need_truncated_sums_over_covers():
         model = character_model(MaximumPrefix(PAPER), END, **options)
         with pytest.raises(ParameterError, match=r"use incremental|leave out --no-truncate"):
             sample_by_tokens(model, "A", 3)
+
+
+def test_a_sample_beyond_the_context_goes_on_after_the_later_half_of_the_text():
+    """Until the first slide it is that of a model without a limit; then what the window says is what counts."""
+    limited, unlimited = (character_model(MaximumPrefix(PAPER), None, seed=3, limit=limit) for limit in (8, None))
+    found, whole = sample(limited, "AB", 60, seed=5).text, sample(unlimited, "AB", 60, seed=5).text
+    assert len(found) == 60 and found != whole and found[:6] == whole[:6]

@@ -183,6 +183,19 @@ def test_a_long_text_goes_through_windows_of_tokens(limit):
     assert np.isclose(possible, score.exact, atol=1e-9).any()
 
 
+def test_only_a_context_that_is_too_long_makes_windows_smaller(monkeypatch):
+    model, asked = character_model(AUTOMATON, END, limit=4), []
+
+    def fail(text):
+        asked.append(text)
+        raise InputError("something else")
+
+    monkeypatch.setattr(model, "log_probability", fail)
+    with pytest.raises(InputError, match="something else"):
+        score_text(model, LONG)
+    assert len(asked) == 1
+
+
 def test_the_encoding_of_a_long_text_goes_through_windows():
     limit = 4
     model = character_model(AUTOMATON, END, limit=limit)

@@ -4,8 +4,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from tokenlab.core.errors import InputError
 from tokenlab.exact.character_model import CharacterModel
+from tokenlab.exact.interface import ContextTooLong
 from tokenlab.exact.options import ExactOptions
 
 
@@ -39,7 +39,7 @@ class HashedTree:
             assert self.kept is None or parent in self.kept or parent >= self.alive_from
             path = (*self.paths[parent], token)
             if self.model.limit is not None and len(path) > self.model.limit:
-                raise InputError(f"a context of {len(path)} tokens; shorten the text")
+                raise ContextTooLong(f"a context of {len(path)} tokens; shorten the text")
             self.paths.append(path)
         new = self.paths[len(self.paths) - len(tokens) :]
         self.contexts, self.passes, self.tokens = self.contexts + len(new), self.passes + 1, self.tokens + len(new)

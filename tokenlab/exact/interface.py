@@ -12,7 +12,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenlab.core.errors import InputError
 from tokenlab.exact.vocabulary import Vocabulary
+
+
+class ContextTooLong(InputError):
+    """A context has more tokens than the model has positions for."""
 
 
 class TokenAutomaton(Protocol):
@@ -72,7 +77,7 @@ class ContextTree(Protocol):
         """Add a node for each pair of a parent and a token, in one pass; a parent may be a node of the same call.
 
         Returns: float[nodes, ids] logits of the token that follows; a row of NaN where the context has probability
-        zero, so that nothing is defined after it. Raises InputError for a context longer than the model allows.
+        zero, so that nothing is defined after it. Raises ContextTooLong for a context longer than the model allows.
         """
         ...
 

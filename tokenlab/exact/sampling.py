@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
 from tokenlab.core.options import check_least
-from tokenlab.exact.interface import ByteModel, Cost
+from tokenlab.exact.interface import ByteModel, ContextTooLong, Cost
 from tokenlab.exact.options import SamplingOptions
 from tokenlab.exact.utf8 import as_bytes, character_status, open_character, utf8_following
 
@@ -77,14 +77,15 @@ def sample_stream(
 ) -> Iterator[Drawn]:
     """Sample characters one by one, at most n, until the text ends.
 
+    Where the text becomes longer than the model's context, the model sees its later half from there on, behind BOS.
+
     Args:
         prompt: UTF-8; bytes may end inside a character, which is then drawn first, as a whole.
         seed: a seed or a generator of NumPy.
 
     Raises:
         ParameterError: n is negative.
-        InputError: a prompt that is not UTF-8, or one after which the model defines nothing; where the text becomes
-            longer than the model's context, after it was yielded so far.
+        InputError: a prompt that is not UTF-8, or one after which the model defines nothing.
     """
     check_least("n", n, 0)
     text = as_bytes(prompt)
@@ -125,17 +126,33 @@ def _drawn(
     model: ByteModel, text: bytes, opened: bytes, n: int, options: SamplingOptions, generator: np.random.Generator
 ) -> Iterator[Drawn]:
     complete = text[: len(text) - len(opened)]
-    for _ in range(n):
-        if not options.warps or options.unit == "bytes":
-            drawn, _ = _by_bytes(model, complete, opened, options, generator)
-        elif options.top_k is None and options.top_p is None and options.temperature > 0:
-            drawn = _tempered(model, complete, opened, options, generator)
-        else:
-            drawn = _among_most_probable(model, complete, opened, options, generator)
+    while n:
+        try:
+            drawn = _next(model, complete, opened, options, generator)
+        except ContextTooLong:
+            if not complete:
+                raise
+            complete = _later_half(complete)
+            continue
         yield drawn
         if not drawn.character:
             return
-        complete, opened = complete + drawn.character.encode(), b""
+        complete, opened, n = complete + drawn.character.encode(), b"", n - 1
+
+
+def _later_half(text: bytes) -> bytes:
+    characters = text.decode()
+    return characters[(len(characters) + 1) // 2 :].encode()
+
+
+def _next(
+    model: ByteModel, complete: bytes, opened: bytes, options: SamplingOptions, generator: np.random.Generator
+) -> Drawn:
+    if not options.warps or options.unit == "bytes":
+        return _by_bytes(model, complete, opened, options, generator)[0]
+    if options.top_k is None and options.top_p is None and options.temperature > 0:
+        return _tempered(model, complete, opened, options, generator)
+    return _among_most_probable(model, complete, opened, options, generator)
 
 
 def _by_bytes(

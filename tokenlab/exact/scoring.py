@@ -23,9 +23,10 @@ import numpy as np
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.exact.character_model import CharacterModel
+from tokenlab.exact.combining import Combination
 from tokenlab.exact.covers import NODES, Context, Evaluator, check_bytes, log_softmax, unevaluated
 from tokenlab.exact.incremental import Incremental
-from tokenlab.exact.interface import Cost, TextProbability, TokenModel
+from tokenlab.exact.interface import ContextTooLong, Cost, TextProbability, TokenModel
 from tokenlab.exact.naive import rows_along
 from tokenlab.exact.utf8 import as_bytes, open_character
 
@@ -84,7 +85,9 @@ class TextScore(NamedTuple):
         return bits / self.bytes if self.bytes else float("nan")
 
 
-def score_texts(model: CharacterModel, texts: Iterable[bytes | str], *, where: str = "text ") -> Iterator[TextScore]:
+def score_texts(
+    model: CharacterModel | Combination, texts: Iterable[bytes | str], *, where: str = "text "
+) -> Iterator[TextScore]:
     """The scores of texts, one after the other; memory does not depend on their number.
 
     With the estimator `incremental`, short texts share a tree of contexts, and the passes over it: as many texts at a
@@ -95,21 +98,24 @@ def score_texts(model: CharacterModel, texts: Iterable[bytes | str], *, where: s
 
     Raises InputError as `score_text`, ParameterError for more contexts than max_contexts; after the scores before.
     """
-    pack = _Pack(model)
+    pack = None if isinstance(model, Combination) else _Pack(model)
     for number, text in enumerate(texts, 1):
         try:
+            if isinstance(model, Combination) or pack is None:
+                yield score_text(model, text)
+                continue
             read = _read(model, text)
             packed = pack.add(read)
             alone = None if packed else _alone(model, read)
         except (InputError, ParameterError) as error:
-            yield from pack.scores()
+            yield from pack.scores() if pack else ()
             raise type(error)(f"{where}{number}: {error}") from None
         if alone or pack.full:
             yield from pack.scores()
             pack = _Pack(model)
         if alone:
             yield alone
-    yield from pack.scores()
+    yield from pack.scores() if pack else ()
 
 
 def total(scores: Iterable[TextScore]) -> TextScore:
@@ -121,14 +127,20 @@ def total(scores: Iterable[TextScore]) -> TextScore:
     return found
 
 
-def score_text(model: CharacterModel, text: bytes | str) -> TextScore:
+def score_text(model: CharacterModel | Combination, text: bytes | str) -> TextScore:
     """The information of a text.
 
     Args:
+        model: of a combination `naive` is NaN and `tokens` and `windows` are 0: it has no encoding of its own.
         text: str, or UTF-8 that may end inside a character, which then counts as one.
 
     Raises InputError for a text that has no UTF-8 or that the tokenizer cannot encode.
     """
+    if isinstance(model, Combination):
+        data = as_bytes(text)
+        opened = open_character(data)
+        characters = len(data[: len(data) - len(opened)].decode()) + bool(opened)
+        return _Text(data, characters, [], not opened).score(model.log_probability(data), 0, _UNDEFINED)
     read, pack = _read(model, text), _Pack(model)
     return next(pack.scores()) if pack.add(read) else _alone(model, read)
 
@@ -282,7 +294,7 @@ def _exact(model: CharacterModel, text: bytes, tokens: list[int]) -> tuple[TextP
     while True:
         try:
             return _in_windows(model, text, character_starts(text, lengths, len(automaton.prefix)), room)
-        except InputError:  # Some context of a window has more tokens than the encoding of the window.
+        except ContextTooLong:  # Some context of a window has more tokens than the encoding of the window.
             if room <= least:
                 raise
             room = max(least, room - max(1, room // 8))

@@ -25,7 +25,7 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 from tokenlab.core.devices import AutoDtype, all_devices
 from tokenlab.core.errors import InputError
 from tokenlab.core.options import check_choice
-from tokenlab.exact.interface import ContextTree
+from tokenlab.exact.interface import ContextTooLong, ContextTree
 from tokenlab.pretrained.loading import load_model
 
 if TYPE_CHECKING:
@@ -87,9 +87,9 @@ class TransformersModel:
             return logits
 
     def check_depth(self, depth: int) -> None:
-        """Raise InputError for a context of so many tokens below the root."""
+        """Raise ContextTooLong for a context of so many tokens below the root."""
         if self.limit is not None and depth > self.limit:
-            raise InputError(
+            raise ContextTooLong(
                 f"{self.name}: a context of {depth + len(self.start)} tokens, but it has positions for "
                 f"{self.limit + len(self.start)}; shorten the text or begin it later"
             )
