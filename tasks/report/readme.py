@@ -55,7 +55,7 @@ _TABLE_PAGES = tuple(
 _PIPELINE_PAGE = Path("README.md")
 _FIGURES = {
     "segmentation": "segmentation/pku/lambda.svg",
-    "codes": "codes/overview/tokens.svg",
+    "codes": "codes/english/held-out.svg",
     "exact": "exact/markov/third-order-seed3.svg",
     "bits": "bits/savings.svg",
     "patches": "patches/lengths.svg",
