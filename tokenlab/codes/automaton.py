@@ -34,7 +34,7 @@ _MISSING = {
     0xF1: (0x80, 0xBF, 0xE1),
     0xF4: (0x80, 0x8F, 0xE1),
 }
-"""By a lead byte, for all that want the same: the range of the next byte, and the state after it (Unicode, table 3-7)."""
+"""By a lead byte, for all of its kind: the range of the next byte, and the state after it (Unicode, table 3-7)."""
 _FIRST, _SECOND = 1, 2
 _SEPARATOR = 0xFF
 
@@ -196,8 +196,7 @@ def _of_myte(code: MyteCode) -> AtomAutomaton:
 
     def read_byte(place: _Decomposed, byte: int) -> _Decomposed | None:
         if byte == _SEPARATOR:
-            can = place.string and is_whole(place.string) and not place.separated and not place.begun
-            return place._replace(separated=True) if can else None
+            return None if not place.string or place.separated or place.begun else place._replace(separated=True)
         spelled = place.begun + bytes([byte])
         violation = utf8_violation(spelled)
         if violation:
