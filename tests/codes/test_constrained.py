@@ -16,7 +16,7 @@ from tokenlab.codes.bits.bit_code import BitCode
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.constrained import Constrained, constrain
-from tokenlab.codes.generation import ConstrainedLogits, decode_errors, generate_tokens
+from tokenlab.codes.generation import ConstrainedLogits, constrained_nats, decode_errors, generate_tokens
 from tokenlab.codes.interface import atom, atom_numbers, names_of, print_atoms, write_code
 from tokenlab.codes.myte import MyteCode
 from tokenlab.codes.script import ScriptCode
@@ -224,6 +224,17 @@ class TestGeneration:
         assert found == {kind: kinds.count(kind) for kind in found} | {"valid": 60 - len(kinds)}
         assert len(kinds) > 20
 
+    def test_a_constraint_takes_the_impossible_from_the_cost(self, code):
+        automaton, (_, bound) = sampled(*code, count=1)
+        ids, state = bound[0], automaton.start()
+        logits = torch.randn(len(ids), 10, generator=torch.Generator().manual_seed(0))
+        logged, wanted = logits.double().log_softmax(-1).numpy(), []
+        for row, id in zip(logged, ids, strict=True):
+            possible = [other for other in range(10) if automaton.step(state, other) is not None]
+            wanted.append(np.log(np.exp(row[possible]).sum()) - row[id])
+            state = automaton.step(state, id)
+        assert constrained_nats(logits, ids, automaton) == pytest.approx(wanted, abs=1e-12)
+
     def test_texts_do_not_depend_on_the_batch(self):
         for name in ("bits", "latom-3"):
             assert sampled(*CODES[name])[1] == sampled(*CODES[name], batch=7)[1]
@@ -270,7 +281,7 @@ class TestSavedTokenizers:
             (lambda: processor(torch.tensor([[5, 5]]), scores), "do not continue those of the last call"),
             (
                 lambda: ConstrainedLogits(automaton)(torch.tensor([[1, 1]]), scores),
-                r"token 2 of the prompt \(1\): no text",
+                r"token 2 of the text \(id 1\): no text",
             ),
             (lambda: ConstrainedLogits(automaton, 0)(torch.tensor([[1]]), scores), "0 tokens cannot complete the text"),
             (lambda: ConstrainedLogits(automaton, 1)(torch.tensor([[0]]), scores[:1]), "no token completes a text"),

@@ -20,7 +20,7 @@ __getattr__, __all__ = offer(
         "codebook": ["Codebook"],
         "constrained": ["Constrained", "constrain"],
         "corpus": ["CharacterCorpus", "character_corpus"],
-        "generation": ["ConstrainedLogits", "decode_errors", "generate_tokens"],
+        "generation": ["ConstrainedLogits", "constrained_nats", "decode_errors", "generate_tokens"],
         "interface": ["Code", "Violation", "names_of", "parse_atoms", "print_atoms", "write_code"],
         "measured": ["CodeAsTokenizer", "TokenizerOfAtoms"],
         "latom.learn": ["learn_latom", "refine_codebook"],

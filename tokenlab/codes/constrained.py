@@ -27,22 +27,10 @@ _ROOM = 1 << 20
 
 
 class Place(NamedTuple):
-    """A state of `Constrained`."""
+    """A state of `Constrained`: that of the symbols, by the order of meeting, and how many tokens may follow."""
 
     number: int
-    """The state of the symbols, by the order in which this automaton met it."""
     left: int | None = None
-    """How many tokens may follow; None for any number."""
-
-
-class Follow(NamedTuple):
-    """What follows a state of the symbols."""
-
-    after: NDArray[np.int64]
-    """[len(vocabulary)] index of the state after each token, the last for tokens that do not go on."""
-    to_end: NDArray[np.float64]
-    """[distinct states + 1] tokens to the nearest end from each, inf for dead ends, and at last for what does not go
-    on."""
 
 
 class Constrained:
@@ -70,8 +58,8 @@ class Constrained:
         self._targets: dict[int, frozenset[int]] = {}
         self._read = lru_cache(_ROOM)(accepted.step)
         self._after = lru_cache(_ROOM)(self._after_token)
-        self._follow = lru_cache(64)(self._followed)
         self._farthest = lru_cache(_ROOM)(self._farthest_target)
+        self._walk = lru_cache(64)(self._walked)
         self._masks = Masks(len(vocabulary), self._allowed)
 
     def start(self) -> Place:
@@ -123,12 +111,12 @@ class Constrained:
 
     def _allowed(self, key: Hashable) -> NDArray[np.bool_]:
         assert isinstance(key, tuple)
-        follow = self._follow(key[0])
-        return (follow.to_end < key[1])[follow.after]
+        targets, after = np.unique(self._walk(key[0]), return_inverse=True)
+        return np.array([target >= 0 and self._distance(target) < key[1] for target in targets.tolist()])[after]
 
     def _farthest_target(self, number: int) -> int:
-        to_end = self._follow(number).to_end
-        return int(to_end.max(initial=0, where=np.isfinite(to_end))) + 1
+        to_end = map(self._distance, self._targets_of(number))
+        return 1 + max((int(tokens) for tokens in to_end if tokens < np.inf), default=0)
 
     def _after_token(self, number: int, token: int) -> int | None:
         position = self.vocabulary.position[token]
@@ -136,13 +124,6 @@ class Constrained:
         for symbol in self._symbols[position]:
             state = None if state is None else self._read(state, symbol)
         return None if state is None else self._numbered(state)
-
-    def _followed(self, number: int) -> Follow:
-        reached, after = np.unique(self._walked(number), return_inverse=True)
-        # np.unique puts -1, for tokens that do not go on, first; it becomes the last.
-        dead = int(len(reached) > 0 and reached[0] < 0)
-        to_end = [self._distance(target) for target in reached[dead:].tolist()]
-        return Follow(after - dead, np.array([*to_end, np.inf]))
 
     def _walked(self, number: int) -> NDArray[np.int64]:
         """[len(vocabulary)] the number of the state after each token, by position; -1 where there is none."""
@@ -177,7 +158,7 @@ class Constrained:
 
     def _targets_of(self, number: int) -> frozenset[int]:
         if number not in self._targets:
-            self._targets[number] = frozenset(self._walked(number).tolist()) - {-1}
+            self._targets[number] = frozenset(self._walk(number).tolist()) - {-1}
         return self._targets[number]
 
     def _numbered(self, state: Hashable) -> int:

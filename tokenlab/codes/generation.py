@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from transformers import LogitsProcessor
 
@@ -79,6 +80,24 @@ def generate_tokens(
     return found
 
 
+def constrained_nats(logits: Tensor, ids: Sequence[int], automaton: Constrained) -> NDArray[np.float64]:
+    """What the tokens of a text cost a model that is constrained, without a limit of tokens.
+
+    Args:
+        logits: float[tokens, ids], those before each token, as of `TokenNetwork.logits`.
+        ids: the text from its beginning.
+
+    Returns:
+        float64[tokens], minus the log-probability of each token among those allowed, in nats: never more than without
+        the constraint.
+
+    Raises InputError for tokens that no text begins with.
+    """
+    allowed = torch.from_numpy(automaton.allowed_ids(_after(automaton, ids)[:-1])).to(logits.device)
+    scores = logits.double().masked_fill(~allowed, -torch.inf).log_softmax(-1)
+    return -scores[torch.arange(len(ids)), torch.tensor(ids)].cpu().numpy()
+
+
 def decode_errors(code: Code, vocabulary: Vocabulary, generated: Iterable[Sequence[int]]) -> dict[str, int]:
     """How many token sequences decode (`valid`), and how many have which kind of violation first, as `check` finds it.
 
@@ -132,14 +151,8 @@ class ConstrainedLogits(LogitsProcessor):
         return scores.masked_fill(~torch.from_numpy(allowed).to(scores.device), -torch.inf)
 
     def _begun(self, prompt: Sequence[int]) -> Place:
-        state: Place | None = self._automaton.start()
         spelled = self._automaton.vocabulary.tokens
-        for place, token in enumerate(prompt):
-            if token < len(spelled) and spelled[token] is not None:
-                state = None if state is None else self._automaton.step(state, token)
-            if state is None:
-                raise InputError(f"token {place + 1} of the prompt ({token}): no text of the code goes on so")
-        assert state is not None
+        state = _after(self._automaton, [token for token in prompt if token < len(spelled) and spelled[token]])[-1]
         return state if self._tokens is None else self._automaton.within(state, self._tokens)
 
     def _after(self, row: tuple[int, ...], known: dict[tuple[int, ...], Place | None]) -> Place | None:
@@ -150,3 +163,14 @@ class ConstrainedLogits(LogitsProcessor):
             )
         before = known[row[:-1]]
         return None if before is None or row[-1] in self._end else self._automaton.step(before, row[-1])
+
+
+def _after(automaton: Constrained, ids: Sequence[int]) -> list[Place]:
+    """The states of a text, before its first token and after each. Raises InputError where it cannot go on so."""
+    states = [automaton.start()]
+    for number, token in enumerate(ids, 1):
+        after = automaton.step(states[-1], token)
+        if after is None:
+            raise InputError(f"token {number} of the text (id {token}): no text of the code goes on so")
+        states.append(after)
+    return states
