@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from command import ended_here
+from hashed_model import ByDefinition, HashedModel
 from tiny_language_models import sharp_network, tokenizer_file
 
 from tokenlab.codes.automaton import atom_automaton
@@ -21,8 +22,10 @@ from tokenlab.codes.interface import atom, atom_numbers, names_of, print_atoms, 
 from tokenlab.codes.myte import MyteCode
 from tokenlab.codes.script import ScriptCode
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.vocabulary import Vocabulary
 from tokenlab.language.options import GenerationOptions
+from tokenlab.networks.gpt import GptShape, build_gpt
 from tokenlab.networks.options import StackShape, TokenShape
 from tokenlab.tokenizers.bpe import bpe_tokenizer, save_tokenizer
 
@@ -245,6 +248,35 @@ class TestGeneration:
         can_begin = automaton.allowed_ids([automaton.within(automaton.start(), 2)])[0]
         counts = np.bincount([ids[0] for ids in bound], minlength=10)
         assert counts[can_begin] == pytest.approx(3000 / can_begin.sum(), rel=0.25) and not counts[~can_begin].any()
+
+
+class TestInterface:
+    def test_a_model_of_characters_sums_over_the_constrained_strings(self, code):
+        """For `tokenlab.exact` it is the automaton of a tokenizer: P(a text starts with x) is the sum by definition."""
+        automaton = over(code[0], small(*code, 2, tokens=5))
+        text, state = b"", automaton.start()
+        for _ in range(2):
+            token = int(automaton.vocabulary.ids[automaton.allowed(state)][-1])
+            text, state = text + automaton.vocabulary.tokens[token], automaton.step(state, token)
+        model = HashedModel(7, end=0)
+        exact, definition = CharacterModel(model, automaton), ByDefinition(model, automaton)
+        for x in (text[:end] for end in range(1, min(len(text), 9) + 1)):
+            found = np.exp(exact.log_probability(x).log_probability)
+            assert found == pytest.approx(definition.starts_with(x), abs=1e-12) and found > 0
+
+    @pytest.mark.parametrize("how", [{"do_sample": True, "top_k": 5}, {"num_beams": 4, "num_return_sequences": 4}])
+    def test_transformers_generate(self, how):
+        code, text = CODES["bits"]
+        automaton = over(code, small(code, text, 3, tokens=9))
+        model = build_gpt(GptShape(1, 16, 2, 16), 12, seed=0)  # 12: matrices are often larger than vocabularies.
+        torch.manual_seed(1)
+        prompt = torch.tensor([[11, 11]] * 8)
+        processor = ConstrainedLogits(automaton, tokens=9, end=10)
+        made = model.generate(
+            prompt, max_new_tokens=9, eos_token_id=10, pad_token_id=10, logits_processor=[processor], **how
+        )
+        texts = [[id for id in row if id < 10] for row in made.tolist()]
+        assert decode_errors(code, automaton.vocabulary, texts)["valid"] == len(made) and any(map(len, texts))
 
 
 class TestSavedTokenizers:

@@ -60,7 +60,7 @@ class Constrained:
         self._after = lru_cache(_ROOM)(self._after_token)
         self._farthest = lru_cache(_ROOM)(self._farthest_target)
         self._walk = lru_cache(64)(self._walked)
-        self._masks = Masks(len(vocabulary), self._allowed)
+        self._masks = Masks(len(vocabulary.tokens), self._allowed)
 
     def start(self) -> Place:
         """The state before the first token, with any number of tokens to follow."""
@@ -82,8 +82,8 @@ class Constrained:
         return Place(number, None if state.left is None else state.left - 1)
 
     def allowed(self, state: Hashable) -> NDArray[np.bool_]:
-        """[len(vocabulary)] by position: the tokens from which a text can be completed. Read-only."""
-        return self._masks.get(self._key(state))
+        """[len(vocabulary)] by position: the tokens from which a text can be completed."""
+        return self._masks.get(self._key(state))[self.vocabulary.ids]
 
     def may_end(self, state: Hashable) -> bool:
         """Whether the tokens so far are a text."""
@@ -96,12 +96,19 @@ class Constrained:
             raise InputError("no encoder was given for the constrained token strings; give one to encode a text")
         return self._encode(text)
 
-    def allowed_ids(self, states: Sequence[Hashable]) -> NDArray[np.bool_]:
-        """bool[states, ids]: `allowed` for a batch, by id; False for ids that spell no text."""
+    def masks(self, states: Sequence[Hashable]) -> tuple[NDArray[np.bool_], list[int]]:
+        """bool[distinct, ids], the masks of a batch by id, False for ids that spell no text; and the row of each state.
+
+        In a batch many states are equal, so that it is faster to look at each mask once.
+        """
         rows: dict[Hashable, int] = {}
-        keys = [rows.setdefault(self._key(state), len(rows)) for state in states]
-        found = [np.append(self._masks.get(key), False)[self.vocabulary.position] for key in rows]
-        return np.stack(found)[keys]
+        places = [rows.setdefault(self._key(state), len(rows)) for state in states]
+        return np.stack([self._masks.get(key) for key in rows]), places
+
+    def allowed_ids(self, states: Sequence[Hashable]) -> NDArray[np.bool_]:
+        """bool[states, ids]: the mask of each state by id."""
+        found, rows = self.masks(states)
+        return found[rows]
 
     def _key(self, state: Hashable) -> tuple[int, int]:
         """States with equal masks: more tokens left than the farthest end needs are as good as any number."""
@@ -110,9 +117,13 @@ class Constrained:
         return state.number, farthest if state.left is None else min(state.left, farthest)
 
     def _allowed(self, key: Hashable) -> NDArray[np.bool_]:
+        """bool[ids]"""
         assert isinstance(key, tuple)
         targets, after = np.unique(self._walk(key[0]), return_inverse=True)
-        return np.array([target >= 0 and self._distance(target) < key[1] for target in targets.tolist()])[after]
+        completed = np.array([target >= 0 and self._distance(target) < key[1] for target in targets.tolist()])
+        found = np.zeros(len(self.vocabulary.tokens), bool)
+        found[self.vocabulary.ids] = completed[after]
+        return found
 
     def _farthest_target(self, number: int) -> int:
         to_end = map(self._distance, self._targets_of(number))

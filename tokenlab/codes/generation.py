@@ -51,7 +51,7 @@ def generate_tokens(
         text within the limit.
     """
     found: list[list[int]] = [[] for _ in range(count)]
-    spelled = torch.from_numpy(vocabulary.position >= 0)[None]
+    spelled = vocabulary.position[None] >= 0
     for first in range(0, count, options.batch):
         rows = np.arange(first, min(first + options.batch, count))
         logits, cache = network.begin([[]] * len(rows), options.length)
@@ -59,12 +59,12 @@ def generate_tokens(
         if automaton is not None:
             states = [automaton.within(automaton.start(), options.length)] * len(rows)
         for position in range(options.length):
-            allowed = spelled if automaton is None else torch.from_numpy(automaton.allowed_ids(states))
-            going = allowed.any(-1).expand(len(rows)).tolist()
+            masks, mask_of = (spelled, [0] * len(rows)) if automaton is None else automaton.masks(states)
+            going = masks.any(-1)[mask_of].tolist()
             if not any(going):
                 break
-            # A complete text stays in the batch: its tokens are drawn from all, and dropped.
-            allowed = (allowed | ~allowed.any(-1, keepdim=True)).to(logits.device)
+            masks[~masks.any(-1)] = True  # A complete text stays in the batch: its tokens are dropped.
+            allowed = torch.from_numpy(masks if len(masks) == 1 else masks[mask_of]).to(logits.device)
             uniform = uniforms(options.seed, rows, np.full(len(rows), position))
             if uniform_start and not position:
                 drawn = draw(torch.zeros_like(logits), uniform, 1.0, None, allowed)
