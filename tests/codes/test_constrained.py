@@ -53,7 +53,7 @@ def codebook(N, K, characters, codes):
 
 
 MYTE = utf8_rules(DECOMPOSE)
-TEXTS = "eé\u0301ếE\u0344\u0308bab"
+TEXTS = "中ǎeé\u0301ếE\u0344\u0308bab"
 CODES = {
     "byte": (ByteCode(), "aé中\U0001f600\ud7ff\uee00ࠀ"),
     "latom-2": (codebook(2, 3, "abcé", [0, 4, 5, 7]), "abcé中ā"),

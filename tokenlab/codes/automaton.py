@@ -12,6 +12,7 @@ myte                     the code and the character begun; what a longer morphem
 """
 
 from collections.abc import Callable, Hashable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,8 +160,8 @@ class _Decomposed(NamedTuple):
     are one, and nothing can continue it."""
     separated: bool = False
     """Whether the separator was the last."""
-    begun: bytes = b""
-    """Bytes of a character."""
+    begun: bytes | int = b""
+    """Bytes of a character; as of `utf8_automaton` where no character of the map begins with them."""
 
 
 def _of_myte(code: MyteCode) -> AtomAutomaton:
@@ -173,6 +174,8 @@ def _of_myte(code: MyteCode) -> AtomAutomaton:
     beginnings = {string[:end] for string in composed for end in range(2, len(string) + 1)}
     decomposed, first = frozenset(composed.values()), {string[0] for string in composed}
     open_strings = {beginning[:-1] for beginning in beginnings}
+    mapped = {character.encode() for character in {*decomposed, *"".join(composed)}}
+    open_characters = {character[:end] for character in mapped for end in range(1, len(character))}
     morpheme_of = {rewritten: morpheme for morpheme, rewritten in code.merge.items()}
     open_codes = {rewritten[:end] for rewritten in morpheme_of for end in range(1, len(rewritten))}
     open_morphemes = {morpheme[:end] for morpheme in code.merge for end in range(1, len(morpheme))}
@@ -197,11 +200,19 @@ def _of_myte(code: MyteCode) -> AtomAutomaton:
     def read_byte(place: _Decomposed, byte: int) -> _Decomposed | None:
         if byte == _SEPARATOR:
             return None if not place.string or place.separated or place.begun else place._replace(separated=True)
+        if isinstance(place.begun, int):
+            after = _utf8_step(place.begun, byte)
+            return None if after is None else _Decomposed(begun=after or b"")
         spelled = place.begun + bytes([byte])
         violation = utf8_violation(spelled)
-        if violation:
-            return place._replace(begun=spelled) if violation.kind == "truncated" else None
-        return read_character(place, spelled.decode())
+        if not violation:
+            return read_character(place, spelled.decode())
+        if violation.kind != "truncated":
+            return None
+        if spelled in open_characters:
+            return place._replace(begun=spelled)
+        missing = reduce(lambda state, byte: _utf8_step(state, byte) or 0, spelled, 0)
+        return _Decomposed(begun=missing) if is_whole(place.string) and not place.separated else None
 
     def step(state: tuple[bytes, tuple[bytes, ...], _Decomposed], atom: int) -> Hashable | None:
         if not 0 <= atom < 256:

@@ -60,10 +60,11 @@ def generate_tokens(
             states = [automaton.within(automaton.start(), options.length)] * len(rows)
         for position in range(options.length):
             masks, mask_of = (spelled, [0] * len(rows)) if automaton is None else automaton.masks(states)
-            going = masks.any(-1)[mask_of].tolist()
+            fits = np.asarray(masks.any(-1))
+            going = fits[mask_of].tolist()
             if not any(going):
                 break
-            masks[~masks.any(-1)] = True  # A complete text stays in the batch: its tokens are dropped.
+            masks[~fits] = True  # A complete text stays in the batch: its tokens are dropped.
             allowed = torch.from_numpy(masks if len(masks) == 1 else masks[mask_of]).to(logits.device)
             uniform = uniforms(options.seed, rows, np.full(len(rows), position))
             if uniform_start and not position:
