@@ -29,13 +29,16 @@ LARGEST_ALPHABET = sum(map(len, _PRIVATE_USE)) - 256
 _FORMAT = "tokenlab code 1"
 
 
+ViolationKind = Literal["foreign", "digit", "unassigned", "truncated", "bytes"]
+"""`foreign`: not an atom of this code; `digit`: an atom at another digit than its own; `unassigned`: a well-formed
+block without a character; `truncated`: the last block is too short; `bytes`: bytes that are not UTF-8, or the bytes of
+a character that has a code."""
+
+
 class Violation(NamedTuple):
     """The first place at which a string of atoms is not an encoded text."""
 
-    kind: Literal["foreign", "digit", "unassigned", "truncated", "bytes"]
-    """`foreign`: not an atom of this code; `digit`: an atom at another digit than its own; `unassigned`: a well-formed
-    block without a character; `truncated`: the last block is too short; `bytes`: bytes that are not UTF-8, or the bytes
-    of a character that has a code."""
+    kind: ViolationKind
     position: int
     """Index of the atom, from 0; the length of the stream where it ends too early."""
     message: str
