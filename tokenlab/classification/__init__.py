@@ -13,7 +13,7 @@ __getattr__, __all__ = offer(
     __name__,
     {
         "examples": ["encode_labelled", "vocabulary_size"],
-        "linear": ["LinearPrediction", "linear_control"],
+        "linear": ["linear_control"],
         "networks": ["build_classifier"],
         "options": ["ClassifierShape", "ClassifierTraining"],
         "training": ["predict", "train_classifier"],

@@ -4,8 +4,6 @@ Features are log(1 + count), each text scaled to length 1. The strength of the L
 validation texts.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -16,22 +14,13 @@ from tokenlab.core.errors import InputError
 from tokenlab.metrics.classification import confusion_counts, weighted_f1
 from tokenlab.translation.pairs import Pairs
 
-STRENGTHS = (1.0, 10.0, 100.0)
-"""Inverse strengths of the penalty that are tried, scikit-learn's C."""
+_STRENGTHS = (1.0, 10.0, 100.0)
+"""Of the penalty, inverse: scikit-learn's C."""
 _ITERATIONS = 1000
 
 
-class LinearPrediction(NamedTuple):
-    """The predictions of the control."""
-
-    labels: NDArray[np.int64]
-    """int64[test texts]."""
-    strength: float
-    """The C that was chosen."""
-
-
-def linear_control(training: Pairs, validation: Pairs, test: Pairs, classes: int) -> LinearPrediction:
-    """Train the control and classify the test texts; the result depends on its arguments alone.
+def linear_control(training: Pairs, validation: Pairs, test: Pairs, classes: int) -> NDArray[np.int64]:
+    """int64[test texts]: the classes that the control predicts, which depend on its arguments alone.
 
     Args:
         training, validation, test: texts in one cut, made by `encode_labelled`.
@@ -45,13 +34,14 @@ def linear_control(training: Pairs, validation: Pairs, test: Pairs, classes: int
     if missing := set(range(classes)) - set(training.target.ids.tolist()):
         raise InputError(f"no training text is of class {min(missing)}; draw another split, or leave the class out")
     features = [_features(part) for part in (training, validation, test)]
-    found = []
-    for strength in STRENGTHS:
+
+    def fitted(strength: float) -> tuple[float, LogisticRegression]:
         model = LogisticRegression(C=strength, max_iter=_ITERATIONS).fit(features[0], training.target.ids)
         counts = confusion_counts(validation.target.ids.astype(np.int64), model.predict(features[1]), classes)
-        found.append((float(weighted_f1(counts)), strength, model))
-    _, strength, model = max(found, key=lambda each: each[0])
-    return LinearPrediction(model.predict(features[2]).astype(np.int64), strength)
+        return float(weighted_f1(counts)), model
+
+    _, best = max(map(fitted, _STRENGTHS), key=lambda found: found[0])
+    return best.predict(features[2]).astype(np.int64)
 
 
 def _features(texts: Pairs) -> csr_array:

@@ -55,11 +55,6 @@ def weighted_f1(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return (f1 * support).sum(-1) / support.sum(-1)
 
 
-def accuracy(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Share of the items whose class was found, 0..1: float64[...] of counts [..., classes, classes]."""
-    return np.trace(counts, axis1=-2, axis2=-1) / counts.sum((-2, -1))
-
-
 def paired_difference(
     gold: NDArray[np.int64],
     one: NDArray[np.int64],

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tokenlab.metrics import tokenizer_measures
-from tokenlab.metrics.classification import accuracy, weighted_f1
+from tokenlab.metrics.classification import weighted_f1
 from tokenlab.metrics.segmentation import SegmentationScore, iv_recall, oov_rate, oov_recall
 from tokenlab.metrics.tokenization import TokenCounts, bigram_perplexity, bits_per_character
 
@@ -56,10 +56,7 @@ SEGMENTATION: tuple[Metric, ...] = (
     Metric("iv_recall", iv_recall, SHARE, "higher", needs_known_words=True),
 )
 
-CLASSIFICATION: tuple[Metric, ...] = (
-    Metric("weighted_f1", weighted_f1, SHARE, "higher"),
-    Metric("accuracy", accuracy, SHARE, "higher"),
-)
+CLASSIFICATION: tuple[Metric, ...] = (Metric("weighted_f1", weighted_f1, SHARE, "higher"),)
 
 _TOKENS = Metric("tokens", attrgetter("tokens"), COUNT, "lower")
 
