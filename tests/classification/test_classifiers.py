@@ -137,6 +137,8 @@ def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, kind):
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(loop, "save_checkpoint", save_and_die)
         fit(kind, options, checkpoint)
+    with pytest.raises(InputError, match=r"another configuration \(dropout is 0.1 there, 0.3 here\)"):
+        fit(kind, options, checkpoint, dropout=0.3)
     assert_same(fit(kind, options, checkpoint), undisturbed)
 
 

@@ -42,15 +42,15 @@ def merged(code):
     return bpe_tokenizer(np.array([[1, 2]], np.int32), [atom(n) for n in range(len(code.alphabet))])
 
 
-@pytest.mark.parametrize("kind", ["character", "random"])
+@pytest.mark.parametrize("kind", ["character", "random", "byte", "bits", "script"])
 def test_tokens_over_the_atoms_of_a_code(kind):
     found = code("error", kind)
-    tokenizer = TokenizerOfAtoms(found, merged(found))
-    pairs = encode_labelled(tokenizer, labelled(*KNOWN))
     names = {id: token for token, id in merged(found).get_vocab().items()}
-    for number, text in enumerate(KNOWN):
-        *ids, end = pairs.source.sentence(number).tolist()
-        assert found.decode("".join(names[id] for id in ids)) == text and end == tokenizer.ids
+    for tokenizer in (CodeAsTokenizer(found), TokenizerOfAtoms(found, merged(found))):
+        pairs = encode_labelled(tokenizer, labelled(*KNOWN))
+        for number, text in enumerate(KNOWN):
+            *ids, end = pairs.source.sentence(number).tolist()
+            assert found.decode("".join(names[id] for id in ids)) == text and end == tokenizer.ids
 
 
 def test_a_tokenizer_of_text(tmp_path):
