@@ -6,6 +6,7 @@ __getattr__, __all__ = offer(
     __name__,
     {
         "bigrams": ["bigram_bits", "bits_of_counts"],
+        "classification": ["PairedDifference", "confusion_counts", "paired_difference", "weighted_f1"],
         "counting": ["TextTokenizer", "Tokens", "count_tokens"],
         "registry": ["Metric", "find_metric", "of_segmentation", "of_tokenization", "of_tokenizer"],
         "renyi": ["renyi_efficiency", "renyi_entropy"],

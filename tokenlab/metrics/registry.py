@@ -3,7 +3,7 @@
 `tokenlab score` prints the metrics of segmentations in this order, `tokenlab measure` those of tokenizers. Evaluation
 stages, tables and MLflow take their columns from here.
 
-A new metric is a function and a line in `SEGMENTATION`, `TOKENIZATION` or `TOKENIZERS`.
+A new metric is a function and a line in `SEGMENTATION`, `CLASSIFICATION`, `TOKENIZATION` or `TOKENIZERS`.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tokenlab.metrics import tokenizer_measures
+from tokenlab.metrics.classification import weighted_f1
 from tokenlab.metrics.segmentation import SegmentationScore, iv_recall, oov_rate, oov_recall
 from tokenlab.metrics.tokenization import TokenCounts, bigram_perplexity, bits_per_character
 
@@ -25,7 +26,8 @@ COUNT, SHARE = "count", "share"
 class Metric:
     """A named number computed from counts.
 
-    function: of a `SegmentationScore`, of `TokenCounts` or of `TokenizerCounts`; None where it is undefined.
+    function: of a `SegmentationScore`, of confusion counts, of `TokenCounts` or of `TokenizerCounts`; None where it is
+    undefined.
     unit: `COUNT`, `SHARE`, or a unit such as "bits per character".
     better: None where a difference is neither.
     needs_known_words: undefined without the words of the training text.
@@ -53,6 +55,8 @@ SEGMENTATION: tuple[Metric, ...] = (
     Metric("oov_recall", oov_recall, SHARE, "higher", needs_known_words=True),
     Metric("iv_recall", iv_recall, SHARE, "higher", needs_known_words=True),
 )
+
+CLASSIFICATION: tuple[Metric, ...] = (Metric("weighted_f1", weighted_f1, SHARE, "higher"),)
 
 _TOKENS = Metric("tokens", attrgetter("tokens"), COUNT, "lower")
 
@@ -116,4 +120,5 @@ def of_parallel(
 
 def find_metric(name: str) -> Metric | None:
     """The metric with this name, or None."""
-    return next((metric for metric in (*SEGMENTATION, *TOKENIZATION, *TOKENIZERS) if metric.name == name), None)
+    every = (*SEGMENTATION, *CLASSIFICATION, *TOKENIZATION, *TOKENIZERS)
+    return next((metric for metric in every if metric.name == name), None)
