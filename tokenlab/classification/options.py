@@ -43,8 +43,8 @@ class ClassifierTraining(TrainingOptions):
     """Settings of a training. Raises ParameterError for values out of range.
 
     The paper's is Adam with a constant learning rate, 0.001 for the BiLSTM and 0.0001 for the Transformer: without
-    weight decay, and with a final learning rate as high as the first. batch: padding counts. With
-    verses and reviews it was 1 to 7% in batches of 4,096 tokens, and up to 16% in 16,384.
+    weight decay, and with a final learning rate as high as the first. batch: padding counts. With verses and reviews it
+    was 1 to 7% in batches of 4,096 tokens, and up to 16% in 16,384.
     """
 
     batch: int = option("tokens in each update, at most", metavar="N")

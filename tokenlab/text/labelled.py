@@ -34,7 +34,6 @@ BOOKS = {
 }
 """The five classes of verses, and the books of each by their names in christos-c/bible-corpus."""
 
-
 Row = tuple[str, str, str, str | None]
 """Id, text, label and passage of a text; None: copies of the text are a passage."""
 

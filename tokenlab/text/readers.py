@@ -165,7 +165,7 @@ def json_row(line: str, keys: Sequence[str], where: str) -> dict[str, Any]:
         raise InputError(f"{where}: JSON, but not an object; put one object with the key {keys[0]!r} on each line")
     if missing := [key for key in keys if key not in row]:
         there = ", ".join(row) or "an empty object"
-        raise InputError(f"{where}: no key {missing[0]!r}, only {there}; name the text's key")
+        raise InputError(f"{where}: no key {missing[0]!r}, only {there}; name another key")
     return row
 
 
