@@ -6,5 +6,6 @@ __getattr__, __all__ = offer(
     __name__,
     {
         "corpora": ["LANGUAGES", "express", "generate"],
+        "topics": ["labelled_topics"],
     },
 )

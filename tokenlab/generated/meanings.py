@@ -57,8 +57,13 @@ def action(verb: Concept, subject: Meaning | None, object: Meaning | None = None
 
 def meanings(lexicon: Lexicon, seed: int) -> Iterator[Meaning]:
     """Endless sentences of `seed`."""
-    for paragraph in count():
-        yield from Paragraph(lexicon, random.Random(f"tokenlab/{seed}/{paragraph}")).sentences()
+    for paragraph in paragraphs(lexicon, seed):
+        yield from paragraph.sentences()
+
+
+def paragraphs(lexicon: Lexicon, seed: int) -> Iterator["Paragraph"]:
+    """Endless paragraphs of `seed`, those of `meanings`."""
+    return (Paragraph(lexicon, random.Random(f"tokenlab/{seed}/{number}")) for number in count())
 
 
 class Paragraph:

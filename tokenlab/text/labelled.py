@@ -1,0 +1,243 @@
+"""Labelled texts for classification: reviews from files, verses by groups of books, and splits that cut no passage.
+
+jsonl    one JSON object per line (Multilingual Amazon Reviews: stars, review_body, language)
+csv      a header and a row per text
+parquet  a row per text
+text     a folder with a text file for each class, named after it: one text per line
+
+Runs of whitespace are one space, as in the corpora that codes are learned from; texts of whitespace alone are skipped.
+"""
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.text.documents import Document
+from tokenlab.text.lines import read_lines
+from tokenlab.text.readers import json_row, read_documents
+from tokenlab.text.store import parquet_batches, parquet_schema
+
+BOOKS = {
+    "law": "GEN EXO LEV NUM DEU",
+    "history": "JOS JDG RUT 1SA 2SA 1KI 2KI 1CH 2CH EZR NEH EST",
+    "poetry": "JOB PSA PRO ECC SON",
+    "prophets": "ISA JER LAM EZE DAN HOS JOE AMO OBA JON MIC NAH HAB ZEP HAG ZEC MAL",
+    "new testament": "MAT MAR LUK JOH ACT ROM 1CO 2CO GAL EPH PHI COL 1TH 2TH 1TI 2TI TIT PHM HEB JAM 1PE 2PE 1JO 2JO "
+    "3JO JUD REV",
+}
+"""The five classes of verses, and the books of each by their names in christos-c/bible-corpus."""
+
+Row = tuple[str, str, str, str | None]
+"""Id, text, label and passage of a text; None: copies of the text are a passage."""
+
+
+class LabelledTexts(NamedTuple):
+    """Texts and their classes, one for one."""
+
+    ids: list[str]
+    texts: list[str]
+    labels: NDArray[np.int64]
+    """int64[texts]: the number of each text's class."""
+    classes: tuple[str, ...]
+    passages: list[str]
+    """Texts of one passage are in the same part of every split: a chapter, or all copies of a text."""
+
+    def take(self, numbers: Iterable[int]) -> "LabelledTexts":
+        """Some of the texts, in the order of their numbers."""
+        chosen = list(numbers)
+        ids, texts, passages = ([column[n] for n in chosen] for column in (self.ids, self.texts, self.passages))
+        return LabelledTexts(ids, texts, self.labels[chosen], self.classes, passages)
+
+
+class Parts(NamedTuple):
+    """Disjoint parts, each in the order of the whole."""
+
+    train: LabelledTexts
+    validation: LabelledTexts
+    test: LabelledTexts
+
+
+def labelled_texts(rows: Iterable[Row], classes: Sequence[str] | None, name: str) -> LabelledTexts:
+    """Texts from rows.
+
+    Args:
+        rows: in the order of the texts; texts of whitespace alone are skipped.
+        classes: None: all that occur, sorted.
+        name: of the texts, for error messages.
+
+    Raises InputError for a label that is none of the classes, fewer than two classes, and a class without texts.
+    """
+    collapsed = [(id, " ".join(text.split()), label, passage) for id, text, label, passage in rows]
+    kept = [(id, text, label, text if passage is None else passage) for id, text, label, passage in collapsed if text]
+    names = tuple(sorted({row[2] for row in kept})) if classes is None else tuple(classes)
+    number = {label: n for n, label in enumerate(names)}
+    for id, _, label, _ in kept:
+        if label not in number:
+            raise InputError(f"{id}: the label {label!r} is none of {', '.join(names)}; correct it or name all classes")
+    if len(names) < 2:
+        raise InputError(f"{name}: texts of {len(names)} classes; classification needs two, so check file and labels")
+    labels = np.array([number[row[2]] for row in kept], np.int64)
+    found = LabelledTexts([row[0] for row in kept], [row[1] for row in kept], labels, names, [row[3] for row in kept])
+    _check_classes(found, name)
+    return found
+
+
+def read_labelled(
+    path: str | Path,
+    format: str,
+    *,
+    text_key: str = "review_body",
+    label_key: str = "stars",
+    only: Mapping[str, str] | None = None,
+    classes: Sequence[str] | None = None,
+) -> LabelledTexts:
+    """Labelled texts of a file; ids are "PATH:LINE" (of the row's end in CSV, of rows in Parquet).
+
+    Args:
+        path: a file, compressed or not; for the format text, a folder.
+        format: "jsonl", "csv", "parquet" or "text".
+        text_key: the key or column of the text; by default that of the Amazon reviews.
+        label_key: the same of the label, a string or an integer.
+        only: keys and their values: other rows are left out, such as those of another `language`.
+        classes: the labels in the order of their numbers; by default all that occur, sorted.
+
+    Raises:
+        ParameterError: an unknown format.
+        InputError: no such file, content in another format, a missing or impossible value, with file and line; what
+            `labelled_texts` raises.
+    """
+    if format == "text":
+        documents = read_documents(path, "text")
+        rows = ((document.id, document.text, document.id.rpartition(":")[0], None) for document in documents)
+        return labelled_texts(rows, classes, str(path))
+    if format not in _ROWS:
+        raise ParameterError(f"format: {format!r} is none of {', '.join(_ROWS)}, text")
+    wanted = dict(only or {})
+    keys = [text_key, label_key, *wanted]
+    found = _ROWS[format](Path(path), keys)
+    chosen = ((where, row) for where, row in found if all(str(row[key]) == wanted[key] for key in wanted))
+    labelled = ((where, *_text_and_label(row[text_key], row[label_key], keys, where), None) for where, row in chosen)
+    return labelled_texts(labelled, classes, str(path))
+
+
+def _text_and_label(text: Any, label: Any, keys: Sequence[str], where: str) -> tuple[str, str]:
+    if not isinstance(text, str):
+        raise InputError(f"{where}: the value of {keys[0]!r} is not a string; correct the row or name another key")
+    if not isinstance(label, str | int) or isinstance(label, bool):
+        raise InputError(f"{where}: the label {label!r} is no string and no integer; name another key than {keys[1]!r}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{where}: a lone surrogate, which is no character; correct the row") from None
+    return text, str(label)
+
+
+def _jsonl_rows(path: Path, keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(read_lines(path), 1):
+        if line and not line.isspace():
+            yield f"{path}:{number}", json_row(line, keys, f"{path}:{number}")
+
+
+def _csv_rows(path: Path, keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    reader = csv.DictReader((f"{line}\n" for line in read_lines(path)), strict=True)
+    try:
+        for row in reader:
+            where = f"{path}:{reader.line_num}"
+            if missing := [key for key in keys if key not in row]:
+                there = ", ".join(reader.fieldnames or ())
+                raise InputError(f"{path}: no column {missing[0]!r}, only {there}; name another")
+            if None in row or None in row.values():
+                raise InputError(f"{where}: more or fewer values than columns; correct the row")
+            yield where, row
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: malformed CSV ({error}); correct the row") from error
+
+
+def _parquet_rows(path: Path, keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    there = parquet_schema(path)
+    types = {key: there.field(key).type if key in there.names else pa.string() for key in keys}
+    number = 0
+    for batch in parquet_batches(path, pa.schema([pa.field(*item, nullable=False) for item in types.items()]), 1024):
+        for row in batch.to_pylist():
+            number += 1
+            yield f"{path}:{number}", row
+
+
+_ROWS: dict[str, Callable[[Path, Sequence[str]], Iterator[tuple[str, dict[str, Any]]]]] = {
+    "jsonl": _jsonl_rows,
+    "csv": _csv_rows,
+    "parquet": _parquet_rows,
+}
+
+
+def bible_groups(verses: Iterable[Document]) -> LabelledTexts:
+    """Verses by the group of their book (`BOOKS`); passages are chapters.
+
+    Args:
+        verses: of a whole Bible, with ids such as b.GEN.1.1.
+
+    Raises InputError for an id of another form, another book, and a group without verses.
+    """
+    group_of = {book: group for group, books in BOOKS.items() for book in books.split()}
+
+    def row(verse: Document) -> Row:
+        parts = verse.id.split(".")
+        if len(parts) < 4 or parts[1] not in group_of:
+            raise InputError(f"{verse.id}: no verse of a book of the Bible, such as b.GEN.1.1; read a Bible in CES XML")
+        return verse.id, verse.text, group_of[parts[1]], ".".join(parts[:3])
+
+    return labelled_texts(map(row, verses), tuple(BOOKS), "Bible")
+
+
+def in_common(corpora: Sequence[LabelledTexts]) -> list[LabelledTexts]:
+    """The texts whose ids all corpora have, in the order of the first corpus.
+
+    Raises InputError where no text of some class is left.
+    """
+    numbers = [{id: number for number, id in enumerate(corpus.ids)} for corpus in corpora]
+    shared = [id for id in corpora[0].ids if all(id in each for each in numbers)]
+    found = [corpus.take(each[id] for id in shared) for corpus, each in zip(corpora, numbers, strict=True)]
+    for corpus in found:
+        _check_classes(corpus, "texts that all languages have")
+    return found
+
+
+def split_passages(texts: LabelledTexts, *, validation: float, test: float, seed: int) -> Parts:
+    """Draw passages of each class for validation and test until these have their shares of its texts; the others are
+    for training. Corpora with the same passages and sizes are split alike, whatever their texts.
+
+    Raises:
+        ParameterError: shares that are not above 0, or leave nothing to train on.
+        InputError: a part without texts of some class.
+    """
+    if not (validation > 0 and test > 0 and validation + test < 1):
+        raise ParameterError(f"validation is {validation}, test {test}; use shares above 0, together below 1")
+    sizes = Counter(texts.passages)
+    class_of = dict(zip(reversed(texts.passages), reversed(texts.labels.tolist()), strict=True))
+    generator = np.random.default_rng(seed)
+    part_of: dict[str, int] = {}
+    for label in range(len(texts.classes)):
+        members = sorted(passage for passage, own in class_of.items() if own == label)
+        order = [members[place] for place in generator.permutation(len(members))]
+        counts = np.array([sizes[passage] for passage in order])
+        middles = (np.cumsum(counts) - counts / 2) / counts.sum()
+        part_of |= zip(order, np.digitize(middles, [test, test + validation]).tolist(), strict=True)
+    parts = np.array([part_of[passage] for passage in texts.passages])
+    found = Parts(*(texts.take(np.flatnonzero(parts == part).tolist()) for part in (2, 1, 0)))
+    for name, part in found._asdict().items():
+        _check_classes(part, f"part for {name}")
+    return found
+
+
+def _check_classes(texts: LabelledTexts, name: str) -> None:
+    """Raises InputError where a class has no text."""
+    empty = np.flatnonzero(np.bincount(texts.labels, minlength=len(texts.classes)) == 0)
+    if len(empty):
+        raise InputError(f"{name}: no text of the class {texts.classes[empty[0]]!r}; add some, or leave the class out")
