@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from tokenlab.classification import labelled_topics
 from tokenlab.classification.examples import encode_labelled, vocabulary_size
+from tokenlab.classification.labelled import labelled_texts
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import atom
 from tokenlab.codes.measured import CodeAsTokenizer, TokenizerOfAtoms
 from tokenlab.codes.registry import learn_code
 from tokenlab.core.errors import InputError
-from tokenlab.generated import labelled_topics
-from tokenlab.text.labelled import labelled_texts
 from tokenlab.tokenizers import HuggingFaceTokenizer, bpe_tokenizer, read_text_tokenizer
 from tokenlab.translation.pairs import shuffled_batches
 

@@ -13,9 +13,11 @@ __getattr__, __all__ = offer(
     __name__,
     {
         "examples": ["encode_labelled", "vocabulary_size"],
+        "labelled": ["bible_groups", "in_common", "labelled_texts", "read_labelled", "split_passages"],
         "linear": ["linear_control"],
         "networks": ["build_classifier"],
         "options": ["ClassifierShape", "ClassifierTraining"],
+        "topics": ["labelled_topics"],
         "training": ["predict", "train_classifier"],
     },
 )

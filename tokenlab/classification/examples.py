@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenlab.classification.labelled import LabelledTexts
 from tokenlab.core.errors import InputError
 from tokenlab.metrics.counting import TextTokenizer
-from tokenlab.text.labelled import LabelledTexts
 from tokenlab.translation.pairs import Pairs, Sentences, sentences
 
 _TEXTS_AT_ONCE = 1 << 10

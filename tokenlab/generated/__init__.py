@@ -6,6 +6,5 @@ __getattr__, __all__ = offer(
     __name__,
     {
         "corpora": ["LANGUAGES", "express", "generate"],
-        "topics": ["labelled_topics"],
     },
 )

@@ -11,7 +11,7 @@ All are read as streams, compressed or not; texts of whitespace alone are skippe
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.text.documents import Document, join_words
 from tokenlab.text.lines import read_blocks, read_lines
-from tokenlab.text.store import SCHEMA, parquet_batches, parquet_schema, read_shard
+from tokenlab.text.store import SCHEMA, parquet_batches, parquet_names, read_shard
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -144,7 +144,16 @@ def _read_jsonl(files: list[_File], text_key: str) -> Iterator[Document]:
 
 def _json_text(line: str, text_key: str, where: str) -> tuple[str, str | None]:
     """The text and the source of one line."""
-    row = json_row(line, [text_key], where)
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:  # ValueError: malformed, or a number of thousands of digits.
+        raise InputError(f"{where}: not JSON ({error}); put one JSON object on each line") from error
+    if not isinstance(row, dict):
+        raise InputError(f"{where}: JSON, but not an object; put one object with the key {text_key!r} on each line")
+    if text_key not in row:
+        raise InputError(
+            f"{where}: no key {text_key!r}, only {', '.join(row) or 'an empty object'}; name the text's key"
+        )
     text, meta = row[text_key], row.get("meta")
     source = meta.get("redpajama_set_name") if isinstance(meta, dict) else None
     for key, value in ((text_key, text), ("meta.redpajama_set_name", "" if source is None else source)):
@@ -155,23 +164,9 @@ def _json_text(line: str, text_key: str, where: str) -> tuple[str, str | None]:
     return text, source
 
 
-def json_row(line: str, keys: Sequence[str], where: str) -> dict[str, Any]:
-    """The object of one line. Raises InputError, naming the place, where it is none or lacks one of the keys."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:  # ValueError: malformed, or a number of thousands of digits.
-        raise InputError(f"{where}: not JSON ({error}); put one JSON object on each line") from error
-    if not isinstance(row, dict):
-        raise InputError(f"{where}: JSON, but not an object; put one object with the key {keys[0]!r} on each line")
-    if missing := [key for key in keys if key not in row]:
-        there = ", ".join(row) or "an empty object"
-        raise InputError(f"{where}: no key {missing[0]!r}, only {there}; name another key")
-    return row
-
-
 def _read_parquet(files: list[_File], text_key: str) -> Iterator[Document]:
     for path, stem in files:
-        if text_key == "text" and set(SCHEMA.names) <= set(parquet_schema(path).names):
+        if text_key == "text" and set(SCHEMA.names) <= set(parquet_names(path)):
             yield from read_shard(path)
             continue
         schema = pa.schema([pa.field(text_key, pa.large_string(), nullable=False)])

@@ -118,14 +118,14 @@ def corpus_batches(folder: str | Path, columns: Sequence[str] = tuple(SCHEMA.nam
     return chain.from_iterable(parquet_batches(path, schema, _ROW_GROUP_ROWS) for path in paths)
 
 
-def parquet_schema(path: str | Path) -> pa.Schema:
-    """The columns of a Parquet file and their types.
+def parquet_names(path: str | Path) -> list[str]:
+    """The names of the columns of a Parquet file.
 
     Raises:
         InputError: no such file, or no Parquet.
     """
     with _input_errors(path), pq.ParquetFile(path) as file:
-        return file.schema_arrow
+        return list(file.schema_arrow.names)
 
 
 def parquet_batches(path: str | Path, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:

@@ -1,9 +1,9 @@
 """The sentences of the built-in corpora with the topics of their paragraphs as classes, the same in every language."""
 
+from tokenlab.classification.labelled import LabelledTexts, labelled_texts
 from tokenlab.generated.corpora import generate
 from tokenlab.generated.lexicon import load_lexicon
 from tokenlab.generated.meanings import paragraphs
-from tokenlab.text.labelled import LabelledTexts, labelled_texts
 
 
 def labelled_topics(language: str, *, sentences: int, seed: int) -> LabelledTexts:

@@ -8,21 +8,19 @@ text     a folder with a text file for each class, named after it: one text per 
 Runs of whitespace are one space, as in the corpora that codes are learned from; texts of whitespace alone are skipped.
 """
 
-import csv
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
+import polars as pl
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.text.documents import Document
-from tokenlab.text.lines import read_lines
-from tokenlab.text.readers import json_row, read_documents
-from tokenlab.text.store import parquet_batches, parquet_schema
+from tokenlab.text.readers import read_documents
 
 BOOKS = {
     "law": "GEN EXO LEV NUM DEU",
@@ -98,10 +96,10 @@ def read_labelled(
     only: Mapping[str, str] | None = None,
     classes: Sequence[str] | None = None,
 ) -> LabelledTexts:
-    """Labelled texts of a file; ids are "PATH:LINE" (of the row's end in CSV, of rows in Parquet).
+    """Labelled texts of a file; ids are "PATH:ROW", from 1.
 
     Args:
-        path: a file, compressed or not; for the format text, a folder.
+        path: a file; JSON and CSV may be compressed. For the format text, a folder.
         format: "jsonl", "csv", "parquet" or "text".
         text_key: the key or column of the text; by default that of the Amazon reviews.
         label_key: the same of the label, a string or an integer.
@@ -110,70 +108,43 @@ def read_labelled(
 
     Raises:
         ParameterError: an unknown format.
-        InputError: no such file, content in another format, a missing or impossible value, with file and line; what
-            `labelled_texts` raises.
+        InputError: no such file, content in another format, a missing or impossible value, with the file and, for a
+            value, its row; what `labelled_texts` raises.
     """
     if format == "text":
         documents = read_documents(path, "text")
-        rows = ((document.id, document.text, document.id.rpartition(":")[0], None) for document in documents)
-        return labelled_texts(rows, classes, str(path))
-    if format not in _ROWS:
-        raise ParameterError(f"format: {format!r} is none of {', '.join(_ROWS)}, text")
+        of_files = ((document.id, document.text, document.id.rpartition(":")[0], None) for document in documents)
+        return labelled_texts(of_files, classes, str(path))
+    if format not in _READERS:
+        raise ParameterError(f"format: {format!r} is none of {', '.join(_READERS)}, text")
+    try:
+        table = _READERS[format](path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{path}: cannot be read as {format} ({str(error).splitlines()[0]}); correct it") from error
     wanted = dict(only or {})
-    keys = [text_key, label_key, *wanted]
-    found = _ROWS[format](Path(path), keys)
-    chosen = ((where, row) for where, row in found if all(str(row[key]) == wanted[key] for key in wanted))
-    labelled = ((where, *_text_and_label(row[text_key], row[label_key], keys, where), None) for where, row in chosen)
-    return labelled_texts(labelled, classes, str(path))
+    if missing := [key for key in (text_key, label_key, *wanted) if key not in table.columns]:
+        raise InputError(f"{path}: no column {missing[0]!r}, only {', '.join(table.columns)}; name another")
+    if table[text_key].dtype != pl.String:
+        raise InputError(f"{path}: {text_key!r} has values of type {table[text_key].dtype}, not strings; name another")
+    if table[label_key].dtype != pl.String and not table[label_key].dtype.is_integer():
+        kind = table[label_key].dtype
+        raise InputError(f"{path}: {label_key!r} has values of type {kind}, no strings or integers; name another")
+    numbers = pl.int_range(1, pl.len() + 1).alias("row")
+    rows = table.select(numbers, text=pl.col(text_key), label=pl.col(label_key).cast(pl.String))
+    chosen = rows.filter(*[table[key].cast(pl.String) == value for key, value in wanted.items()]).rows()
+    for row, text, label in chosen:
+        if text is None or label is None:
+            raise InputError(f"{path}:{row}: no value for {(text_key if text is None else label_key)!r}; correct it")
+        if "\0" in text:  # Polars reads a lone surrogate as NUL.
+            raise InputError(f"{path}:{row}: NUL or a lone surrogate, which is no character; correct the row")
+    named = ((f"{path}:{row}", text, label, None) for row, text, label in chosen)
+    return labelled_texts(named, classes, str(path))
 
 
-def _text_and_label(text: Any, label: Any, keys: Sequence[str], where: str) -> tuple[str, str]:
-    if not isinstance(text, str):
-        raise InputError(f"{where}: the value of {keys[0]!r} is not a string; correct the row or name another key")
-    if not isinstance(label, str | int) or isinstance(label, bool):
-        raise InputError(f"{where}: the label {label!r} is no string and no integer; name another key than {keys[1]!r}")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InputError(f"{where}: a lone surrogate, which is no character; correct the row") from None
-    return text, str(label)
-
-
-def _jsonl_rows(path: Path, keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in enumerate(read_lines(path), 1):
-        if line and not line.isspace():
-            yield f"{path}:{number}", json_row(line, keys, f"{path}:{number}")
-
-
-def _csv_rows(path: Path, keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    reader = csv.DictReader((f"{line}\n" for line in read_lines(path)), strict=True)
-    try:
-        for row in reader:
-            where = f"{path}:{reader.line_num}"
-            if missing := [key for key in keys if key not in row]:
-                there = ", ".join(reader.fieldnames or ())
-                raise InputError(f"{path}: no column {missing[0]!r}, only {there}; name another")
-            if None in row or None in row.values():
-                raise InputError(f"{where}: more or fewer values than columns; correct the row")
-            yield where, row
-    except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: malformed CSV ({error}); correct the row") from error
-
-
-def _parquet_rows(path: Path, keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    there = parquet_schema(path)
-    types = {key: there.field(key).type if key in there.names else pa.string() for key in keys}
-    number = 0
-    for batch in parquet_batches(path, pa.schema([pa.field(*item, nullable=False) for item in types.items()]), 1024):
-        for row in batch.to_pylist():
-            number += 1
-            yield f"{path}:{number}", row
-
-
-_ROWS: dict[str, Callable[[Path, Sequence[str]], Iterator[tuple[str, dict[str, Any]]]]] = {
-    "jsonl": _jsonl_rows,
-    "csv": _csv_rows,
-    "parquet": _parquet_rows,
+_READERS: dict[str, Callable[..., pl.DataFrame]] = {
+    "jsonl": partial(pl.read_ndjson, infer_schema_length=None),
+    "csv": partial(pl.read_csv, infer_schema=False),
+    "parquet": pl.read_parquet,
 }
 
 

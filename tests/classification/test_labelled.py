@@ -6,9 +6,16 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tokenlab.classification.labelled import (
+    BOOKS,
+    bible_groups,
+    in_common,
+    labelled_texts,
+    read_labelled,
+    split_passages,
+)
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.text.documents import Document
-from tokenlab.text.labelled import BOOKS, bible_groups, in_common, labelled_texts, read_labelled, split_passages
 
 REVIEWS = [
     {"stars": 5, "review_body": 'Sehr gut, "wirklich"\n  gut', "language": "de"},
@@ -36,7 +43,7 @@ def test_reviews_of_a_language_in_every_format(tmp_path, format):
     assert found.texts == ['Sehr gut, "wirklich" gut', "Nie wieder"]
     assert found.classes == ("1", "5") and found.labels.tolist() == [1, 0]
     assert found.passages == found.texts
-    assert found.ids[0].startswith(f"{path}:")
+    assert found.ids == [f"{path}:1", f"{path}:3"]
     assert len(read_labelled(path, format).texts) == 3
 
 
@@ -50,18 +57,24 @@ def test_a_folder_with_a_file_for_each_class(tmp_path):
 
 
 BAD = [
-    ("jsonl", '{"stars": 1}', "1: no key 'review_body', only stars"),
-    ("jsonl", "{", "1: not JSON"),
-    ("jsonl", '{"stars": 1, "review_body": 2}', "1: the value of 'review_body' is not a string"),
-    ("jsonl", '{"stars": 1.5, "review_body": "a"}', "1: the label 1.5 is no string and no integer"),
-    ("jsonl", '{"stars": true, "review_body": "a"}', "1: the label True"),
-    ("jsonl", '{"stars": 1, "review_body": "\\ud800"}', "1: a lone surrogate"),
+    ("jsonl", '{"stars": 1}', "no column 'review_body', only stars"),
+    ("jsonl", "{", "cannot be read as jsonl"),
+    ("jsonl", '{"stars": 1, "review_body": 2}', "'review_body' has values of type Int64, not strings"),
+    ("jsonl", '{"stars": 1.5, "review_body": "a"}', "'stars' has values of type Float64, no strings or integers"),
+    ("jsonl", '{"stars": true, "review_body": "a"}', "'stars' has values of type Boolean"),
+    (
+        "jsonl",
+        '{"stars": 2, "review_body": "a"}\n{"stars": 1, "review_body": "b\\ud800c"}',
+        ":2: NUL or a lone surrogate",
+    ),
     ("jsonl", '{"stars": 1, "review_body": "a"}', "texts of 1 classes; classification needs two"),
-    ("csv", "stars,review_body\n1,a\n2", "3: more or fewer values than columns"),
-    ("csv", "stars,review_body\n1,a,b", "2: more or fewer values than columns"),
-    ("csv", 'stars,review_body\n1,"a', "1: malformed CSV"),
+    ("csv", "stars,review_body\n1,a\n2", ":2: no value for 'review_body'"),
+    ("csv", "stars,review_body\n1,a\n,b", ":2: no value for 'stars'"),
+    ("csv", "stars,review_body\n1,a,b", "cannot be read as csv (found more fields"),
+    ("csv", 'stars,review_body\n1,"a', "cannot be read as csv"),
     ("csv", "stars,text\n1,a", "no column 'review_body', only stars, text"),
-    ("csv", "", "texts of 0 classes"),
+    ("csv", "", "cannot be read as csv (empty CSV)"),
+    ("parquet", "PAR1", "cannot be read as parquet"),
 ]
 
 
@@ -74,12 +87,9 @@ def test_a_bad_file_is_one_line_that_names_the_place(tmp_path, format, content, 
     assert str(error.value).startswith(str(path)) and message in str(error.value) and "\n" not in str(error.value)
 
 
-def test_a_bad_parquet_file(tmp_path):
-    path = tmp_path / "reviews.parquet"
-    pl.DataFrame({"stars": [1, None], "review_body": ["a", "b"]}).write_parquet(path)
-    for key, message in (("stars", "row 2: no value in the column 'stars'"), ("label", "no column 'label', only")):
-        with pytest.raises(InputError, match=message):
-            read_labelled(path, "parquet", label_key=key)
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match=r"reviews: cannot be read as jsonl \(No such file"):
+        read_labelled(tmp_path / "reviews", "jsonl")
 
 
 def test_an_unknown_format_names_all():

@@ -4,8 +4,9 @@ from itertools import groupby, islice
 
 import pytest
 
+from tokenlab.classification import labelled_topics
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.generated import LANGUAGES, generate, labelled_topics
+from tokenlab.generated import LANGUAGES, generate
 from tokenlab.generated.lexicon import load_lexicon
 from tokenlab.generated.meanings import paragraphs
 
