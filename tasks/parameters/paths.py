@@ -50,6 +50,12 @@ def paths_of(sections: Sections) -> Iterator[tuple[str, str]]:
         yield f"patches.tokenizers.{name}.source", tokenizers.source
     for name, tasks in sections.patches.zero_shot.items():
         yield f"patches.zero_shot.{name}.files", tasks.files
+    for name, labelled in sections.downstream.corpora.items():
+        files = {"": ""} if labelled.format == "topics" else labelled.languages
+        for language, file in files.items():
+            yield f"downstream.corpora.{name}.languages.{language}", str(PurePath(labelled.path, file))
+    for name, classified in sections.downstream.classified.items():
+        yield f"downstream.classified.{name}.tokenizers", classified.tokenizers
     comparison = sections.compare
     if comparison.measured:
         yield "compare.reference", comparison.reference

@@ -31,6 +31,7 @@ def check_references(sections: Sections) -> Iterator[str]:
     for name, pair in sections.bits.translation.items():
         for side in ("source", "target"):
             yield from unknown(f"bits.translation.{name}.{side}", [getattr(pair, side)], corpora, "corpora")
+    yield from _downstream(sections)
     yield from _comparison(sections, corpora)
 
 
@@ -146,6 +147,20 @@ def _exact(family: Exact, corpora: list[str]) -> Iterator[str]:
         yield from unknown(f"exact.models.{name}.corpus", [model.corpus], corpora, "corpora")
     for name, evaluated in family.evaluated.items():
         yield from unknown(f"exact.evaluated.{name}.corpus", [evaluated.corpus], corpora, "corpora")
+
+
+def _downstream(sections: Sections) -> Iterator[str]:
+    family = sections.downstream
+    for name, classified in family.classified.items():
+        place = f"downstream.classified.{name}"
+        yield from unknown(place, [name], sections.codes.corpora, "codes.corpora")
+        yield from unknown(f"{place}.labelled", [classified.labelled], family.corpora, "downstream.corpora")
+        if (labelled := family.corpora.get(classified.labelled)) is not None:
+            section = f"downstream.corpora.{classified.labelled}.languages"
+            yield from unknown(f"{place}.language", [classified.language], labelled.languages, section)
+    for name, labelled in family.corpora.items():
+        place = f"downstream.corpora.{name}.only"
+        yield from unknown(place, labelled.only, labelled.languages, f"downstream.corpora.{name}.languages")
 
 
 def _comparison(sections: Sections, corpora: list[str]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from tasks.compare.entries import Comparison
 from tasks.corpora.concatenate import Concatenated
 from tasks.corpora.generate import Builtin
 from tasks.corpora.prepare import Corpus
+from tasks.downstream.parameters import Classification, Classified, Labelled
 from tasks.exact import evaluate as exact_evaluate
 from tasks.exact import held_out as exact_held_out
 from tasks.exact.markov_experiment import Prompts
@@ -143,6 +144,14 @@ class Patches(Parameters):
     zero_shot: Entries[patches.ZeroShot]
 
 
+class Downstream(Parameters):
+    """The section `downstream`."""
+
+    corpora: Entries[Labelled]
+    classified: Entries[Classified]
+    classification: Own[Classification]
+
+
 class Sections(Parameters):
     """A whole params.yaml."""
 
@@ -157,6 +166,7 @@ class Sections(Parameters):
     exact: Exact
     bits: Bits
     patches: Patches
+    downstream: Downstream
     compare: Own[Comparison]
 
 

@@ -1,0 +1,92 @@
+"""Parameters of the downstream family: labelled corpora, and what is trained on which cuts of them."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from tasks.runtime.stage import Parameters
+from tokenlab.classification.options import ClassifierShape, ClassifierTraining
+from tokenlab.codes.interface import Unknown
+
+PartName = Literal["train", "validation", "test"]
+
+
+class Split(Parameters):
+    """Shares of the texts for validation and test, drawn by passages; the others are for training.
+
+    seed: of the draw, and of the sentences of the built-in corpora. largest: at most so many texts of each part, drawn
+    from it; a part that is missing is whole.
+    """
+
+    validation: float = Field(gt=0, lt=1)
+    test: float = Field(gt=0, lt=1)
+    seed: int = Field(ge=0)
+    largest: dict[PartName, int] = Field(default={})
+
+
+class Labelled(Parameters):
+    """A labelled corpus in some languages.
+
+    `bible`: verses in CES XML by groups of books; `topics`: the built-in corpora; the others are files of reviews
+    (`tokenlab.classification.labelled.read_labelled`). Verses and built-in sentences are those that all languages have.
+    """
+
+    path: str
+    """A folder; for `topics` the grammar, tokenlab/generated."""
+    format: Literal["bible", "topics", "text", "jsonl", "csv", "parquet"]
+    languages: dict[str, str] = Field(min_length=1)
+    """Language -> its file below `path`, its code in the built-in corpora, or for `text` a folder below `path`."""
+    split: Split
+    sentences: int | None = None
+    """Of the built-in corpora."""
+    text_key: str = "review_body"
+    label_key: str = "stars"
+    only: dict[str, dict[str, str]] = Field(default={})
+    """Language -> keys and their values: other rows of its file are left out."""
+    classes: tuple[str, ...] | None = None
+    """The labels of reviews; by default all that occur."""
+
+    @model_validator(mode="after")
+    def _check_sentences(self) -> Self:
+        if (self.format == "topics") != (self.sentences is not None):
+            raise ValueError("sentences belongs to the format topics, which needs it")
+        return self
+
+
+class CutChoice(Parameters):
+    """The cuts of a corpus by its codes: tokenizers over the atoms of each code, and vocabulary sizes."""
+
+    tokenizers: tuple[Literal["none", "bpe", "unigram"], ...] = Field(min_length=1)
+    """`none`: the atoms themselves, of which there is one size."""
+    sizes: tuple[int | Literal["characters"], ...]
+    """Vocabulary sizes; `characters` is |C|. Where a code has more atoms, these alone are the vocabulary."""
+    unknown: Unknown
+    """What a code does with a character of a text that it lacks."""
+
+
+class Classified(Parameters):
+    """A language of a labelled corpus, classified in all cuts of the corpus of the same name in `codes.corpora`."""
+
+    labelled: str
+    language: str
+    tokenizers: str
+    """A folder of tokenizers of text, cuts as well; the folder of its tokenizers over codes for none."""
+
+
+class Architecture(Parameters):
+    """A classifier and its training; the seed is that of each run."""
+
+    shape: ClassifierShape
+    training: ClassifierTraining
+
+
+class Classification(Parameters):
+    """Classifiers of all labelled corpora; each is trained once for each seed."""
+
+    cuts: CutChoice
+    seeds: tuple[int, ...] = Field(min_length=1)
+    architectures: dict[str, Architecture]
+    linear: bool
+    """Whether the linear control is fitted, too."""
+    workers: int = Field(ge=1)
+    """Trainings at a time."""
