@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from tasks.runtime.stage import Parameters
+from tasks.runtime.stage import MixedParameters, Parameters
 from tokenlab.classification.options import ClassifierShape, ClassifierTraining
 from tokenlab.codes.interface import Unknown
 
@@ -73,11 +73,21 @@ class Classified(Parameters):
     """A folder of tokenizers of text, cuts as well; the folder of its tokenizers over codes for none."""
 
 
-class Architecture(Parameters):
-    """A classifier and its training; the seed is that of each run."""
+class Architecture(MixedParameters):
+    """A classifier and its training; the undeclared keys are options of the library. seeds are given elsewhere."""
 
     shape: ClassifierShape
-    training: ClassifierTraining
+    texts: int = Field(ge=1)
+    """Of an update, on average: in tokens, a shorter cut would see more texts."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        self.options(batch=100, seed=0)  # Raises ParameterError where the values do not fit together.
+        return self
+
+    def options(self, batch: int, seed: int) -> ClassifierTraining:
+        """The options of a training with batches of so many tokens."""
+        return self.library_options(ClassifierTraining, batch=batch, seed=seed)
 
 
 class Classification(Parameters):
