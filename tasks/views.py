@@ -364,6 +364,30 @@ MEASURES = View(
     artefacts=[File("reports/{preset}/measures/{key}/scores.parquet")],
 )
 
+CLASSIFICATION = View(
+    stage="classify",
+    question=Question("classification", "Do the codes help classifiers?"),
+    table="reports/{preset}/classify/{key}/scores.parquet",
+    key=["name", "language", "code", "N", "K", "tokenizer", "size", "model", "seed"],
+    facts=["labelled"],
+    repeats=["seed"],
+    label={
+        "language": "{}",
+        "code": "{}",
+        "N": "N={}",
+        "tokenizer": {"unigram": "unigram", "none": "no tokenizer"},
+        "size": "|V|={}",
+        "model": "{}",
+        "seed": "seed {}",
+    },
+    metrics=["f1", "tokens_per_text", "padding", "held_out_nats"],
+    artefacts=[
+        File("reports/{preset}/classify/{key}/scores.parquet"),
+        File("reports/{preset}/classify/{key}/compared.parquet"),
+    ],
+    tags={"paper": "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment"},
+)
+
 VIEWS: Sequence[View] = (
     SEGMENTATION,
     OWN_TEXT,
@@ -376,6 +400,7 @@ VIEWS: Sequence[View] = (
     PATCHERS,
     PATCH_MODELS,
     ZERO_SHOT,
+    CLASSIFICATION,
     MEASURES,
 )
 """The views of all evaluation stages."""

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tasks.codes.variants import read_variants
 from tasks.downstream.cuts import Cut, Folders, cuts_of, folders_of, open_cut
 from tasks.downstream.label import read_parts
 from tasks.downstream.parameters import Architecture, Classification, Classified
@@ -84,6 +85,7 @@ def classify(stage: Stage) -> None:
         {
             "texts": {name: len(part.texts) for name, part in labelled.items()},
             "classes": classes,
+            "characters": read_variants(folders.codes).characters,
             "f1": nested(
                 scores.rows(named=True), "code", "N", "K", "tokenizer", "size", "model", "seed", values=["f1"]
             ),

@@ -14,6 +14,7 @@ import yaml
 from tasks.report import style, summary
 from tasks.report.bits import bits_results
 from tasks.report.codes import code_results
+from tasks.report.downstream import downstream_results
 from tasks.report.exact import exact_results
 from tasks.report.inputs import notes_of
 from tasks.report.measures import measure_results
@@ -51,12 +52,14 @@ def report(stage: Stage) -> None:
         stage = stage._replace(variant="", sections=sections)
     segmentation, codes, exact = segmentation_results(stage), code_results(stage), exact_results(stage)
     bits, patches, measures = bits_results(stage), patch_results(stage), measure_results(stage)
+    downstream = downstream_results(stage)
     results: dict[str, Any] = {
         "segmentation": segmentation,
         "codes": codes,
         "exact": exact,
         "bits": bits,
         "patches": patches,
+        "downstream": downstream,
     }
     _write_tables(stage.reports("tables"), {**results, "compare": measures}, families)
     findings = {
@@ -65,6 +68,7 @@ def report(stage: Stage) -> None:
         "Which character comes next?": summary.exact_findings(exact.tables),
         "What lies below the byte?": summary.bits_findings(bits.lengths, bits.translation),
         "Where should patches end?": summary.patch_findings(patches.models),
+        "Do the codes help?": summary.classification_findings(downstream.all),
         "How do tokenizers compare?": summary.parity_findings(measures.all),
     }
     page = render_page(

@@ -133,6 +133,19 @@ def parity_findings(measures: Sequence[Table]) -> Iterator[Finding]:
             yield Finding("measures", f"{text} {even} (Gini {low:.3f}) and least by {uneven} ({high:.3f}).")
 
 
+def classification_findings(tables: Sequence[Table]) -> Iterator[Finding]:
+    """For each model and language, how many cuts classify better or worse than characters."""
+    for table in tables:
+        model = table.name.removeprefix("classification-verdicts-")
+        for place, heading in enumerate(table.header if model != table.name else []):
+            language, _, rival = heading.partition(", against ")
+            words = [row[place].partition(":")[0].partition(" (")[0] for row in table.rows if rival and row[place]]
+            if words:
+                counts = ", ".join(f"{words.count(word)} {word}" for word in ("higher", "lower", "not separable"))
+                text = f"{language}, {model}: against {rival}, {len(words)} other cuts have a weighted F1 that is"
+                yield Finding("downstream", f"{text}: {counts}.")
+
+
 def _leaders(
     rows: Sequence[list[str]], header: Sequence[str], label: Sequence[str], column: str, *, largest: bool = True
 ) -> str:

@@ -20,7 +20,8 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
     """A copy of the project that has never run; `sections` replace sections of params.yaml.
 
     Without a section `codes` the workspace has no codes, without `entropy` no language models of characters, without
-    `exact` none of tokens, without `bits` no bit-level codes, without `patches` no patch models.
+    `exact` none of tokens, without `bits` no bit-level codes, without `patches` no patch models,
+    without `downstream` no classifiers.
     """
     copy_project(folder)
     for compiled in ROOT.glob("tokenlab/**/__pycache__/*.nb?"):  # numba's, valid for files of the same time and size
@@ -33,6 +34,7 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
         "bits": NO_BITS,
         "patches": NO_PATCHES,
         "compare": NO_COMPARE,
+        "downstream": NO_DOWNSTREAM,
         "codes": SMALL_CODES | {"corpora": {}},
         "concatenated": {},
         "entropy": NO_ENTROPY,
@@ -326,3 +328,43 @@ NO_PATCHES: dict[str, Any] = SMALL_PATCHES | {
     name: {} for name in ("tokenizers", "corpora", "models", "variants", "zero_shot")
 }
 """A `patches` section without corpora and models."""
+
+SMALL_DOWNSTREAM: dict[str, Any] = {
+    "corpora": {
+        "topics": {
+            "path": "tokenlab/generated",
+            "format": "topics",
+            "languages": {"english": "en", "chinese": "zh"},
+            "sentences": 700,
+            "split": {
+                "validation": 0.2,
+                "test": 0.2,
+                "seed": 0,
+                "largest": {"train": 120, "validation": 60, "test": 60},
+            },
+        }
+    },
+    "classified": {
+        "en": {"labelled": "topics", "language": "english", "tokenizers": "models/sample/code_tokenizers/en"}
+    },
+    "classification": {
+        "cuts": {"tokenizers": ["none", "bpe"], "sizes": [120], "unknown": "byte"},
+        "seeds": [0, 1],
+        "architectures": {
+            kind: {
+                "shape": {"kind": kind, "layers": 1, "width": 8, "heads": 2, "feed_forward": 16, "positions": 400},
+                "texts": 20,
+                "steps": 4,
+                "learning_rate": 1e-2,
+                "evaluate_every": 2,
+            }
+            for kind in ("transformer", "bilstm")
+        },
+        "linear": True,
+        "workers": 1,
+    },
+}
+"""A `downstream` section with small classifiers of built-in sentences."""
+
+NO_DOWNSTREAM: dict[str, Any] = SMALL_DOWNSTREAM | {"corpora": {}, "classified": {}}
+"""A `downstream` section without texts."""

@@ -1,0 +1,173 @@
+"""The downstream family: weighted F1 of classifiers in every cut of a corpus, and how it differs from characters and bytes.
+
+They are made from the tables of `classify`: of scores, one row for each cut, model and seed, and of comparisons, one
+for each cut, model and rival over the same test texts and seeds.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tasks.report.codes import size_text
+from tasks.report.inputs import corpus_facts, notes_of, read_parts
+from tasks.report.style import code_name
+from tasks.report.table import Column, Table, read_paper, tabulate
+from tasks.report.verdict import Verdict
+from tasks.runtime.stage import Stage, read_json
+
+RIVALS = {"character": "characters", "byte": "bytes"}
+HIGHER, LOWER, NOT_SEPARABLE = "higher", "lower", "not separable"
+
+_OTHER_CORPUS = "paper: five classes of stars of Amazon reviews, not these texts; means of five seeds"
+_PAIRED = (
+    "higher, lower: the difference exceeds its deviation, by the seeds and by the draw of the test texts together; "
+    "otherwise not separable"
+)
+_CUT = ["size", "tokenizer", "code", "N"]
+
+
+class DownstreamResults(NamedTuple):
+    """What the page shows; everything may be empty."""
+
+    classification: list[Table]
+
+    @property
+    def main(self) -> list[Table]:
+        """The tables of results.txt."""
+        return [table for table in self.classification if table.name.startswith("classification-f1-")]
+
+    @property
+    def all(self) -> list[Table]:
+        """The tables that are written as files."""
+        return self.classification
+
+
+def downstream_results(stage: Stage) -> DownstreamResults:
+    """Read the results of a preset."""
+    scores = read_parts(stage, "downstream.classified", "classify", "scores.parquet")
+    pairs = read_parts(stage, "downstream.classified", "classify", "compared.parquet")
+    if scores is None or pairs is None:
+        return DownstreamResults([])
+    names = scores["name"].unique(maintain_order=True)
+    facts = [corpus_facts(stage, name) for name in names]
+    metrics = {name: read_json(stage.reports("classify", name, "metrics.json")) for name in names}
+    notes, generated = notes_of(facts), {of_corpus["origin"] for of_corpus in facts} == {"generated"}
+    tables = []
+    for (model,), of_model in scores.group_by("model", maintain_order=True):
+        tables.append(f1_table(of_model, str(model), notes, generated))
+        if len(of_pairs := pairs.filter(model=model)):
+            tables.append(verdict_table(of_pairs, str(model), notes))
+    return DownstreamResults([*tables, texts_table(scores, metrics, notes, generated), training_table(scores, notes)])
+
+
+def _of_cut(size: str) -> list[Column]:
+    return [
+        Column(size, lambda rows: _size(rows["size"][0])),
+        Column("tokenizer", "tokenizer"),
+        Column("code", lambda rows: code_name(rows["code"][0])),
+        Column("N", "N"),
+    ]
+
+
+def _size(label: str) -> str:
+    return size_text("C" if label == "characters" else label) if label else ""
+
+
+def f1_table(scores: pl.DataFrame, model: str, notes: list[str], generated: bool) -> Table:
+    """Tables 5, 11 and 14: a row for each cut, a column for each language, with the paper's beside it.
+
+    generated: built-in text, beside which the paper's numbers mean nothing.
+    """
+    paper = {} if generated else read_paper("latom")["classification"].get(model, {})
+
+    def printed(rows: pl.DataFrame, language: str) -> float | None:
+        code, N, tokenizer, size = rows.select("code", "N", "tokenizer", "size").row(0)
+        of_size = paper.get(size, {}) if tokenizer == "bpe" else {}
+        return of_size.get(code if N is None else f"{code}-{N}", {}).get(language)
+
+    columns = _of_cut("|V|")
+    for language in scores["language"].unique(maintain_order=True):
+        columns += [
+            Column(language, "f1", "{:.2f}", 100, where={"language": language}, spread=True),
+            Column(f"paper {language}", partial(printed, language=language), optional=True, note=_OTHER_CORPUS),
+        ]
+    seeds = scores["seed"].n_unique()
+    title = f"Classification, {model}: weighted F1 in per cent" + (f"; mean ± sd of {seeds} seeds" if seeds > 1 else "")
+    return tabulate(f"classification-f1-{model}", title, _by_size(scores), columns, key=_CUT, notes=notes)
+
+
+def _by_size(scores: pl.DataFrame) -> pl.DataFrame:
+    """The scores with all codes of a size together, in the order of the sizes."""
+    sizes = {size: number for number, size in enumerate(scores["size"].unique(maintain_order=True))}
+    return scores.sort(pl.col("size").replace_strict(sizes), maintain_order=True)
+
+
+def verdict_word(row: dict[str, Any]) -> str:
+    """Which of two classifiers is better, in a word; with the number of runs where these are fewer than three."""
+    word = (HIGHER if row["difference"] > 0 else LOWER) if row["separable"] else NOT_SEPARABLE
+    return word + Verdict([], [], False, row["runs"]).few_runs
+
+
+def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:
+    """Each code against characters and bytes at the same |V|, for each language."""
+
+    def cell(rows: pl.DataFrame) -> str:
+        if not len(rows):
+            return ""
+        row = rows.row(0, named=True)
+        return f"{verdict_word(row)}: {100 * row['difference']:+.2f} ± {100 * row['deviation']:.2f}"
+
+    columns = _of_cut("|V|")
+    for language in pairs["language"].unique(maintain_order=True):
+        columns += [
+            Column(f"{language}, against {name}", cell, where={"language": language, "rival": rival}, optional=True)
+            for rival, name in RIVALS.items()
+        ]
+    title = f"Classification, {model}: difference of weighted F1 to characters and to bytes, in points"
+    return tabulate(
+        f"classification-verdicts-{model}", title, _by_size(pairs), columns, key=_CUT, notes=[*notes, _PAIRED]
+    )
+
+
+def texts_table(scores: pl.DataFrame, metrics: dict[str, Any], notes: list[str], generated: bool) -> Table:
+    """Table 10: |C| of the text that codes were learned from, and K; with the numbers of labelled texts."""
+    paper = {} if generated else read_paper("latom")["reviews"]
+
+    def ours(rows: pl.DataFrame, name: str) -> int:
+        found = metrics[rows["name"][0]]
+        return found["texts"][name] if name in found["texts"] else found[name]
+
+    def printed(rows: pl.DataFrame, N: int | None = None) -> int | None:
+        found = paper.get(rows["language"][0], {})
+        return found.get("characters") if N is None else found.get("K", {}).get(N)
+
+    numbers = {"train": "train", "validation": "validation", "test": "test", "classes": "classes", "|C|": "characters"}
+    columns = [
+        Column("language", "language"),
+        *(Column(heading, partial(ours, name=name), "{:,}") for heading, name in numbers.items()),
+        Column("paper |C|", printed, "{:,}", optional=True, note=_OTHER_CORPUS),
+    ]
+    for N in sorted(scores["N"].drop_nulls().unique()):
+        columns += [
+            Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}),
+            Column(f"paper K, N = {N}", partial(printed, N=N), optional=True),
+        ]
+    title = "Labelled texts, and the smallest K with K^N of at least |C|"
+    return tabulate("classification-texts", title, scores, columns, key=["name"], notes=notes)
+
+
+def training_table(scores: pl.DataFrame, notes: list[str]) -> Table:
+    """Lengths, padding and text seen by each model; the linear control has lengths alone."""
+    columns = [
+        Column("language", "language"),
+        Column("model", "model"),
+        *_of_cut("|V|"),
+        Column("entries", "vocabulary", "{:,.0f}"),
+        Column("tokens/text", "tokens_per_text", "{:.1f}"),
+        Column("padding %", "padding", "{:.1f}", 100),
+        Column("epochs", "epochs", "{:.2f}"),
+        Column("weights", "parameters", "{:,.0f}"),
+    ]
+    title = "Classification: what the models read"
+    return tabulate("classification-training", title, scores, columns, key=["language", "model", *_CUT], notes=notes)
