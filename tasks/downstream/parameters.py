@@ -7,6 +7,9 @@ from pydantic import Field, model_validator
 from tasks.runtime.stage import MixedParameters, Parameters
 from tokenlab.classification.options import ClassifierShape, ClassifierTraining
 from tokenlab.codes.interface import Unknown
+from tokenlab.language.options import GenerationOptions
+from tokenlab.networks.options import StackShape
+from tokenlab.training.options import TrainingOptions
 
 PartName = Literal["train", "validation", "test"]
 
@@ -100,3 +103,53 @@ class Classification(Parameters):
     """Whether the linear control is fitted, too."""
     workers: int = Field(ge=1)
     """Trainings at a time."""
+
+
+class Modelled(Parameters):
+    """A language of a labelled corpus, whose texts language models of every code of `codes.corpora` learn."""
+
+    labelled: str
+    language: str
+
+
+class LanguageModels(MixedParameters):
+    """The language models of all codes; the undeclared keys are options of a training, whose batch is in texts."""
+
+    cuts: CutChoice
+    seeds: tuple[int, ...] = Field(min_length=1)
+    stack: StackShape
+    longest: int = Field(ge=1)
+    """Characters of a text that are trained on and evaluated; what follows is left out."""
+    workers: int = Field(ge=1)
+    """Trainings at a time, and models that generate."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.cuts.tokenizers != ("bpe",):
+            raise ValueError("the tokenizers of language models are [bpe]")
+        self.options(seed=0)  # Raises ParameterError where the values do not fit together.
+        return self
+
+    def options(self, seed: int) -> TrainingOptions:
+        """The options of a training."""
+        return self.library_options(TrainingOptions, seed=seed)
+
+
+class Generation(MixedParameters):
+    """Texts of each language model, free and constrained; the undeclared keys are options of the library."""
+
+    count: int = Field(ge=1)
+    """Texts of each model and way."""
+    scored: int = Field(ge=1)
+    """Validation texts on which the cost of the constraint is measured, at most."""
+    examples: int = Field(ge=0)
+    """Texts of each model that are shown."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        self.options(seed=0)
+        return self
+
+    def options(self, seed: int) -> GenerationOptions:
+        """How a model generates."""
+        return self.library_options(GenerationOptions, seed=seed)
