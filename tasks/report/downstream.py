@@ -1,4 +1,4 @@
-"""The downstream family: weighted F1 of classifiers in every cut of a corpus, and how it differs from characters and bytes.
+"""The downstream family: weighted F1 of classifiers in every cut of a corpus, and its difference to characters, bytes.
 
 They are made from the tables of `classify`: of scores, one row for each cut, model and seed, and of comparisons, one
 for each cut, model and rival over the same test texts and seeds.

@@ -32,6 +32,7 @@ def stage(
     patches: list[str] = (),  # type: ignore[assignment]
     zero_shot: list[str] = (),  # type: ignore[assignment]
     measured: list[str] = (),  # type: ignore[assignment]
+    classified: list[str] = (),  # type: ignore[assignment]
 ) -> Stage:
     """A stage of the preset `small` with these corpora, models and pairs of languages such as `en-ja`.
 
@@ -73,6 +74,7 @@ def stage(
             "zero_shot": {name: {"models": name} for name in zero_shot},
         },
         "compare": {"measured": {name: {"kind": "encoded"} for name in measured}},
+        "downstream": {"classified": {name: {} for name in classified}},
     }
     return Stage("params.yaml", "small", "", sections)
 
@@ -334,3 +336,42 @@ def write_csv(path: Path, table: pl.DataFrame) -> None:
     """Write a file and the folders above it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     table.write_csv(path)
+
+
+def write_classification(stage: Stage, corpus: str, origin: str = "official") -> None:
+    """The results of `classify`: codes at two sizes, two seeds; byte is better than character, random is not separable.
+
+    The language is `english`; the linear control was fitted too.
+    """
+    write_json(stage.reports("corpora", f"{corpus}.json"), corpus_facts(corpus) | {"origin": origin})
+    about = {"name": corpus, "labelled": "bible", "language": "english"}
+    cuts = [("character", None, None), ("byte", None, None), ("random", 2, 9), ("latom", 2, 9)]
+    keys = [
+        {**about, "code": code, "N": N, "K": K, "tokenizer": "bpe", "size": size, "model": model}
+        for code, N, K in cuts
+        for size in ("characters", "8000")
+        for model in ("transformer", "linear")
+    ]
+    measured = {"vocabulary": 90, "tokens_per_text": 20.5, "padding": 0.05, "epochs": 2.0, "best_step": 4}
+    measured |= {"held_out_nats": 1.2, "parameters": 1234}
+    f1 = {"character": 0.5, "byte": 0.61, "random": 0.52, "latom": 0.6}
+    scores = [{**key, **measured, "seed": seed, "f1": f1[key["code"]] + seed / 100} for key in keys for seed in (0, 1)]
+    pairs = [
+        {
+            **key,
+            "rival": rival,
+            "difference": f1[key["code"]] - f1[rival],
+            "deviation": 0.03,
+            "separable": abs(f1[key["code"]] - f1[rival]) > 0.03,
+            "runs": 2,
+        }
+        for key in keys
+        for rival in ("character", "byte")
+        if rival != key["code"]
+    ]
+    folder = stage.reports("classify", corpus)
+    folder.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame(scores).write_parquet(folder / "scores.parquet")
+    pl.DataFrame(pairs).write_parquet(folder / "compared.parquet")
+    texts = {"train": 8000, "validation": 1000, "test": 900}
+    write_json(folder / "metrics.json", {"texts": texts, "classes": 5, "characters": 81})

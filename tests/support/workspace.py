@@ -335,12 +335,12 @@ SMALL_DOWNSTREAM: dict[str, Any] = {
             "path": "tokenlab/generated",
             "format": "topics",
             "languages": {"english": "en", "chinese": "zh"},
-            "sentences": 700,
+            "sentences": 1500,
             "split": {
                 "validation": 0.2,
                 "test": 0.2,
                 "seed": 0,
-                "largest": {"train": 120, "validation": 60, "test": 60},
+                "largest": {"train": 200, "validation": 150, "test": 150},
             },
         }
     },

@@ -77,7 +77,7 @@ def test_the_parts_have_the_same_texts_in_every_language(folder):
         assert english["id", "label", "passage"].equals(chinese["id", "label", "passage"])
         facts = json.loads((folder / "reports/sample/labelled/topics.json").read_text())
         assert sum(facts["texts"]["chinese"][part].values()) == len(chinese)
-    assert len(pl.read_parquet(f"{LABELLED}/train.parquet")) == 120
+    assert len(pl.read_parquet(f"{LABELLED}/train.parquet")) == 200
     passages = [set(pl.read_parquet(f"{LABELLED}/{part}.parquet")["passage"]) for part in ("train", "test")]
     assert not passages[0] & passages[1]
 

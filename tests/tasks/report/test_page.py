@@ -25,7 +25,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A preset with corpora with and without gold words, and results of every family, drawn and laid out."""
     folder = tmp_path_factory.mktemp("report")
     families = {"segmentation": ["zh", "plain"], "codes": ["en"], "models": ["zh"], "exact": ["tokens"]}
-    families |= {"bits": ["ja", "ko"], "patches": ["de"], "zero_shot": ["fr"], "measured": ["zh"]}
+    families |= {
+        "bits": ["ja", "ko"],
+        "patches": ["de"],
+        "zero_shot": ["fr"],
+        "measured": ["zh"],
+        "classified": ["verses"],
+    }
     stage = inputs.stage(**families, translation=["en-ja", "en-ko"])
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -35,6 +41,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         inputs.write_codes(stage, "en", inputs.CODES | {"toy": None})
         inputs.write_exact(stage, "tokens")
         inputs.write_measures(stage, "zh")
+        inputs.write_classification(stage, "verses")
         for name in ("ja", "ko"):
             bits_inputs.write_bits(stage, name)
             bits_inputs.write_translation(stage, f"en-{name}")
@@ -130,9 +137,11 @@ WRITERS = {
     "translation": bits_inputs.write_translation,
     "patches": patch_report_inputs.write_patches,
     "measured": inputs.write_measures,
+    "classified": inputs.write_classification,
 }
 SECTIONS = {"segmentation": "words", "codes": "codes", "exact": "exact", "bits": "bits-savings"}
 SECTIONS |= {"translation": "bits-translation", "patches": "patches", "measured": "measures"}
+SECTIONS |= {"classified": "downstream"}
 
 
 @pytest.mark.parametrize("family", [*WRITERS, None])
