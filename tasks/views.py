@@ -388,6 +388,23 @@ CLASSIFICATION = View(
     tags={"paper": "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment"},
 )
 
+GENERATION = View(
+    stage="generate",
+    question=Question("generation", "Do generated texts decode?"),
+    table="reports/{preset}/generate/{key}/scores.parquet",
+    key=["name", "language", "code", "N", "K", "tokenizer", "size", "way", "seed"],
+    facts=["labelled", "count"],
+    repeats=["seed"],
+    label={"language": "{}", "code": "{}", "N": "N={}", "size": "|V|={}", "way": "{}", "seed": "seed {}"},
+    metrics=["error_share", "bits_per_character", "bits_of_scored"],
+    lower_is_better=True,
+    artefacts=[
+        File("reports/{preset}/generate/{key}/scores.parquet"),
+        File("reports/{preset}/generate/{key}/examples.json"),
+    ],
+    tags={"paper": "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment"},
+)
+
 VIEWS: Sequence[View] = (
     SEGMENTATION,
     OWN_TEXT,
@@ -401,6 +418,7 @@ VIEWS: Sequence[View] = (
     PATCH_MODELS,
     ZERO_SHOT,
     CLASSIFICATION,
+    GENERATION,
     MEASURES,
 )
 """The views of all evaluation stages."""

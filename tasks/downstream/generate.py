@@ -39,8 +39,8 @@ class Task(NamedTuple):
 
 def generate(stage: Stage) -> None:
     """Write the errors of all models, their costs, examples and metrics."""
-    modelled = stage.parameters(f"downstream.modelled.{stage.variant}", Modelled)
-    settings = stage.parameters("downstream.language_models", LanguageModels)
+    modelled = stage.parameters(f"downstream.language_models.{stage.variant}", Modelled)
+    settings = stage.parameters("downstream.language_model", LanguageModels)
     generation = stage.parameters("downstream.generation", Generation)
     models = stage.models("code_language_models", stage.variant)
     parts, folders = stage.data("labelled", modelled.labelled, modelled.language), folders_of(stage, stage.variant)

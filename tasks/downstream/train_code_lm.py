@@ -47,8 +47,8 @@ class Job(NamedTuple):
 
 def train_models(stage: Stage) -> None:
     """Write all models, their loss curves and metrics."""
-    modelled = stage.parameters(f"downstream.modelled.{stage.variant}", Modelled)
-    settings = stage.parameters("downstream.language_models", LanguageModels)
+    modelled = stage.parameters(f"downstream.language_models.{stage.variant}", Modelled)
+    settings = stage.parameters("downstream.language_model", LanguageModels)
     parts, folders = stage.data("labelled", modelled.labelled, modelled.language), folders_of(stage, stage.variant)
     used = {"modelled": modelled.model_dump(), "settings": settings.model_dump(mode="json")}
     work = checkpoint_folder(f"train_code_lm.{stage.variant}", used, [parts, folders.codes, folders.encoded])

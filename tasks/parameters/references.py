@@ -151,13 +151,14 @@ def _exact(family: Exact, corpora: list[str]) -> Iterator[str]:
 
 def _downstream(sections: Sections) -> Iterator[str]:
     family = sections.downstream
-    for name, classified in family.classified.items():
-        place = f"downstream.classified.{name}"
-        yield from unknown(place, [name], sections.codes.corpora, "codes.corpora")
-        yield from unknown(f"{place}.labelled", [classified.labelled], family.corpora, "downstream.corpora")
-        if (labelled := family.corpora.get(classified.labelled)) is not None:
-            section = f"downstream.corpora.{classified.labelled}.languages"
-            yield from unknown(f"{place}.language", [classified.language], labelled.languages, section)
+    for section, entries in (("classified", family.classified), ("language_models", family.language_models)):
+        for name, entry in entries.items():
+            place = f"downstream.{section}.{name}"
+            yield from unknown(place, [name], sections.codes.corpora, "codes.corpora")
+            yield from unknown(f"{place}.labelled", [entry.labelled], family.corpora, "downstream.corpora")
+            if (labelled := family.corpora.get(entry.labelled)) is not None:
+                languages = f"downstream.corpora.{entry.labelled}.languages"
+                yield from unknown(f"{place}.language", [entry.language], labelled.languages, languages)
     for name, labelled in family.corpora.items():
         place = f"downstream.corpora.{name}.only"
         yield from unknown(place, labelled.only, labelled.languages, f"downstream.corpora.{name}.languages")

@@ -14,7 +14,7 @@ from tasks.compare.entries import Comparison
 from tasks.corpora.concatenate import Concatenated
 from tasks.corpora.generate import Builtin
 from tasks.corpora.prepare import Corpus
-from tasks.downstream.parameters import Classification, Classified, Labelled
+from tasks.downstream.parameters import Classification, Classified, Generation, Labelled, LanguageModels, Modelled
 from tasks.exact import evaluate as exact_evaluate
 from tasks.exact import held_out as exact_held_out
 from tasks.exact.markov_experiment import Prompts
@@ -150,6 +150,9 @@ class Downstream(Parameters):
     corpora: Entries[Labelled]
     classified: Entries[Classified]
     classification: Own[Classification]
+    language_models: Entries[Modelled]
+    language_model: Own[LanguageModels]
+    generation: Own[Generation]
 
 
 class Sections(Parameters):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tasks.report.codes import size_text
+from tasks.report.generation import generation_tables
 from tasks.report.inputs import corpus_facts, notes_of, read_parts
 from tasks.report.style import code_name
 from tasks.report.table import Column, Table, read_paper, tabulate
@@ -31,24 +32,31 @@ class DownstreamResults(NamedTuple):
     """What the page shows; everything may be empty."""
 
     classification: list[Table]
+    generation: list[Table]
 
     @property
     def main(self) -> list[Table]:
         """The tables of results.txt."""
-        return [table for table in self.classification if table.name.startswith("classification-f1-")]
+        shown = ("classification-f1-", "generation-errors")
+        return [table for table in self.all if table.name.startswith(shown)]
 
     @property
     def all(self) -> list[Table]:
         """The tables that are written as files."""
-        return self.classification
+        return [*self.classification, *self.generation]
 
 
 def downstream_results(stage: Stage) -> DownstreamResults:
     """Read the results of a preset."""
+    return DownstreamResults(classification_tables(stage), generation_tables(stage))
+
+
+def classification_tables(stage: Stage) -> list[Table]:
+    """The tables of a preset; empty where nothing is classified."""
     scores = read_parts(stage, "downstream.classified", "classify", "scores.parquet")
     pairs = read_parts(stage, "downstream.classified", "classify", "compared.parquet")
     if scores is None or pairs is None:
-        return DownstreamResults([])
+        return []
     names = scores["name"].unique(maintain_order=True)
     facts = [corpus_facts(stage, name) for name in names]
     metrics = {name: read_json(stage.reports("classify", name, "metrics.json")) for name in names}
@@ -58,7 +66,7 @@ def downstream_results(stage: Stage) -> DownstreamResults:
         tables.append(f1_table(of_model, str(model), notes, generated))
         if len(of_pairs := pairs.filter(model=model)):
             tables.append(verdict_table(of_pairs, str(model), notes))
-    return DownstreamResults([*tables, texts_table(scores, metrics, notes, generated), training_table(scores, notes)])
+    return [*tables, texts_table(scores, metrics, notes, generated), training_table(scores, notes)]
 
 
 def _of_cut(size: str) -> list[Column]:

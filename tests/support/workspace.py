@@ -363,8 +363,21 @@ SMALL_DOWNSTREAM: dict[str, Any] = {
         "linear": True,
         "workers": 1,
     },
+    "language_models": {"en": {"labelled": "topics", "language": "english"}},
+    "language_model": {
+        "cuts": {"tokenizers": ["bpe"], "sizes": [120], "unknown": "byte"},
+        "seeds": [0, 1],
+        "stack": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 24},
+        "longest": 100,
+        "workers": 1,
+        "batch": 8,
+        "steps": 6,
+        "learning_rate": 1e-2,
+        "evaluate_every": 3,
+    },
+    "generation": {"count": 40, "scored": 10, "examples": 2, "length": 12, "top_k": 50, "batch": 20},
 }
 """A `downstream` section with small classifiers of built-in sentences."""
 
-NO_DOWNSTREAM: dict[str, Any] = SMALL_DOWNSTREAM | {"corpora": {}, "classified": {}}
+NO_DOWNSTREAM: dict[str, Any] = SMALL_DOWNSTREAM | {"corpora": {}, "classified": {}, "language_models": {}}
 """A `downstream` section without texts."""

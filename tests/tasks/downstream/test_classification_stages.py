@@ -8,53 +8,17 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.metrics import f1_score
+from small_codes import LABELLED, stage, write_codes
 from workspace import SMALL_DOWNSTREAM
 
-from tasks.codes.encode import encode_texts
-from tasks.codes.encoded import read_sequences, write_sequences
-from tasks.codes.parameters import VocabularySizes
-from tasks.codes.tokenizer import Plan, train_variant
-from tasks.codes.variants import CorpusVariants, Variant, write_variants
 from tasks.downstream import classify as classify_stage
 from tasks.downstream.classify import classify, compared
 from tasks.downstream.cuts import cuts_of, folders_of, open_cut
 from tasks.downstream.label import label, read_parts
 from tasks.downstream.parameters import CutChoice
-from tasks.runtime.stage import Stage
-from tokenlab.codes.corpus import character_corpus
-from tokenlab.codes.interface import write_code
-from tokenlab.codes.registry import learn_code
 from tokenlab.core.errors import InputError
 from tokenlab.metrics.classification import paired_difference
 from tokenlab.tokenizers.bpe import BpeOptions, save_tokenizer, train_bpe
-
-LABELLED = "data/sample/labelled/topics/english"
-
-
-def stage(variant="en", **changes):
-    return Stage("params.yaml", "sample", variant, {"downstream": SMALL_DOWNSTREAM | changes})
-
-
-def write_codes(texts, corpus="en", seeds=2):
-    """Characters, bytes and random codes of a text, with their tokenizers, as the stages of the codes write them."""
-    characters = character_corpus(texts)
-    size = len(characters.characters)
-    random = [Variant("random", 2, 9, seed) for seed in range(seeds)]
-    made = CorpusVariants([Variant("character"), Variant("byte"), *random], size, sum(map(len, texts)))
-    plan = Plan(VocabularySizes(largest=200, step=200, reported=(), held_out=()), (), size, None)
-    folders = folders_of(stage(), corpus)
-    for folder in folders:
-        folder.mkdir(parents=True)
-    for variant in made.learned:
-        shape = {} if variant.N is None else {"N": 2, "K": 9, "seed": variant.seed}
-        code = learn_code(variant.code, characters, **shape)
-        write_code(code, folders.codes / f"{variant.name}.json")
-        found = encode_texts(variant.name, code, texts)
-        path = folders.encoded / f"{variant.name}.parquet"
-        write_sequences(path, found.numbers, found.lengths)
-        train_variant(variant, plan, read_sequences(path), folders.tokenizers / variant.name)
-    write_variants(folders.codes, made)
-    return folders
 
 
 @pytest.fixture(scope="module")
