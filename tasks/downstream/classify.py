@@ -67,8 +67,9 @@ def classify(stage: Stage) -> None:
 
     jobs = [Job(cut, folders, texts, parts, settings, work) for cut in cuts]
     order = sorted(jobs, key=lambda job: -len(job.cut.seeds))  # No worker waits long for the last.
-    done = dict(zip(order, in_processes(run_job, order, settings.workers, "classifying"), strict=True))
-    predictions = pl.concat([table for job in jobs for table in done[job]], how="vertical_relaxed")
+    found = in_processes(run_job, order, settings.workers, "classifying")
+    done = {job.cut: tables for job, tables in zip(order, found, strict=True)}
+    predictions = pl.concat([table for cut in cuts for table in done[cut]], how="vertical_relaxed")
 
     labelled = read_parts(parts)
     gold, classes = labelled["test"].labels, len(labelled["test"].classes)
@@ -87,11 +88,17 @@ def classify(stage: Stage) -> None:
             "classes": classes,
             "characters": read_variants(folders.codes).characters,
             "f1": nested(
-                scores.rows(named=True), "code", "N", "K", "tokenizer", "size", "model", "seed", values=["f1"]
+                [row | {"cut": _named(row)} for row in scores.rows(named=True)], "cut", "model", "seed", values=["f1"]
             ),
         },
     )
     shutil.rmtree(work, ignore_errors=True)
+
+
+def _named(row: Mapping[str, Any]) -> str:
+    """The cut of a row, without its seed."""
+    shape = "" if row["N"] is None else f"N{row['N']}-K{row['K']}"
+    return "-".join(part for part in (row["code"], shape, row["tokenizer"], row["size"]) if part)
 
 
 def run_job(job: Job) -> list[pl.DataFrame]:
@@ -114,6 +121,7 @@ def _models(settings: Classification) -> list[str]:
 def _train_all(job: Job, wanted: Mapping[tuple[str, int], Path]) -> None:
     """Write the predictions that are not there yet."""
     cut, settings = job.cut, job.settings
+    job.work.mkdir(parents=True, exist_ok=True)
     labelled = read_parts(job.parts)
     tokenizer = open_cut(job.folders, cut, settings.cuts.unknown, job.texts).tokenizer
     pairs = {name: encode_labelled(tokenizer, part) for name, part in labelled.items()}
@@ -128,17 +136,14 @@ def _train_all(job: Job, wanted: Mapping[tuple[str, int], Path]) -> None:
         if path.exists():
             continue
         if name == LINEAR:  # Without chance: the same for all seeds.
-            control = (
-                linear_control(pairs["train"], pairs["validation"], pairs["test"], classes)
-                if control is None
-                else control
-            )
-            found = {**dict.fromkeys(_FACTS), "predicted": control}
+            if control is None:
+                control = linear_control(pairs["train"], pairs["validation"], pairs["test"], classes)
+            found: dict[str, Any] = {**dict.fromkeys(_FACTS), "predicted": control}
         else:
             training = Training(settings.architectures[name], pairs, vocabulary_size(tokenizer), classes, seed, path)
             device = training.options.device
             found = in_processes_of_training(_train, training, training.options.processes, device)
-        predicted = pl.Series([found.pop("predicted")], dtype=pl.List(pl.Int16))
+        predicted = pl.Series([found.pop("predicted").tolist()], dtype=pl.List(pl.Int16))
         row = pl.DataFrame([{**about, "model": name, "seed": seed, **found}]).with_columns(predicted=predicted)
         write_table(path, row.with_columns(pl.col(name).cast(kind) for name, kind in _FACTS.items()))
 

@@ -193,7 +193,7 @@ def test_a_split_without_a_class(tmp_path, monkeypatch):
     few = SMALL_DOWNSTREAM["corpora"]["topics"] | {"sentences": 20}
     with pytest.raises(InputError, match=r"no text of the class"):
         label(stage("topics", corpora={"topics": few}))
-    assert not (tmp_path / "data").exists()
+    assert not (tmp_path / "data/sample/labelled/topics").exists()
 
 
 def test_reviews_of_a_file_keep_their_record(tmp_path, monkeypatch):
