@@ -1,4 +1,4 @@
-"""Decoding errors of texts that language models over codes generate: Tables 6 and 13 of Latom, by kind, and constrained.
+"""Decoding errors of texts that models over codes generate: Tables 6 and 13 of Latom, by kind, and constrained.
 
 They are made from the table of `generate`: one row for each code, seed and way, free and constrained.
 """

@@ -33,6 +33,7 @@ def stage(
     zero_shot: list[str] = (),  # type: ignore[assignment]
     measured: list[str] = (),  # type: ignore[assignment]
     classified: list[str] = (),  # type: ignore[assignment]
+    generated: list[str] = (),  # type: ignore[assignment]
 ) -> Stage:
     """A stage of the preset `small` with these corpora, models and pairs of languages such as `en-ja`.
 
@@ -74,7 +75,10 @@ def stage(
             "zero_shot": {name: {"models": name} for name in zero_shot},
         },
         "compare": {"measured": {name: {"kind": "encoded"} for name in measured}},
-        "downstream": {"classified": {name: {} for name in classified}},
+        "downstream": {
+            "classified": {name: {} for name in classified},
+            "language_models": {name: {} for name in generated},
+        },
     }
     return Stage("params.yaml", "small", "", sections)
 
@@ -375,3 +379,31 @@ def write_classification(stage: Stage, corpus: str, origin: str = "official") ->
     pl.DataFrame(pairs).write_parquet(folder / "compared.parquet")
     texts = {"train": 8000, "validation": 1000, "test": 900}
     write_json(folder / "metrics.json", {"texts": texts, "classes": 5, "characters": 81})
+
+
+def write_generation(stage: Stage, corpus: str, origin: str = "official") -> None:
+    """The results of `generate` in `chinese`: bytes are worst, random and Latom not separable; 3 seeds."""
+    write_json(stage.reports("corpora", f"{corpus}.json"), corpus_facts(corpus) | {"origin": origin})
+    wrong = {"character": 0, "byte": 30, "random": 11, "latom": 10}
+    rows = [
+        {
+            "name": corpus,
+            "language": "chinese",
+            "code": code,
+            "N": 2 if code in ("random", "latom") else None,
+            "seed": seed,
+            "way": way,
+            "bits_per_character": 4.0 + seed / 10,
+            "bits_of_scored": 4.2 if way == "free" else 4.1,
+            "count": 100,
+            "error_share": found / 100,
+            **dict.fromkeys(("foreign", "digit", "unassigned", "bytes"), 0),
+            "truncated": found,
+        }
+        for code, errors in wrong.items()
+        for seed in range(3)
+        for way, found in (("free", errors + seed if errors else 0), ("constrained", 0))
+    ]
+    folder = stage.reports("generate", corpus)
+    folder.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame(rows).write_parquet(folder / "scores.parquet")

@@ -31,6 +31,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "zero_shot": ["fr"],
         "measured": ["zh"],
         "classified": ["verses"],
+        "generated": ["verses"],
     }
     stage = inputs.stage(**families, translation=["en-ja", "en-ko"])
     with pytest.MonkeyPatch.context() as patch:
@@ -42,6 +43,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         inputs.write_exact(stage, "tokens")
         inputs.write_measures(stage, "zh")
         inputs.write_classification(stage, "verses")
+        inputs.write_generation(stage, "verses")
         for name in ("ja", "ko"):
             bits_inputs.write_bits(stage, name)
             bits_inputs.write_translation(stage, f"en-{name}")
@@ -138,10 +140,11 @@ WRITERS = {
     "patches": patch_report_inputs.write_patches,
     "measured": inputs.write_measures,
     "classified": inputs.write_classification,
+    "generated": inputs.write_generation,
 }
 SECTIONS = {"segmentation": "words", "codes": "codes", "exact": "exact", "bits": "bits-savings"}
 SECTIONS |= {"translation": "bits-translation", "patches": "patches", "measured": "measures"}
-SECTIONS |= {"classified": "downstream"}
+SECTIONS |= {"classified": "classification-f1-transformer", "generated": "generation"}
 
 
 @pytest.mark.parametrize("family", [*WRITERS, None])
