@@ -385,7 +385,10 @@ CLASSIFICATION = View(
         File("reports/{preset}/classify/{key}/scores.parquet"),
         File("reports/{preset}/classify/{key}/compared.parquet"),
     ],
-    tags={"paper": "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment"},
+    tags={
+        "paper": "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment",
+        "language": {"language": {"english": "en", "german": "de", "chinese": "zh", "japanese": "ja"}},
+    },
 )
 
 GENERATION = View(
