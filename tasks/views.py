@@ -405,7 +405,7 @@ GENERATION = View(
         File("reports/{preset}/generate/{key}/scores.parquet"),
         File("reports/{preset}/generate/{key}/examples.json"),
     ],
-    tags={"paper": "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment"},
+    tags=CLASSIFICATION.tags,
 )
 
 VIEWS: Sequence[View] = (

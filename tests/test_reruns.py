@@ -82,7 +82,16 @@ REPORT = [f"tasks/report/{name}" for name in ("style.py", "papers.yaml", "templa
 HELPERS = ["tokenlab/core/errors.py", "tokenlab/core/files.py", "tasks/runtime/pool.py", "tasks/views.py"]
 EXACT = {"markov_experiment@third-order", "evaluate_exact@en", "draw_exact", "report"}
 PATCH_MODELS = {"train_patch_lm@en", "evaluate_patch_lm@en", "zero_shot@en", "draw_patches", "report"}
-CODE_TOKENIZERS = {"code_tokenizer", "evaluate_codes", "classify", "measure@en", "draw_codes", "report"}
+CODE_TOKENIZERS = {
+    "code_tokenizer",
+    "evaluate_codes",
+    "classify",
+    "train_code_lm",
+    "generate",
+    "measure@en",
+    "draw_codes",
+    "report",
+}
 SEGMENTED = {"segment", "tokenizer", "evaluate_segmentation", "export", "own_text", "measure"}
 RERUNS: dict[str, tuple[list[str], dict[str, Any], set[str]]] = {
     "nothing": ([], {}, set()),
@@ -137,8 +146,18 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], set[str]]] = {
     "a unigram tokenizer": (
         [],
         {"codes.corpora.en.unigram": [2]},
-        {"code_tokenizer@en", "evaluate_codes@en", "classify@en", "measure@en", "draw_codes", "report"},
+        {
+            "code_tokenizer@en",
+            "evaluate_codes@en",
+            "classify@en",
+            "train_code_lm@en",
+            "generate@en",
+            "measure@en",
+            "draw_codes",
+            "report",
+        },
     ),
+    "another number of generated texts": ([], {"downstream.generation.count": 60}, {"generate", "report"}),
     "another seed of classifiers": ([], {"downstream.classification.seeds": [0, 1]}, {"classify", "report"}),
 }
 """Edited files, changed parameters, and the stages that run again; NAME@VARIANT: that variant alone."""
