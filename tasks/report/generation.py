@@ -102,15 +102,16 @@ def verdict_word(one: Spread, other: Spread) -> str:
     return word + Verdict([], [], False, runs).few_runs
 
 
+def _share(rows: pl.DataFrame, kind: str) -> pl.Series:
+    return rows[kind] / rows["count"]
+
+
 def kinds_table(free: pl.DataFrame) -> Table:
     """The kind of the first error of a text."""
     columns = [
         Column("language", "language"),
         *_OF_CODE,
-        *(
-            Column(kind, lambda rows, kind=kind: rows[kind] / rows["count"], "{:.2f}", 100, spread=True)
-            for kind in get_args(ViolationKind)
-        ),
+        *(Column(kind, partial(_share, kind=kind), "{:.2f}", 100, spread=True) for kind in get_args(ViolationKind)),
     ]
     title = f"Generation: texts in per cent by the kind of their first decoding error, {_drawn(free)}"
     return tabulate("generation-kinds", title, free, columns, key=["language", *_CODE])
