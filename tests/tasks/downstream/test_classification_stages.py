@@ -3,6 +3,7 @@ stage, and bad input."""
 
 import contextlib
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -156,7 +157,7 @@ def test_a_character_that_the_code_lacks(folder, tmp_path, monkeypatch, unknown)
     """In a test text; with `error` one line names the text, otherwise the models see its bytes, or nothing."""
     monkeypatch.chdir(tmp_path)
     label(stage("topics"))
-    write_codes(pl.read_parquet(f"{LABELLED}/train.parquet")["text"].to_list())
+    write_codes([text for part in read_parts(Path(LABELLED)).values() for text in part.texts])
     test = pl.read_parquet(f"{LABELLED}/test.parquet")
     test.with_columns(text=pl.col("text") + "猫").write_parquet(f"{LABELLED}/test.parquet")
     classification = SMALL_DOWNSTREAM["classification"]
