@@ -47,7 +47,8 @@ def stage(
         "entropy": {
             "models": {
                 n: {"text": n, "held_out": n, "alphabet": {"level": "character"}, "shape": shape} for n in models
-            }
+            },
+            "scored": {n: {"model": f"models/small/entropy_models/{n}"} for n in models},
         },
         "codes": {
             "corpora": {name: {"codebooks": {"lengths": {2: 2}}} for name in codes},
