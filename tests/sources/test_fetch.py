@@ -285,6 +285,13 @@ class TestPackageIndex:
         monkeypatch.setattr(sys, "executable", "no Python: nothing is fetched again")
         assert get(tmp_path / "corpus", None, self.source(data)) == record
 
+    def test_into_a_relative_folder(self, tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As the pipeline's stages name theirs; pip runs in another folder."""
+        data = self.publish(index, self.tagged)
+        monkeypatch.chdir(tmp_path)
+        get(Path("corpus"), None, self.source(data))
+        assert Path("corpus", "training.utf8").read_bytes() == self.plain
+
     def test_a_source_archive(self, tmp_path: Path, index: Path) -> None:
         """It is chosen though there is a wheel of the same version."""
         self.publish(index, b"of the wheel/n\n")

@@ -276,7 +276,7 @@ def download_archive(
         command += ["--timeout", f"{http.read_timeout:.0f}", "--retries", str(max(http.retries, 1)), "download"]
         command += ["--no-deps", "--ignore-requires-python", "--require-hashes", "--progress-bar", "off"]
         command += ["--only-binary" if archive.endswith(".whl") else "--no-binary", package]
-        command += ["--dest", name, "--requirement", str(wanted)]
+        command += ["--dest", str(temporary), "--requirement", str(wanted)]
         done = subprocess.run(command, cwd=temporary, capture_output=True, text=True, errors="replace", check=False)
         fetched = temporary / archive
         if done.returncode or not fetched.is_file():
