@@ -18,11 +18,12 @@ from tasks.report.downstream import downstream_results
 from tasks.report.exact import exact_results
 from tasks.report.inputs import notes_of
 from tasks.report.measures import measure_results
+from tasks.report.papers import paper_tables
 from tasks.report.patches import patch_results
 from tasks.report.segmentation import segmentation_results
 from tasks.report.table import Table, cell_class
 from tasks.report.verdict import NOTE
-from tasks.runtime.stage import Stage, run
+from tasks.runtime.stage import Stage, read_json, run
 from tokenlab.core.files import atomic_folder, write_text
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -61,7 +62,11 @@ def report(stage: Stage) -> None:
         "patches": patches,
         "downstream": downstream,
     }
-    _write_tables(stage.reports("tables"), {**results, "compare": measures}, families)
+    written = {**results, "compare": measures}
+    origins = {read_json(path)["origin"] for path in stage.reports("corpora").glob("*.json")}
+    tables = [table for of_family in written.values() for table in of_family.all]
+    papers = [] if "generated" in origins else paper_tables(tables, stage.preset)
+    _write_tables(stage.reports("tables"), written, [*papers, *tables], families)
     findings = {
         "Where do words end?": summary.word_findings(segmentation.corpora),
         "Which code should a character have?": summary.code_findings(codes.summaries),
@@ -74,6 +79,7 @@ def report(stage: Stage) -> None:
     page = render_page(
         **results,
         measures=measures.all,
+        papers=papers,
         preset=stage.preset,
         findings={question: list(found) for question, found in findings.items()},
         texts=notes_of(corpus["facts"] for corpus in (*segmentation.corpora, *codes.corpora)),
@@ -105,11 +111,13 @@ def render_page(**values: Any) -> str:
     return environment.get_template("page.html.j2").render(colours=style, rule=NOTE, **values)
 
 
-def _write_tables(folder: Path, results: Mapping[str, Results], families: Sequence[str]) -> None:
+def _write_tables(
+    folder: Path, results: Mapping[str, Results], tables: Sequence[Table], families: Sequence[str]
+) -> None:
     """Every table as Markdown and CSV; results.txt, which `make repro` prints, has the main ones, results-FAMILY.txt
     those of a family."""
     with atomic_folder(folder) as target:
-        for table in (table for of_family in results.values() for table in of_family.all):
+        for table in tables:
             write_text(target / f"{table.name}.md", table.markdown())
             write_text(target / f"{table.name}.csv", table.csv())
         if families:

@@ -4,8 +4,7 @@ show them, and draw README's picture.
 Tables in reports/ are outputs, which git ignores: a run on one's own text leaves no change in git. docs/tables/ has
 those of the presets as they are shipped.
 
-A page marks a section by two lines, such as the following; `paper:NAME` is the table that compares a paper of
-papers.yaml with ours.
+A page marks a section by two lines, such as
 
     <!-- tables segmentation-pku answer/patch-models of `make readme` -->
     <!-- end of tables -->
@@ -18,12 +17,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import networkx
 
 from tasks.report.page import FAMILIES
-from tasks.report.table import Table, read_markdown, read_paper
+from tasks.report.table import Table, read_markdown
 from tasks.runtime.stage import read_json
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 from tokenlab.core.files import atomic_folder, write_text
@@ -63,8 +61,8 @@ _FIGURES = {
 """Family -> its main figure among those of `cpu`."""
 _SENTENCES = Path("reports/sample/segmentation/zh/sentences.json")
 _PICTURE = Path("docs/sentence")
-_OVERVIEW, _SUMMARY, _PAPER = "overview", "segmentation-pku-summary", "paper:"
-_OTHER_TEXTS = {"Thai": "own-text-thai", "Japanese": "own-text-japanese"}
+_OVERVIEW, _SUMMARY = "overview", "segmentation-pku-summary"
+_OTHER_TEXTS = {"Thai segments": "own-text-thai", "Japanese segments": "own-text-japanese"}
 """Columns of the overview, and the tables with their figures."""
 
 _SHOWN = {
@@ -156,44 +154,7 @@ def _shown(name: str) -> str:
     """A table that the first line of a section names."""
     if name == _OVERVIEW:
         return overview_table().markdown()
-    if name.startswith(_PAPER):
-        return paper_table(name.removeprefix(_PAPER)).markdown()
-    return _read(_file_of(name))
-
-
-def _file_of(table: str) -> Path:
-    """The file of a table: of another preset than `cpu` where its name has a slash."""
-    return (_TABLES.parent if "/" in table else _TABLES) / f"{table}.md"
-
-
-def paper_table(name: str) -> Table:
-    """What a paper prints, row by row, beside our figure of the same measure, read from our tables.
-
-    Raises InputError where a table, a row or a column of papers.yaml is missing.
-    """
-    paper = read_paper(name)
-    rows = []
-    for claim in paper["claims"]:
-        file = _file_of(claim["table"])
-        (header, *cells), _ = read_markdown(_read(file))
-        row = next((row for row in cells if row[: len(claim["row"])] == claim["row"]), None)
-        if row is None or claim["column"] not in header:
-            raise InputError(f"{file}: no row {claim['row']} with the column {claim['column']!r}; mend papers.yaml")
-        link = f"[{claim['table']}]({file.relative_to('docs').as_posix()}), {claim['column']}"
-        ours = str(row[header.index(claim["column"])])
-        rows.append([claim["place"], _printed(paper, claim["printed"]), ours, link, claim.get("why", "")])
-    header = ["in the paper", "its figure", "ours", "our table and column", "why different"]
-    notes = [f"ours: `{paper['command']}`", *([paper["address"]] if "address" in paper else []), paper["why"]]
-    return Table(name, paper["title"], header, rows, notes)
-
-
-def _printed(paper: Any, printed: str) -> str:
-    """A figure of a paper by its place, such as rows.bpe.f1, or the text itself."""
-    if "." not in printed:
-        return printed
-    for key in printed.split("."):
-        paper = paper[key] if key in paper else paper[int(key)]
-    return str(paper)
+    return _read((_TABLES.parent if "/" in name else _TABLES) / f"{name}.md")
 
 
 def overview_table() -> Table:

@@ -89,21 +89,21 @@ def _language_model(stage: Stage, corpus: str) -> list[str]:
         ours = stage.parameters("entropy.public", dict[str, Any])[name]["name"]
     else:
         ours = "{layers} layers of width {width}, trained here from random weights".format(**trained["shape"])
-    return [f"gpt2: predictive entropy of a language model; the paper's has 24 layers of width 1,024, ours: {ours}"]
+    return [f"predictive entropy (gpt2): of a language model; the paper's has 24 layers of width 1,024, ours: {ours}"]
 
 
 def _corpus(stage: Stage, name: str) -> dict[str, Any]:
     """The section of a segmented corpus."""
     facts = corpus_facts(stage, name)
-    facts["notes"] = [*facts["notes"], *_language_model(stage, name)]
+    beside_paper = facts | {"notes": [*facts["notes"], *_language_model(stage, name)]}
     scores, exported = (
         pl.read_parquet(stage.reports(folder, name, "scores.parquet")) for folder in ("segmentation", "export")
     )
     tuned = read_json(stage.reports("tuning", name, "tuned.json"))
     return {
         "facts": facts,
-        "tables": segmentation_tables(scores, facts),
-        "summary": summary_table(scores, facts),
+        "tables": segmentation_tables(scores, beside_paper),
+        "summary": summary_table(scores, beside_paper),
         "metrics": segmentation_metrics(scores, name, SEGMENTATION),
         "exported": export_table(exported, read_json(stage.reports("export", name, "left_out.json")), facts),
         "tuning": _tuning_table(read_table(stage.reports("tuning", name, "lambda.csv")), tuned),

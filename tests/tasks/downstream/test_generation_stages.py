@@ -117,8 +117,10 @@ def test_a_saved_tokenizer_constrains_a_model_of_transformers(folder):
     code, automaton = read_code(saved / "code.json"), constrain(read_code(saved / "code.json"), saved)
     model = build_gpt(GptShape(1, 16, 2, 16), len(automaton.vocabulary.tokens), seed=0)
     allowed = automaton.vocabulary.ids[automaton.allowed(automaton.start())]
+    prompts = torch.from_numpy(allowed[:20, None])
     bound = model.generate(
-        torch.from_numpy(allowed[:20, None]),
+        prompts,
+        attention_mask=torch.ones_like(prompts),  # Token 0 may be a prompt, and is no padding there.
         max_new_tokens=8,
         do_sample=True,
         pad_token_id=0,

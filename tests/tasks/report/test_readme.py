@@ -1,5 +1,6 @@
 """README.md and what `make readme` writes into it."""
 
+import csv
 import re
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import pytest
 import yaml
 
 from tasks.report import readme
-from tasks.report.table import read_markdown, read_paper
+from tasks.report.papers import PAPERS, claims, ours, printed
+from tasks.report.table import Table, read_markdown, read_paper
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -44,21 +46,71 @@ def test_links_lead_somewhere(page):
         assert (path.parent / target).exists(), target
 
 
-def test_figures_of_a_paper_have_ours_of_the_same_measure_beside_them():
-    """A heading `paper X` needs a heading that begins with X, or ends with it, in the same table."""
-    found = 0
-    for path in sorted(readme.KEPT_TABLES["cpu"].parent.glob("*/*.csv")):
-        header = path.read_text(encoding="utf-8").splitlines()[0].replace('"', "").split(",")
-        for heading in header:
-            measure = heading.removeprefix("paper ").split()[0]
-            if heading.startswith("paper "):
-                found += 1
-                others = [other for other in header if other != heading]
-                assert any(measure in (other.split("/")[0].split() or [""]) + other.split() for other in others), (
-                    path,
-                    heading,
-                )
-    assert found
+def of_cpu() -> dict[str, Table]:
+    """The tables of `cpu` in git, name -> table."""
+    found = {}
+    for path in sorted((ROOT / readme.KEPT_TABLES["cpu"]).glob("*.md")):
+        (header, *rows), notes = read_markdown(path.read_text(encoding="utf-8"))
+        found[path.stem] = Table(path.stem, "", header, rows, notes)
+    return found
+
+
+def test_a_column_of_a_paper_stands_beside_ours_of_the_same_measure():
+    """`paper X` needs a column X; a bare `paper` needs claims that name our column for each of its figures."""
+    claimed = {(claim["table"], claim["row"][0]) for name in PAPERS for claim in claims(name)}
+    for path in sorted((ROOT / "docs/tables").glob("*/*.csv")):
+        header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+        for place, heading in enumerate(header):
+            if heading == "paper":
+                assert {(path.stem, row[0]) for row in rows if row[place]} <= claimed
+            elif heading.startswith("paper "):
+                first, *others = heading.removeprefix("paper ").split(" / ")  # BPE P / R / F1: three measures
+                for measure in (first, *(f"{first.rpartition(' ')[0]} {other}" for other in others)):
+                    like = re.compile(rf"(.*, )?{re.escape(measure)}([,/].*| [↓↑])?")
+                    assert any(like.fullmatch(other) for other in header), (path, heading)
+
+
+COLUMNS = {"f1": "BPE F1", "characters": "|C|", "K": "K, N = {}", "length": "bytes/patch", "shorter": "0 known"}
+COLUMNS |= {"bleu": "BLEU", "relative_gain": "relative gain"}
+"""Measure of a paper's figure -> our column."""
+ROWS = {"bpe": "BPE alone", "gpt2": "gpt2", "slimpajama": "en", "skypile": "zh"}
+ROWS |= {"bytes": "byte fallback", "bits": "bit-level", "slimpajama.bpe": "gpt2", "skypile.bpe": "llama3"}
+"""Row of a paper, or its corpus -> ours; others have the same name."""
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_figure_of_a_paper_is_held_against_the_same_measure_and_row(paper):
+    tables, readings = of_cpu(), set()
+    for claim in claims(paper):
+        assert ours(tables, claim), f"{claim['table']} has no {claim['row']} with {claim['column']}"
+        if "." not in claim["printed"]:
+            continue
+        section, *names = claim["printed"].split(".")
+        measure = section if section in COLUMNS else next(name for name in names if name in COLUMNS)
+        assert claim["column"] == COLUMNS[measure].format(names[-1])
+        assert float(printed(paper, claim))
+        if section == "rows" and names[0] not in ROWS:  # Table 1: both readings
+            reading, *weight = claim["row"] if len(claim["row"]) > 1 else claim["row"][0].split(", ")
+            assert weight == [{"entropy": "entropy only"}.get(names[0], names[0])] and reading in claim["place"]
+            readings.add((names[0], reading))
+        else:
+            known = names[: names.index(measure)] if measure in names else names
+            row = [ROWS.get(name, name) for name in known]
+            assert claim["row"] == [*row[:1], *(ROWS.get(".".join(known), name) for name in row[1:])]
+    if paper == "entropy_pretokenization":
+        statistical = set(read_paper(paper)["rows"]) - set(ROWS)
+        assert readings == {(row, reading) for row in statistical for reading in ("literal", "self")}
+
+
+@pytest.mark.parametrize("page", readme._TABLE_PAGES, ids=str)
+def test_pages_show_the_tables_in_git(page, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = page.read_text(encoding="utf-8")
+    assert readme._TABLES_SECTION.sub(readme._tables, text) == text, "run `make readme`"
+
+
+def test_figures_are_small():
+    assert all(path.stat().st_size <= 150_000 for path in (ROOT / "docs/figures").glob("*"))
 
 
 def test_the_overview_compares_bpe_tokens_with_bpe_tokens():
@@ -75,12 +127,6 @@ def test_the_overview_compares_bpe_tokens_with_bpe_tokens():
         place = table.header.index("paper BPE")
         assert row[place] == f"{paper[printed]['f1']:.2f}" and row[place + 1] == ours[key]
         assert table.header[place + 1].startswith("BPE, ")
-
-
-@pytest.mark.parametrize("paper", ["entropy_pretokenization", "latom", "exact", "bit_level_bpe", "hierarchical_bpe"])
-def test_every_claim_of_a_paper_is_found_in_our_tables(paper):
-    table = readme.paper_table(paper)
-    assert len(table.rows) == len(read_paper(paper)["claims"]) and all(row[1] and row[2] for row in table.rows)
 
 
 def test_a_section_may_name_tables_of_another_preset(tmp_path, monkeypatch):

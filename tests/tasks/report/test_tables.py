@@ -6,6 +6,7 @@ import report_inputs as inputs
 
 from tasks.report.codes import code_metrics, code_summaries, code_tables
 from tasks.report.exact import bias_table, bits_table, examples_table, markov_errors, markov_tables
+from tasks.report.papers import paper_tables
 from tasks.report.segmentation import (
     export_table,
     own_text_table,
@@ -83,6 +84,16 @@ def test_the_paper_is_beside_its_own_text_only():
     beside = {row[0]: row[place] for row in subset.rows}
     assert beside == {"BPE alone": "46.89 / 51.96 / 49.30", "literal": "54.21 / 64.06 / 58.73"}
     assert not any("paper" in cell for cell in full.header)
+
+
+def test_a_paper_has_a_table_of_the_rows_that_a_preset_has():
+    sizes = Table("codes-sizes", "", ["corpus", "|C|", "K, N = 2"], [["english", "62", "8"]], [])
+    (beside,) = paper_tables([sizes], "sample")
+    assert beside.name == "paper-latom" and "PRESET=sample ONLY=codes" in beside.notes[0]
+    assert [row[:4] for row in beside.rows] == [
+        ["Table 2, english, characters", "60", "62", "codes-sizes: |C|"],
+        ["Table 2, english, N = 2", "8", "8", "codes-sizes: K, N = 2"],
+    ]
 
 
 def test_the_short_table_fits_readme():
