@@ -145,7 +145,7 @@ def test_internal_imports_are_direct(package: str) -> None:
 
 
 def test_the_dag_is_short_enough_to_read() -> None:
-    assert len((ROOT / "dvc.yaml").read_text(encoding="utf-8").splitlines()) <= 400
+    assert len((ROOT / "dvc.yaml").read_text(encoding="utf-8").splitlines()) <= 460
 
 
 @pytest.mark.parametrize("preset", ["answer", "cpu", "paper"])
@@ -166,7 +166,7 @@ def test_the_number_of_stages_stays_bounded(preset: str) -> None:
             found = found[name]
         count += len(found) if "foreach" in entry else 1
     # Each costs DVC about a third of a second more; presets that run for hours can have more of them.
-    assert count <= (60 if preset == "sample" else 160)
+    assert count <= (64 if preset == "sample" else 160)
 
 
 def test_the_walk_sees_every_kind_of_import(tmp_path: Path) -> None:
