@@ -86,6 +86,7 @@ def classify(stage: Stage) -> None:
         {
             "texts": {name: len(part.texts) for name, part in labelled.items()},
             "classes": classes,
+            "most_frequent_f1": most_frequent_f1(labelled["train"].labels, gold, classes),
             "characters": read_variants(folders.codes).characters,
             "f1": nested(
                 [row | {"cut": _named(row)} for row in scores.rows(named=True)], "cut", "model", "seed", values=["f1"]
@@ -198,6 +199,12 @@ def scored(predictions: pl.DataFrame, gold: NDArray[np.int64], classes: int) -> 
     """The predictions as weighted F1, 0..1."""
     f1 = weighted_f1(confusion_counts(gold, np.array(predictions["predicted"].to_list(), np.int64), classes))
     return predictions.drop("predicted").with_columns(f1=pl.Series(f1))
+
+
+def most_frequent_f1(training: NDArray[np.int64], gold: NDArray[np.int64], classes: int) -> float:
+    """Weighted F1 of the class that most training texts have, said of every test text."""
+    predicted = np.full_like(gold, np.bincount(training).argmax())
+    return float(weighted_f1(confusion_counts(gold, predicted, classes)))
 
 
 def compared(predictions: pl.DataFrame, gold: NDArray[np.int64], classes: int) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from tasks.codes.encoded import read_merges, read_sequences
 from tasks.codes.variants import Variant, read_variants
 from tasks.downstream.parameters import CutChoice
 from tasks.runtime.stage import Stage
+from tokenlab.codes.codebook import smallest_K
 from tokenlab.codes.interface import Code, Unknown, atom
 from tokenlab.codes.measured import CodeAsTokenizer, TokenizerOfAtoms
 from tokenlab.codes.registry import KINDS, read_code
@@ -84,7 +85,7 @@ def cuts_of(folders: Folders, choice: CutChoice, seeds: Sequence[int], texts: Pa
     """The cuts of a corpus, in the order of its codes.
 
     Args:
-        folders: of its codes; those learned from all of its text are taken.
+        folders: of its codes; those learned from all of its text are taken, with the smallest K (Table 10).
         choice: tokenizers and sizes.
         seeds: of the trainings.
         texts: a folder of tokenizers of text; None, or the folder of the tokenizers over codes: there are none.
@@ -94,7 +95,8 @@ def cuts_of(folders: Folders, choice: CutChoice, seeds: Sequence[int], texts: Pa
     made = read_variants(folders.codes)
     of_code: dict[tuple[Any, ...], dict[int | None, Variant]] = {}
     for variant in made.learned:
-        if variant.split == "all":
+        smallest = None if variant.N is None else smallest_K(made.characters, variant.N)
+        if variant.split == "all" and smallest == variant.K:
             of_code.setdefault((variant.code, variant.N, variant.K), {})[variant.seed] = variant
     found = []
     for (code, N, K), variants in of_code.items():

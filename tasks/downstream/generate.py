@@ -81,7 +81,8 @@ def _run_task(task: Task) -> None:
     device = torch.device(training.device)
     with computing(device, training.threads):
         network: Any = read_network(job.folder).to(device)
-        rows, examples = {}, {}
+        rows: dict[str, dict[str, float | None]] = {}
+        examples = {}
         for way, given in zip(WAYS, (None, automaton), strict=True):
             drawn = generate_tokens(
                 network, task.generation.count, automaton.vocabulary, options, given, uniform_start=True

@@ -61,9 +61,11 @@ def classification_tables(stage: Stage) -> list[Table]:
     facts = [corpus_facts(stage, name) for name in names]
     metrics = {name: read_json(stage.reports("classify", name, "metrics.json")) for name in names}
     notes, generated = notes_of(facts), {of_corpus["origin"] for of_corpus in facts} == {"generated"}
+    guesses = ", ".join(f"{100 * metrics[name]['most_frequent_f1']:.2f} ({name})" for name in names)
+    guessing = f"always the most frequent class: {guesses}"
     tables = []
     for (model,), of_model in scores.group_by("model", maintain_order=True):
-        tables.append(f1_table(of_model, str(model), notes, generated))
+        tables.append(f1_table(of_model, str(model), [*notes, guessing], generated))
         if len(of_pairs := pairs.filter(model=model)):
             tables.append(verdict_table(of_pairs, str(model), notes))
     return [*tables, texts_table(scores, metrics, notes, generated), training_table(scores, notes)]
