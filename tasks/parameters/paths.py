@@ -51,7 +51,8 @@ def paths_of(sections: Sections) -> Iterator[tuple[str, str]]:
     for name, tasks in sections.patches.zero_shot.items():
         yield f"patches.zero_shot.{name}.files", tasks.files
     for name, labelled in sections.downstream.corpora.items():
-        files = {"": ""} if labelled.format == "topics" else labelled.languages
+        # Topics come from the package itself, which is not in the folder of a user.
+        files = {} if labelled.format == "topics" else labelled.languages
         for language, file in files.items():
             yield f"downstream.corpora.{name}.languages.{language}", str(PurePath(labelled.path, file))
     for name, classified in sections.downstream.classified.items():

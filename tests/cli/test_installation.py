@@ -13,8 +13,12 @@ from tokenlab.cli import main
 
 PROJECT = Path(__file__).parents[2]
 PACKAGE = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = {name for extra in PACKAGE["optional-dependencies"].values() for name in extra if "[" not in name}
+IMPORTED = {"pyyaml": "yaml", "scikit-learn": "sklearn"}
+EXTRAS = {
+    IMPORTED.get(name, name) for extra in PACKAGE["optional-dependencies"].values() for name in extra if "[" not in name
+}
 NEED_EXTRAS = (
+    "tokenlab.classification.",
     "tokenlab.entropy.training",
     "tokenlab.language.",
     "tokenlab.networks.",
@@ -23,6 +27,8 @@ NEED_EXTRAS = (
     "tokenlab.translation.",
     "tokenlab.entropy.scorer",
     "tokenlab.codes.bits.over.hugging_face",
+    "tokenlab.codes.generation",
+    "tokenlab.codes.language_model",
     "tokenlab.codes.latom.hmm_reference",
     "tokenlab.exact.transformers_model",
     "tokenlab.patches.entropy_patcher",
@@ -50,7 +56,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_imported_packages_are_declared() -> None:
-    declared = {"yaml" if name == "pyyaml" else name for name in PACKAGE["dependencies"]}
+    declared = {IMPORTED.get(name, name) for name in PACKAGE["dependencies"]}
     for module, path in modules().items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
