@@ -167,6 +167,8 @@ EXPORT = View(
     tags={"language": SEGMENTATION.tags["language"]},
 )
 
+_LATOM = "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment"
+
 CODES = View(
     stage="evaluate_codes",
     question=Question("codes", "Which code should a character have?"),
@@ -197,7 +199,7 @@ CODES = View(
         File("reports/{preset}/figures/codes/{key}/unigram.png", {"tokenizer": ["unigram"]}),
         File("reports/{preset}/figures/codes/{key}/codebook.html", {"code": ["latom"]}),
     ],
-    tags={"paper": "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment"},
+    tags={"paper": _LATOM},
 )
 
 _TOKENIZATION_BIAS = "Understanding and Mitigating Tokenization Bias in Language Models"
@@ -386,7 +388,7 @@ CLASSIFICATION = View(
         File("reports/{preset}/classify/{key}/compared.parquet"),
     ],
     tags={
-        "paper": "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment",
+        "paper": _LATOM,
         "language": {"language": {"english": "en", "german": "de", "chinese": "zh", "japanese": "ja"}},
     },
 )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from tasks.downstream.cuts import OpenCut, folders_of, open_cut
+from tasks.downstream.cuts import folders_of, open_cut
 from tasks.downstream.label import read_parts
 from tasks.downstream.parameters import Generation, LanguageModels, Modelled
 from tasks.downstream.train_code_lm import CODE, TOKENIZER, Job, coded, jobs_of
@@ -107,13 +107,10 @@ def _shown(automaton: Constrained, ids: list[int]) -> list[str]:
 def _costs(network: Any, job: Job, automaton: Constrained, most: int) -> dict[str, float | None]:
     """Bits per character of validation texts without and with the constraint; None without a text."""
     part = read_parts(job.parts)["validation"]
-    opened: OpenCut = open_cut(job.folders, job.cut, job.settings.cuts.unknown)
-    longest = job.settings.longest
-    characters, nats = 0, dict.fromkeys(WAYS, 0.0)
-    texts = 0
-    for text, passage in zip(
-        part.texts[:most], coded(opened, part.take(range(min(most, len(part.texts)))), longest), strict=True
-    ):
+    part = part.take(range(min(most, len(part.texts))))
+    opened, longest = open_cut(job.folders, job.cut, job.settings.cuts.unknown), job.settings.longest
+    characters, texts, nats = 0, 0, dict.fromkeys(WAYS, 0.0)
+    for text, passage in zip(part.texts, coded(opened, part, longest), strict=True):
         if not len(passage.ids) or (passage.ids == opened.tokenizer.unknown).any():
             continue
         logits = network.logits(network.collate([[passage]]).to(next(network.parameters()).device))

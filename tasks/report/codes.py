@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from tasks.report.inputs import corpus_facts, pictures
+from tasks.report.inputs import all_generated, corpus_facts, pictures
 from tasks.report.measures import SHARES, metric_columns
 from tasks.report.style import code_name
 from tasks.report.table import Column, Table, read_paper, tabulate
@@ -61,7 +61,7 @@ def code_results(stage: Stage) -> CodeResults:
         return CodeResults([], [], overviews)
     scores = pl.concat([corpus["scores"] for corpus in corpora], how="diagonal")
     # The corpora's own notes are not repeated, but that all text is generated is.
-    generated = {corpus["facts"]["origin"] for corpus in corpora} == {"generated"}
+    generated = all_generated(corpus["facts"] for corpus in corpora)
     notes = corpora[0]["facts"]["notes"] if generated else []
     sizes = stage.parameters("codes.vocabulary_sizes.reported", list[int])
     return CodeResults(corpora, code_summaries(scores, sizes, notes), overviews)

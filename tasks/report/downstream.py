@@ -11,14 +11,13 @@ import polars as pl
 
 from tasks.report.codes import size_text
 from tasks.report.generation import generation_tables
-from tasks.report.inputs import corpus_facts, notes_of, read_parts
+from tasks.report.inputs import all_generated, corpus_facts, notes_of, read_parts
 from tasks.report.style import code_name
 from tasks.report.table import Column, Table, read_paper, tabulate
-from tasks.report.verdict import Verdict
+from tasks.report.verdict import against
 from tasks.runtime.stage import Stage, read_json
 
 RIVALS = {"character": "characters", "byte": "bytes"}
-HIGHER, LOWER, NOT_SEPARABLE = "higher", "lower", "not separable"
 
 _OTHER_CORPUS = "paper: five classes of stars of Amazon reviews, not these texts; means of five seeds"
 _PAIRED = (
@@ -60,7 +59,7 @@ def classification_tables(stage: Stage) -> list[Table]:
     names = scores["name"].unique(maintain_order=True)
     facts = [corpus_facts(stage, name) for name in names]
     metrics = {name: read_json(stage.reports("classify", name, "metrics.json")) for name in names}
-    notes, generated = notes_of(facts), {of_corpus["origin"] for of_corpus in facts} == {"generated"}
+    notes, generated = notes_of(facts), all_generated(facts)
     guesses = ", ".join(f"{100 * metrics[name]['most_frequent_f1']:.2f} ({name})" for name in names)
     guessing = f"always the most frequent class: {guesses}"
     tables = []
@@ -115,8 +114,7 @@ def _by_size(scores: pl.DataFrame) -> pl.DataFrame:
 
 def verdict_word(row: dict[str, Any]) -> str:
     """Which of two classifiers is better, in a word; with the number of runs where these are fewer than three."""
-    word = (HIGHER if row["difference"] > 0 else LOWER) if row["separable"] else NOT_SEPARABLE
-    return word + Verdict([], [], False, row["runs"]).few_runs
+    return against(row["difference"], row["separable"], row["runs"])
 
 
 def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:

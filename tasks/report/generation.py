@@ -9,10 +9,10 @@ from typing import get_args
 
 import polars as pl
 
-from tasks.report.inputs import corpus_facts, notes_of, read_parts
+from tasks.report.inputs import all_generated, corpus_facts, notes_of, read_parts
 from tasks.report.style import code_name
 from tasks.report.table import Column, Table, read_paper, tabulate
-from tasks.report.verdict import NOT_SEPARABLE, Spread, Verdict, separable
+from tasks.report.verdict import Spread, against, separable
 from tasks.runtime.stage import Stage
 from tokenlab.codes.interface import ViolationKind
 
@@ -36,7 +36,7 @@ def generation_tables(stage: Stage) -> list[Table]:
     if scores is None:
         return []
     facts = [corpus_facts(stage, name) for name in scores["name"].unique(maintain_order=True)]
-    notes, generated = notes_of(facts), {of_corpus["origin"] for of_corpus in facts} == {"generated"}
+    notes, generated = notes_of(facts), all_generated(facts)
     free = scores.filter(way="free")
     return [errors_table(free, notes, generated), verdicts_table(free, notes), kinds_table(free), costs_table(scores)]
 
@@ -92,14 +92,8 @@ def verdicts_table(free: pl.DataFrame, notes: Sequence[str]) -> Table:
 
 def verdict_word(one: Spread, other: Spread) -> str:
     """Whether a mean is lower or higher than another, in a word; one run has no spread."""
-    differs = separable(one, other)
-    if differs is None:
-        return "one run"
-    word = NOT_SEPARABLE.rstrip(": ")
-    if differs:
-        word = "lower" if one.mean < other.mean else "higher"
     runs = min(spread.runs for spread in (one, other) if spread.runs is not None)
-    return word + Verdict([], [], False, runs).few_runs
+    return against(one.mean - other.mean, separable(one, other), runs)
 
 
 def _share(rows: pl.DataFrame, kind: str) -> pl.Series:

@@ -40,6 +40,11 @@ def notes_of(facts: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(note for of_corpus in facts for note in of_corpus["notes"]))
 
 
+def all_generated(facts: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether all of these corpora are built in, so that a paper's figures mean nothing beside theirs."""
+    return {of_corpus["origin"] for of_corpus in facts} == {"generated"}
+
+
 def pictures(folder: Path) -> dict[str, str]:
     """The SVG pictures of a folder, name -> element of the page."""
     return {path.stem: svg(path) for path in sorted(folder.glob("*.svg"))}

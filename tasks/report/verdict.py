@@ -53,6 +53,19 @@ def separable(one: Spread, other: Spread) -> bool | None:
     return abs(one.mean - other.mean) > (one.deviation**2 + other.deviation**2) ** 0.5
 
 
+def few_runs(runs: int | None) -> str:
+    """What follows a verdict on fewer than three runs; else empty. runs: None without chance."""
+    return f" ({runs} run{'s' * (runs > 1)})" if runs is not None and runs < 3 else ""
+
+
+def against(difference: float, separable: bool | None, runs: int | None) -> str:
+    """What is said of one result and one rival; a difference above 0 is `higher`. separable: None without a spread."""
+    if separable is None:
+        return ONE_RUN
+    word = "higher" if difference > 0 else "lower"
+    return (word if separable else NOT_SEPARABLE.rstrip(": ")) + few_runs(runs)
+
+
 class Verdict(NamedTuple):
     """The names of the leaders."""
 
@@ -68,7 +81,7 @@ class Verdict(NamedTuple):
     @property
     def few_runs(self) -> str:
         """What follows a verdict on fewer than three runs; else empty."""
-        return f" ({self.runs} run{'s' * (self.runs > 1)})" if self.runs is not None and self.runs < 3 else ""
+        return few_runs(self.runs)
 
     def text(self) -> str:
         """The cell of a column `best`; empty where there was nothing to compare."""
