@@ -66,6 +66,19 @@ def check_no_input(option: str, name: str, inputs: Iterable[str | None]) -> None
             raise ParameterError(f"{option} is {name}, a file of the input {given}; name another place")
 
 
+def check_folder(option: str, name: str, inputs: Iterable[str | None], known: Callable[[str], bool]) -> None:
+    """Refuse a folder that cannot be written, and one with anything else in it than `known` names: it is replaced."""
+    folder = Path(name)
+    if name in ("", "-"):
+        raise ParameterError(f"{option} is {name!r}; name a folder")
+    check_no_input(option, name, inputs)
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"{option} is {name}, which is no folder; name another")
+    if folder.is_dir() and (others := sorted(path.name for path in folder.iterdir() if not known(path.name))):
+        raise ParameterError(f"{option} is {name}, which already holds {others[0]}; name a folder of its own")
+    check_writable(option, name, next(path for path in folder.absolute().parents if path.exists()))
+
+
 @contextmanager
 def written(name: str) -> Iterator[None]:
     """Around the writing of a whole file or folder: an error has its name, and not the one it had until then."""
