@@ -18,7 +18,7 @@ from tokenlab.generated import generate
 from tokenlab.tokenizers.cuts import Cut, check_cut, make_cut
 from tokenlab.tokenizers.options import TrainOptions
 from tokenlab.tokenizers.piece_counts import PieceCounts, count_pieces, merge_counts, read_counts, write_counts
-from tokenlab.tokenizers.trained import train_tokenizers
+from tokenlab.tokenizers.trained import train_tokenizers, unreached_tokens
 
 SPECIAL = ("pad=<|pad|>", "eos=<|endoftext|>", "<|im_start|>")
 TOKENS = ["<|pad|>", "<|endoftext|>", "<|im_start|>"]
@@ -78,7 +78,7 @@ def test_merges_of_characters_are_those_of_hugging_face(corpora):
     for name, lines in corpora.items():
         cut = make_cut("auto", lines)
         (counts,) = count_pieces(lines, [cut])
-        options = TrainOptions((3000,), "fallback", coverage=1.0, special_tokens=SPECIAL)
+        options = TrainOptions((3000,), byte_tokens="fallback", coverage=1.0, special_tokens=SPECIAL)
         model = json.loads(train_tokenizers(counts, options)[0].to_str())["model"]
         plain = Tokenizer(models.BPE())
         trainer = trainers.BpeTrainer(vocab_size=3000 - 256 - len(TOKENS), show_progress=False)
@@ -92,7 +92,7 @@ def test_merges_of_characters_are_those_of_hugging_face(corpora):
 
 def test_a_rare_character_is_bytes_and_ends_a_sequence():
     counts = PieceCounts(["aXb", "cab"], np.array([1, 999]), Cut("none", None))
-    (tokenizer,) = train_tokenizers(counts, TrainOptions((270,), "fallback", coverage=0.999))
+    (tokenizer,) = train_tokenizers(counts, TrainOptions((270,), byte_tokens="fallback", coverage=0.999))
     assert tokenizer.encode("aXb").tokens == ["a", "<0x58>", "b"]
     assert tokenizer.encode("cab").tokens == ["cab"]
     assert tokenizer.decode(tokenizer.encode("cabXไ\n").ids) == "cabXไ\n"
@@ -118,6 +118,8 @@ TRAINED = [
     built_in("none", byte_tokens="fallback"),
     built_in("auto", byte_tokens="fallback", coverage=0.9),
     built_in("x*|[a-d]", byte_tokens="level"),
+    built_in("auto", model="unigram"),
+    built_in("whitespace", model="unigram", byte_tokens="fallback", coverage=0.9),
 ]
 
 
@@ -125,7 +127,11 @@ TRAINED = [
 @given(st.text(max_size=40) | st.text(st.sampled_from("ab \n\r\tก็ดี漢か。3<|pad>0x41😀\u200d\u0301"), max_size=40))
 def test_every_text_is_decoded_to_itself(text):
     for tokenizer in TRAINED:
-        assert tokenizer.decode(tokenizer.encode(text).ids, skip_special_tokens=False) == text
+        for as_text in (False, True):  # whether a special token in the text is text
+            tokenizer.encode_special_tokens = as_text
+            ids = tokenizer.encode(text).ids
+            assert tokenizer.decode(ids, skip_special_tokens=False) == text
+            assert not as_text or min(ids, default=3) >= 3
 
 
 @settings(max_examples=200)
@@ -195,7 +201,8 @@ def test_wrong_cuts(cut, message):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"vocabulary": ()}, "empty"), ({"vocabulary": (9, 8)}, "ascending"), ({"vocabulary": (0,)}, "from 1"),
+    [({"model": "wordpiece"}, "model"), ({"vocabulary": ()}, "empty"),
+     ({"vocabulary": (9, 8)}, "ascending"), ({"vocabulary": (0,)}, "from 1"),
      ({"byte_tokens": "some"}, "byte_tokens"), ({"coverage": 0.0}, "coverage"),
      ({"special_tokens": ("eoss=<e>",)}, "'eoss' is no role"), ({"special_tokens": ("<0x41>",)}, "looks like a byte"),
      ({"special_tokens": ("eos=e",)}, "looks like a byte")],
@@ -223,3 +230,25 @@ def test_the_order_of_texts_changes_nothing():
     cut = make_cut("gpt2", [])
     one, other = (train_tokenizers(count_pieces(some, [cut])[0], TrainOptions((500,)))[0] for some in (texts, shuffled))
     assert one.to_str() == other.to_str()
+
+
+@pytest.mark.parametrize("byte_tokens", ["level", "fallback"])
+def test_unigram_is_that_of_its_pieces(byte_tokens):
+    """As good as Hugging Face's on the same words, and all sizes are met exactly."""
+    texts = [document.text for document in generate("en", sentences=300, seed=2)]
+    cut = make_cut("whitespace", [])
+    (counts,) = count_pieces(texts, [cut])
+    options = TrainOptions((600, 700), "unigram", byte_tokens, special_tokens=SPECIAL)
+    trained = train_tokenizers(counts, options)
+    assert [tokenizer.get_vocab_size() for tokenizer in trained] == [600, 700]
+    assert [trained[0].token_to_id(token) for token in TOKENS] == [0, 1, 2]
+    assert not unreached_tokens(trained[1])
+    theirs = Tokenizer(models.Unigram())
+    theirs.pre_tokenizer = cut.split()
+    size = 700 - len(TOKENS) - (256 if byte_tokens == "fallback" else 0)
+    trainer = trainers.UnigramTrainer(vocab_size=size, show_progress=False, unk_token="?", special_tokens=["?"])
+    theirs.train_from_iterator(texts, trainer)
+    ours, others = (sum(map(len, tokenizer.encode_batch(texts))) for tokenizer in (trained[1], theirs))
+    assert ours < 1.05 * others
+    with pytest.raises(ParameterError, match="vocabulary is 900000, more than"):
+        train_tokenizers(counts, TrainOptions((600, 900_000), "unigram", byte_tokens))

@@ -149,16 +149,31 @@ def tabbed(rows: Iterable[Iterable[object]]) -> str:
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
-def with_progress(items: Iterable[Item], what: str, size: Callable[[Any], int] = len) -> Iterator[Item]:
+def with_progress(
+    items: Iterable[Item], what: str, size: Callable[[Any], int] = len, total: int | None = None
+) -> Iterator[Item]:
     """The lines or other items, counted in characters on standard error where that is a terminal.
 
     Args:
         size: characters of an item.
+        total: characters of all items, where it is known: then what remains is shown, too.
     """
-    with tqdm(desc=what, unit=" characters", unit_scale=True, disable=None, leave=False) as bar:
+    with tqdm(desc=what, total=total, unit=" characters", unit_scale=True, disable=None, leave=False) as bar:
         for item in items:
             bar.update(size(item))
             yield item
+
+
+@contextmanager
+def sweeps_shown() -> Iterator[Callable[[int, int], None]]:
+    """A function of the sweeps done and their total, which shows them while a word model is fitted."""
+    with tqdm(desc="fitting", unit=" sweeps", disable=None, leave=False) as bar:
+
+        def progress(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield progress
 
 
 def in_batches(items: Iterable[Item], most: int, size: Callable[[Any], int] = len) -> Iterator[list[Item]]:

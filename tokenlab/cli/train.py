@@ -15,6 +15,7 @@ from tokenlab.cli.output import (
     check_output,
     json_line,
     named_errors,
+    sweeps_shown,
     tabbed,
     with_progress,
     write,
@@ -96,13 +97,13 @@ def _add_cut(parser: argparse.ArgumentParser) -> None:
         metavar="CUT",
         help=f"where no token may reach across: {', '.join(CUTS)}, FILE{WORDS_FILE} (a word model of `tokenlab segment "
         "--method words --save-model FILE.words`), or a regular expression. auto (default): words with the space "
-        "before them, up to three digits, punctuation; in Thai, Lao, Khmer, Burmese and Tibetan also learned words, "
-        "which shape the merges but are not in the file",
+        "before them, up to three digits, punctuation; in Thai, Lao, Khmer, Burmese and Tibetan also words of a word "
+        "model, which shape the merges but are not in the file",
     )
 
 
 def _train(arguments: argparse.Namespace) -> None:
-    """Train byte-pair encoding on INPUT, a text per line or document, or on counts of its pieces, and write a folder
+    """Train a tokenizer on INPUT, a text per line or document, or on counts of its pieces, and write a folder
     that works without this library: transformers.AutoTokenizer.from_pretrained(FOLDER). Every text is decoded to
     itself. Prints bytes per token and tokens per word beside plain byte-level BPE of the same size and text; README.md
     in the folder holds the same.
@@ -120,7 +121,7 @@ def _train(arguments: argparse.Namespace) -> None:
     with ExitStack() as stack, named_as_flags(TrainOptions, cut="--cut"):
         compared = [stack.enter_context(open_source(name)) for name in checked]
         texts = _opened(stack, inputs, arguments)
-        for text in (*compared, *texts):
+        for text in compared:
             text.check()  # Before any work: an error in a text must leave nothing behind.
         counts, plain = _counts(texts, tables, getattr(arguments, "cut", None))
         with named_errors(", ".join([*inputs, *tables])):
@@ -192,9 +193,11 @@ def _count_texts(texts: Sequence[Corpus], name: str, others: "Sequence[Cut]" = (
     from tokenlab.tokenizers.cuts import make_cut
     from tokenlab.tokenizers.piece_counts import count_pieces
 
-    cut = make_cut(name, (document.text for document in _documents(texts)))
+    total = sum(len(document.text) for document in _documents(texts))  # Errors of reading come before any work.
+    with sweeps_shown() as progress:
+        cut = make_cut(name, (document.text for document in _documents(texts)), progress)
     lines = (document.text for document in _documents(texts))
-    return count_pieces(with_progress(lines, "counting"), [cut, *others]), cut
+    return count_pieces(with_progress(lines, "counting", total=total), [cut, *others]), cut
 
 
 def _counts(
@@ -290,6 +293,7 @@ def _write(
 
     save_trained(tokenizer, options.special_tokens, folder)
     settings = {
+        "model": options.model,
         "cut": f"`{cut.name}`",
         "learned words": "in training only" if cut.cutter is not None else "none",
         "bytes": options.byte_tokens,
@@ -297,7 +301,7 @@ def _write(
     }
     measured = ", ".join(Path(name).name for name in checked) or f"the first {_MEASURED:,} characters of the text"
     parts = [
-        f"# A BPE tokenizer of {row['vocabulary']:,} entries",
+        f"# A tokenizer of {row['vocabulary']:,} entries",
         "Made by `tokenlab train`; `transformers.AutoTokenizer.from_pretrained` reads this folder without tokenlab.",
         "## Text",
         "\n".join(f"- {_with_licence(name)}" for name in names),

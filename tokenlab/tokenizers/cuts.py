@@ -4,17 +4,21 @@ A cut is a regular expression, whose matches and the text between them are the p
 possibly learned words inside them. The expression is in the tokenizer (`pre_tokenizers.Split`); learned words are not,
 and shape only the merges.
 
-    auto        the expression below, and for Thai, Lao, Khmer, Burmese and Tibetan learned words
-    statistics  the same expression; words by n-gram statistics of the text, in Chinese and Japanese, too
-    words       the same; words by a word model that is fitted to the beginning of the text, or by FILE.words
+    auto        the expression below, and for Thai, Lao, Khmer, Burmese and Tibetan words of a word model
+    words       the same expression; words in Chinese and Japanese, too, also by a word model from a file, FILE.words
+    statistics  the same; words by n-gram statistics
     gpt2        the expression of GPT-2
     llama3      the expression of Llama 3
     whitespace  words with the space before them
     none        each text is one piece
     REGEX       any expression of Oniguruma
+
+Words are learned from the beginning of the text. `auto` cuts where that was better, on held-out text that the written
+tokenizer encodes without the words. Thai, 900 sentences, 2,000 entries: 3,374 tokens with the word model, 3,655 with
+statistics, 3,797 without words. Chinese, 5,400 lines of news, 4,000 entries: 48,099, 47,723 and 47,172.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -132,8 +136,11 @@ def check_cut(cut: str) -> None:
         raise ParameterError(f"cut is {cut!r}, which is no regular expression of Oniguruma ({error})") from None
 
 
-def make_cut(cut: str, texts: Iterable[str]) -> Cut:
+def make_cut(cut: str, texts: Iterable[str], progress: Callable[[int, int], None] | None = None) -> Cut:
     """The cut of a name, a word model's file or an expression; words are learned from the beginning of `texts`.
+
+    Args:
+        progress: as of `WordModel.fit`.
 
     Raises ParameterError as `check_cut`, InputError where FILE.words is no word model.
     """
@@ -144,11 +151,11 @@ def make_cut(cut: str, texts: Iterable[str]) -> Cut:
         return Cut(Path(cut).name, _AUTO, WordModel.load(cut))
     if cut in ("auto", "words", "statistics"):
         first = FREE + (cut == "auto")  # Han and kana are the first kind.
-        return Cut(cut, _AUTO, _learn(cut, texts, first), first)
+        return Cut(cut, _AUTO, _learn(cut, texts, first, progress), first)
     return Cut(cut, None if cut == "none" else _PATTERNS.get(cut, cut))
 
 
-def _learn(cut: str, texts: Iterable[str], first: int) -> Cutter | None:
+def _learn(cut: str, texts: Iterable[str], first: int, progress: Callable[[int, int], None] | None) -> Cutter | None:
     """Words of a sample; None where it has no character of the scripts that are cut."""
     classes, sample, size = CharacterClasses("script"), [], 0
     for text in texts:
@@ -160,10 +167,10 @@ def _learn(cut: str, texts: Iterable[str], first: int) -> Cutter | None:
             break
     if not sample:
         return None
-    if cut == "words":
+    if cut != "statistics":
         from tokenlab.segment.words.model import WordModel
 
-        return WordModel.fit(sample)
+        return WordModel.fit(sample, progress=progress)
     from tokenlab.ngrams.counting import ngram_statistics
     from tokenlab.segment.by_statistics import Segmenter
     from tokenlab.segment.options import SegmentOptions

@@ -114,14 +114,14 @@ def bpe_sweep(
     """
     wanted = check_sizes(sizes, alphabet)
     symbols, offsets = check_sequences(symbols, offsets, alphabet)
-    repeated = _check_weights(weights, np.diff(offsets))
+    repeated = check_weights(weights, np.diff(offsets))
     cells, starts = lay_out(symbols, offsets)
     merges = np.empty((min(int(wanted[-1]) - alphabet, symbols.size), 2), np.int32)
     learned, tokens, bits = merge_all(cells, starts, repeated, alphabet, wanted, merges, True)
     return BpeSweep(wanted[: tokens.size], tokens, bits, merges[:learned].copy())
 
 
-def _check_weights(weights: np.ndarray | None, lengths: np.ndarray) -> np.ndarray:
+def check_weights(weights: np.ndarray | None, lengths: np.ndarray) -> np.ndarray:
     """The weights of sequences that are not empty, int64. Raises InputError as `bpe_sweep`."""
     if weights is None:
         return _ONCE

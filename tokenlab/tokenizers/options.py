@@ -9,6 +9,7 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice, option
 from tokenlab.tokenizers.export.options import ROLES, SpecialTokens, parse_special_tokens
 
+TrainModel = Literal["bpe", "unigram"]
 Bytes = Literal["level", "fallback"]
 CUTS = ("auto", "words", "statistics", "gpt2", "llama3", "whitespace", "none")
 WORDS_FILE = ".words"
@@ -31,6 +32,7 @@ class TrainOptions:
     """
 
     vocabulary: tuple[int, ...] = option("entries of the vocabulary; one training gives several sizes", (32_000,))
+    model: TrainModel = option("byte-pair encoding, or a unigram model, whose pieces are up to 16 symbols long", "bpe")
     byte_tokens: Bytes = option(
         "level: tokens are made of bytes; fallback: of characters, and rare characters are spelled as bytes",
         "level",
@@ -46,6 +48,7 @@ class TrainOptions:
     )
 
     def __post_init__(self) -> None:
+        check_choice("model", self.model, TrainModel)
         check_choice("byte_tokens", self.byte_tokens, Bytes)
         sizes = self.vocabulary
         if not sizes or list(sizes) != sorted(set(sizes)) or not 1 <= sizes[0] <= sizes[-1] <= LARGEST_VOCABULARY:

@@ -1,8 +1,8 @@
-"""Tokenizers trained from counts of pieces, several sizes from one training.
+"""Tokenizers trained from counts of pieces, several sizes from one training: BPE and unigram.
 
-The merges are those of Hugging Face's `BpeTrainer` for the same pieces; with bytes as alphabet, the files are equal.
-Special tokens have the first ids, then come the 256 byte tokens (`fallback` only), the alphabet in the order of code
-points, and the merges.
+The merges of BPE are those of Hugging Face's `BpeTrainer` for the same pieces; with bytes as alphabet, the files are
+equal. Special tokens have the first ids, then come the 256 byte tokens (`fallback` only), the alphabet in the order of
+code points, and the merges; or the pieces of the unigram model (`unigram_sweep`) from probable to improbable.
 
 Two deviations, both where that trainer goes wrong. Its counts of pairs are int32; here they are int64. And characters
 outside of the alphabet end a sequence; it joins what stands around them, and so learns pairs that are nowhere in the
@@ -10,7 +10,7 @@ text.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +28,10 @@ from tokenlab.tokenizers.cuts import Cut
 from tokenlab.tokenizers.merges import bpe_sweep
 from tokenlab.tokenizers.options import TrainOptions, role_special_tokens
 from tokenlab.tokenizers.piece_counts import PieceCounts
+from tokenlab.tokenizers.unigram import unigram_sweep
+
+_MARGIN = 10.0
+"""Nats by which a character of a reserved token is worse than any piece; as Unigram's own of unknown characters."""
 
 
 class Sequences(NamedTuple):
@@ -43,20 +47,21 @@ class Sequences(NamedTuple):
 
 
 def train_tokenizers(counts: PieceCounts, options: TrainOptions) -> list[Tokenizer]:
-    """BPE tokenizers of the sizes of `options.vocabulary`, smaller ones where no pair is left to merge.
+    """Tokenizers of the sizes of `options.vocabulary`; those of BPE are smaller where no pair is left to merge.
 
     Pieces that hold the text of a special token are left out: a tokenizer never sees them, since special tokens are
     found first.
 
     Raises:
         InputError: no piece; a lone surrogate; the cut of the counts is not known.
-        ParameterError: a size below what special tokens, bytes and alphabet need; a special token that is also learned.
+        ParameterError: a size below what special tokens, bytes and alphabet need, or, for unigram, above what the text
+            has pieces for; a special token that is also learned.
     """
     if counts.cut is None:
         raise InputError("the counts do not say how the text was cut; name the cut")
     special = role_special_tokens(options.special_tokens).tokens
-    sequences = _sequences(_without_reserved(counts, special, options.byte_tokens == "fallback"), options)
     reserved = [*special, *(BYTE_PIECES if options.byte_tokens == "fallback" else ())]
+    sequences = _sequences(_without_reserved(counts, special, options.byte_tokens == "fallback"), options, reserved)
     smallest = len(reserved) + len(sequences.alphabet)
     if options.vocabulary[0] < smallest:
         raise ParameterError(
@@ -65,28 +70,47 @@ def train_tokenizers(counts: PieceCounts, options: TrainOptions) -> list[Tokeniz
             + ("" if options.byte_tokens == "level" else ", or a lower coverage")
         )
     sizes = [size - len(reserved) for size in options.vocabulary]
-    merges = bpe_sweep(
-        sequences.symbols, sequences.offsets, len(sequences.alphabet), sizes, sequences.weights
-    ).merges.tolist()
-    tokens = list(sequences.alphabet)
-    pairs = []
+    learn = _bpe if options.model == "bpe" else _unigram
+    return [_complete(Tokenizer(model), counts.cut, special, options) for model in learn(sequences, sizes, reserved)]
+
+
+def _bpe(sequences: Sequences, sizes: Sequence[int], reserved: Sequence[str]) -> Iterator[models.Model]:
+    merges = bpe_sweep(*sequences[:2], len(sequences.alphabet), sizes, sequences.weights).merges.tolist()
+    tokens, pairs = list(sequences.alphabet), []
     for left, right in merges:
         pairs.append((tokens[left], tokens[right]))
         tokens.append(tokens[left] + tokens[right])
+    _check_distinct(tokens, reserved)
+    for size in sizes:
+        ids = {token: number for number, token in enumerate((*reserved, *tokens[:size]))}
+        yield models.BPE(ids, pairs[: size - len(sequences.alphabet)], byte_fallback=BYTE_PIECES[0] in ids)
+
+
+def _unigram(sequences: Sequences, sizes: Sequence[int], reserved: Sequence[str]) -> Iterator[models.Model]:
+    """Pieces from probable to improbable; reserved tokens are worth less than any spelling of theirs."""
+    sweep = unigram_sweep(*sequences[:2], len(sequences.alphabet), sizes, weights=sequences.weights)
+    if len(sweep.sizes) < len(sizes):
+        size = sizes[len(sweep.sizes)] + len(reserved)
+        raise ParameterError(f"vocabulary is {size}, more than the text has repeated pieces for; use a smaller one")
+    for model in sweep.models:
+        scores = model.log_probabilities.tolist()
+        pieces = ["".join(map(sequences.alphabet.__getitem__, piece)) for piece in model.pieces()]
+        _check_distinct(pieces, reserved)
+        learned = sorted(zip(pieces, scores, strict=True), key=lambda one: (-one[1], one[0]))
+        unused = [(token, len(token.encode()) * (min(scores) - _MARGIN)) for token in reserved]
+        # An unknown character becomes bytes where they are pieces; with bytes as alphabet there is none.
+        unknown = 0 if BYTE_PIECES[0] in reserved else None
+        yield models.Unigram([*unused, *learned], unk_id=unknown, byte_fallback=BYTE_PIECES[0] in reserved)
+
+
+def _check_distinct(tokens: Sequence[str], reserved: Sequence[str]) -> None:
     if learned := set(tokens) & set(reserved):
         raise ParameterError(f"special_tokens has {min(learned)!r}, which is also a learned token; name another")
-    return [
-        _tokenizer([*reserved, *tokens[:size]], pairs[: size - len(sequences.alphabet)], counts.cut, special, options)
-        for size in sizes
-    ]
 
 
-def _tokenizer(
-    vocabulary: list[str], merges: list[tuple[str, str]], cut: Cut, special: tuple[str, ...], options: TrainOptions
-) -> Tokenizer:
+def _complete(tokenizer: Tokenizer, cut: Cut, special: Sequence[str], options: TrainOptions) -> Tokenizer:
+    """The tokenizer with everything but its model."""
     fallback = options.byte_tokens == "fallback"
-    ids = {token: number for number, token in enumerate(vocabulary)}
-    tokenizer = Tokenizer(models.BPE(ids, merges, byte_fallback=fallback))
     steps = [step for step in (cut.split(), None if fallback else _byte_level()) if step is not None]
     if steps:
         tokenizer.pre_tokenizer = steps[0] if len(steps) == 1 else pre_tokenizers.Sequence(steps)
@@ -110,7 +134,7 @@ def _without_reserved(counts: PieceCounts, special: tuple[str, ...], fallback: b
     return counts._replace(pieces=[counts.pieces[number] for number in kept], counts=counts.counts[kept])
 
 
-def _sequences(counts: PieceCounts, options: TrainOptions) -> Sequences:
+def _sequences(counts: PieceCounts, options: TrainOptions, reserved: Sequence[str]) -> Sequences:
     if options.byte_tokens == "level":
         characters = sorted(byte_characters())
         symbol_of = np.empty(256, np.int32)
@@ -123,6 +147,8 @@ def _sequences(counts: PieceCounts, options: TrainOptions) -> Sequences:
     points, offsets = code_points("".join(counts.pieces)), _offsets([len(piece) for piece in counts.pieces])
     weights = np.repeat(counts.counts, np.diff(offsets))
     alphabet = _covering(points, weights, options.coverage)
+    if options.model == "unigram":  # Text that looks like a reserved token has a spelling, which is worth more.
+        alphabet = np.union1d(alphabet, [ord(character) for token in reserved for character in token])
     places = np.full(0x110000, -1, np.int32)
     places[alphabet] = np.arange(len(alphabet))
     symbols = places[points]
