@@ -28,6 +28,10 @@ measure --tokenizer t.json
 export -o out
 export good.txt -o out --check
 export good.txt -o out --word-model
+train -o out
+train -o out --from-counts
+train good.txt -o out --check
+count -o out.parquet
 score good.txt
 score good.txt good.txt --words
 exact check t.json --text

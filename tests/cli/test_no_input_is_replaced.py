@@ -29,7 +29,16 @@ def test_the_text_by_any_name(tmp_path, text, place):
 
 
 @pytest.mark.parametrize(
-    "command", ["export", "export --to sentencepiece", "statistics", "entropy --model m", "codes learn --code random"]
+    "command",
+    [
+        "export",
+        "export --to sentencepiece",
+        "train",
+        "count",
+        "statistics",
+        "entropy --model m",
+        "codes learn --code random",
+    ],
 )
 def test_the_text_by_each_command(tmp_path, text, command):
     refused(tmp_path, [*command.split(), "-o", text, text], f"--output is {text}, which is an input")

@@ -1,6 +1,6 @@
 """Counts of pairs beyond 2^31, 2^32 and 2^53 (where int32, uint32 and float64 go wrong) stay exact in the BPE kernels.
 
-A text has at most 2^30 symbols, so the counts are put into the table and the heap directly.
+A text has at most 2^30 symbols, so the counts come from weights, or are put into the table and the heap directly.
 """
 
 import numpy as np
@@ -79,11 +79,13 @@ def test_a_merge_subtracts_exactly(more):
 def _counts_after_a_merge(sequences, more):
     """Counts of all pairs after the merge of 0 and 1 into 3."""
     cells, _ = lay_out(*flat(sequences))
-    pairs, pool, used = _index_pairs(cells)
+    once, owners = np.empty(0, np.int64), np.empty(0, np.int32)
+    pairs, pool, used = _index_pairs(cells, once, owners)
     pairs.counts[: pairs.size[0]] += more
     widths = np.array([1, 1, 1, 2], np.int64)
-    before, after, kept = np.zeros(5, np.int64), np.zeros(5, np.int64), np.empty(used, np.int32)
-    pairs, _, _ = _merge(cells, widths, pairs, pool, used, find(pairs, pair_key(0, 1)), 3, before, after, kept)
+    before, after, kept = np.zeros((2, 5), np.int64), np.zeros((2, 5), np.int64), np.empty(used, np.int32)
+    row = find(pairs, pair_key(0, 1))
+    pairs, _, _ = _merge(cells, once, owners, widths, pairs, pool, used, row, 3, before, after, kept)
     return {(int(key) >> 32, int(key) & 0xFFFFFFFF): int(pairs.counts[row]) for key, row in _rows(pairs)}
 
 
@@ -95,7 +97,7 @@ def test_a_growing_table_keeps_large_counts_and_places():
     pairs, end = no_pairs(), 2**32
     for number in range(3000):
         pairs = with_room(pairs, 1)
-        end = add_list(pairs, pair_key(number, number + 1), end, 2**51 + number)
+        end = add_list(pairs, pair_key(number, number + 1), end, 2**51 + number, 2**51 + number)
     assert end == 2**32 + 3000 * 2**51 + sum(range(3000))
     for number in range(3000):
         row = find(pairs, pair_key(number, number + 1))
@@ -115,3 +117,13 @@ def test_a_text_with_too_many_places_is_refused_before_it_is_read():
     ):
         with pytest.raises(InputError, match="too many at once"):
             run()
+
+
+def test_a_pair_may_occur_three_times_2_31_times():
+    """As int32, 3 x 2^31 is negative, as uint32 2^31; both would put the pair 0 0 behind 1 1."""
+    sequences, weights = flat([[0, 0], [1, 1], [0, 0, 2]]), np.array([2**32, 2**32 + 1, 2**31])
+    sweep = bpe_sweep(*sequences, 3, [3, 4, 5, 6], weights)
+    assert sweep.merges.tolist() == [[0, 0], [1, 1], [3, 2]]
+    merged = [3 * 2**31, 2**32 + 1, 2**31]
+    symbols = 2 * 2**32 + 2 * (2**32 + 1) + 3 * 2**31
+    assert sweep.tokens.tolist() == [symbols - sum(merged[:done]) for done in range(4)]

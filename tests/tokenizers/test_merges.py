@@ -82,6 +82,24 @@ def test_merges_are_those_of_huggingface(sequences, size):
     assert bpe_sweep(*flat(sequences), 4, [size]).merges.tolist() == huggingface_merges(sequences, 4, size)
 
 
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.lists(st.integers(0, 2), max_size=12), st.integers(1, 4)), max_size=6))
+@example([([0] * 9, 3), ([0] * 4, 2), ([], 4)])
+def test_weights_are_repetitions(counted):
+    sequences, weights = [sequence for sequence, _ in counted], np.array([count for _, count in counted], np.int64)
+    repeated = [sequence for sequence, count in counted for _ in range(count)]
+    sweep, plain = bpe_sweep(*flat(sequences), 4, range(4, 30), weights), bpe_sweep(*flat(repeated), 4, range(4, 30))
+    assert all(np.array_equal(one, other) for one, other in zip(sweep, plain, strict=True))
+
+
+def test_wrong_weights():
+    for wrong in ([1], [1, 0], [1.0, 2.0]):
+        with pytest.raises(InputError, match="weights must be 2 whole numbers"):
+            bpe_sweep(*flat([[0, 1], [1]]), 2, [5], np.array(wrong))
+    with pytest.raises(InputError, match="too large"):
+        bpe_sweep(*flat([[0, 1], [1]]), 2, [5], np.array([2**61, 1]))
+
+
 @pytest.mark.parametrize(("language", "atoms"), [("en", 1), ("en", 2), ("de", 3), ("zh", 1), ("zh", 2), ("ja", 3)])
 def test_text_against_huggingface(language, atoms):
     sequences, alphabet = texts_as_sequences([d.text for d in generate(language, sentences=300, seed=1)], atoms)

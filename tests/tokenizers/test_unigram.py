@@ -253,3 +253,22 @@ def test_errors():
         unigram_sweep(symbols, offsets, 1, [5])
     with pytest.raises(ParameterError, match="1 for pieces with symbol 1"):
         unigram_tokenizer(model_of({(0,): -1.0, (1,): -1.0}), ["a"])
+
+
+@pytest.mark.parametrize("atoms", [1, 2])
+def test_weights_are_repetitions(atoms):
+    """Distinct words and their counts, which are mostly 1 or 2, give the pieces of all words."""
+    texts = [document.text for document in generate("en", sentences=60, seed=3)]
+    words, counts = np.unique(" ".join(texts).split(), return_counts=True)
+    sequences, alphabet = texts_as_sequences(words.tolist(), atoms)
+    repeated = [sequence for sequence, count in zip(sequences, counts, strict=True) for _ in range(count)]
+    sizes = [alphabet, alphabet + 20, alphabet + 60]
+    once = unigram_sweep(*flat(sequences), alphabet, sizes, weights=counts)
+    every = unigram_sweep(*flat(repeated), alphabet, sizes)
+    assert once.tokens.tolist() == every.tokens.tolist()
+    assert np.isnan(once.bits).all()
+    for one, other in zip(once.models, every.models, strict=True):
+        assert one.pieces() == other.pieces()
+        assert np.allclose(one.log_probabilities, other.log_probabilities, rtol=1e-9, atol=0)
+    with pytest.raises(InputError, match="weights must be"):
+        unigram_sweep(*flat(sequences), alphabet, sizes, weights=counts[1:])

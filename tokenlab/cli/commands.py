@@ -17,11 +17,12 @@ from tokenlab.cli import (
     patches,
     score,
     segment,
+    train,
 )
 from tokenlab.core.errors import EXIT_STATUS, InputError
 
 SHELLS = ("bash", "zsh", "fish")
-_COMMANDS = (segment, export, score, measure, ngram_statistics, entropy, codes, bits, exact, patches, generate)
+_COMMANDS = (segment, export, train, score, measure, ngram_statistics, entropy, codes, bits, exact, patches, generate)
 _FILES = (
     "CODE",
     "ENTROPIES",

@@ -67,6 +67,7 @@ def add_corpus(
     *,
     name: str = "INPUT",
     optional: bool = False,
+    several: str | None = None,
     flags: Sequence[str] = ("json",),
 ) -> None:
     """Add the argument that names a corpus, its format, and the flag for output as JSON.
@@ -74,13 +75,14 @@ def add_corpus(
     Args:
         unit: what a line is.
         optional: standard input is read where nothing is named.
+        several: the `nargs` of argparse where several inputs may be named.
         flags: of the output, which `--format` once named: `--format json` still is `--json`.
     """
     kinds = f"UTF-8 text, one {unit} per line, or another format (--format); plain, gzip or zstd"
     if optional:
         add_lines(parser, kinds, name)
     else:
-        parser.add_argument("input", metavar=name, help=f"{kinds}; `-` is standard input")
+        parser.add_argument("input", metavar=name, nargs=several, help=f"{kinds}; `-` is standard input")
     parser.add_argument(
         "--format",
         action=_FormatAction,

@@ -12,9 +12,8 @@ from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus, open_
 from tokenlab.cli.ngram_statistics import add_statistics_from, statistics_of
 from tokenlab.cli.options import Commands, add_command, add_options, check_meaning, named_as_flags, options_from
 from tokenlab.cli.output import (
-    check_no_input,
+    check_folder,
     check_output,
-    check_writable,
     json_line,
     named_errors,
     with_progress,
@@ -137,19 +136,10 @@ def _export(arguments: argparse.Namespace) -> None:
 
 
 def _check_place(place: str, options: ExportOptions, inputs: Sequence[str | None]) -> None:
-    """Refuse a place that cannot be written to, and a folder with anything else in it: it would be replaced."""
     if options.to == "sentencepiece":
         check_output("--output", place, inputs)
-        return
-    folder = Path(place)
-    if place in ("", "-"):
-        raise ParameterError(f"--output is {place!r}; name a folder")
-    check_no_input("--output", place, inputs)
-    if folder.exists() and not folder.is_dir():
-        raise ParameterError(f"--output is {place}, which is no folder; name another")
-    if folder.is_dir() and (others := sorted({path.name for path in folder.iterdir()} - _FILES)):
-        raise ParameterError(f"--output is {place}, which already holds {others[0]}; name a folder of its own")
-    check_writable("--output", place, next(path for path in folder.absolute().parents if path.exists()))
+    else:
+        check_folder("--output", place, inputs, _FILES.__contains__)
 
 
 def _require_sentencepiece(to_run: bool) -> None:

@@ -66,6 +66,19 @@ def check_no_input(option: str, name: str, inputs: Iterable[str | None]) -> None
             raise ParameterError(f"{option} is {name}, a file of the input {given}; name another place")
 
 
+def check_folder(option: str, name: str, inputs: Iterable[str | None], known: Callable[[str], bool]) -> None:
+    """Refuse a folder that cannot be written, and one with anything else in it than `known` names: it is replaced."""
+    folder = Path(name)
+    if name in ("", "-"):
+        raise ParameterError(f"{option} is {name!r}; name a folder")
+    check_no_input(option, name, inputs)
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"{option} is {name}, which is no folder; name another")
+    if folder.is_dir() and (others := sorted(path.name for path in folder.iterdir() if not known(path.name))):
+        raise ParameterError(f"{option} is {name}, which already holds {others[0]}; name a folder of its own")
+    check_writable(option, name, next(path for path in folder.absolute().parents if path.exists()))
+
+
 @contextmanager
 def written(name: str) -> Iterator[None]:
     """Around the writing of a whole file or folder: an error has its name, and not the one it had until then."""
@@ -136,16 +149,31 @@ def tabbed(rows: Iterable[Iterable[object]]) -> str:
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
-def with_progress(items: Iterable[Item], what: str, size: Callable[[Any], int] = len) -> Iterator[Item]:
+def with_progress(
+    items: Iterable[Item], what: str, size: Callable[[Any], int] = len, total: int | None = None
+) -> Iterator[Item]:
     """The lines or other items, counted in characters on standard error where that is a terminal.
 
     Args:
         size: characters of an item.
+        total: characters of all items, where it is known: then what remains is shown, too.
     """
-    with tqdm(desc=what, unit=" characters", unit_scale=True, disable=None, leave=False) as bar:
+    with tqdm(desc=what, total=total, unit=" characters", unit_scale=True, disable=None, leave=False) as bar:
         for item in items:
             bar.update(size(item))
             yield item
+
+
+@contextmanager
+def sweeps_shown() -> Iterator[Callable[[int, int], None]]:
+    """A function of the sweeps done and their total, which shows them while a word model is fitted."""
+    with tqdm(desc="fitting", unit=" sweeps", disable=None, leave=False) as bar:
+
+        def progress(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield progress
 
 
 def in_batches(items: Iterable[Item], most: int, size: Callable[[Any], int] = len) -> Iterator[list[Item]]:

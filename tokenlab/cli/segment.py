@@ -28,6 +28,7 @@ from tokenlab.cli.output import (
     in_batches,
     json_line,
     named_errors,
+    sweeps_shown,
     whole_output,
     with_progress,
     write,
@@ -229,18 +230,10 @@ def _by_words(options: argparse.Namespace) -> Iterator["Segmentation"]:
 
 
 def _fit(text: Corpus, chosen: WordOptions) -> "WordModel":
-    from tqdm import tqdm
-
     from tokenlab.segment.words.model import WordModel
 
-    with tqdm(desc="fitting", unit=" sweeps", disable=None, leave=False) as bar:
-
-        def progress(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        with named_errors(text.name):
-            return WordModel.fit(list(text.lines()), chosen, progress=progress)
+    with sweeps_shown() as progress, named_errors(text.name):
+        return WordModel.fit(list(text.lines()), chosen, progress=progress)
 
 
 def _by_word_model(options: argparse.Namespace) -> Iterator["Segmentation"]:

@@ -4,6 +4,9 @@ A token that covers the cells p to q has its id in the cells p and q and -1 betw
 So the token after p begins at p plus its width, the token before p ends at p - 1, and no links are needed. A position
 in a list is out of date where its cell no longer has the left token of the pair.
 
+A sequence may stand for many equal ones: its weight, int64, is their number, and every count is a sum of weights. The
+lists of positions are as long as the distinct sequences ask for, so memory does not grow with weights.
+
 1. `lay_out`, `_index_pairs`: the cells, and the positions of every pair, ascending, by one counting sort.
 2. `merge_all`: one pair after the other, from a heap, or from merges that were learned before.
 3. `_merge`: a merge changes counts by neighbour, not by occurrence, so the table of pairs is read a few hundred times
@@ -57,9 +60,27 @@ def lay_out(symbols, offsets):
 
 
 @njit(cache=True, nogil=True)
-def merge_all(cells, starts, alphabet, sizes, merges, learn):
+def _owners(cells, weights):
+    """int32[cells]: the sequence of each cell; empty where there are no weights, so that text without takes no more."""
+    owners = np.empty(cells.size if weights.size > 0 else 0, np.int32)
+    sequence = -1
+    for p in range(owners.size):
+        sequence += p > 0 and cells[p - 1] < 0
+        owners[p] = sequence
+    return owners
+
+
+@njit(cache=True, nogil=True)
+def _weight(weights, owners, p):
+    """How often the sequence of a cell occurs."""
+    return weights[owners[p]] if weights.size > 0 else np.int64(1)
+
+
+@njit(cache=True, nogil=True)
+def merge_all(cells, starts, weights, alphabet, sizes, merges, learn):
     """Merge one pair after the other in `cells`, which `lay_out` made.
 
+    weights: int64[starts], how often each sequence occurs; int64[0] where each occurs once.
     merges: int32[most merges, 2], applied in their order. With `learn` they are filled in: each is the most frequent
     pair, until `merges` is full or no pair is left.
 
@@ -68,18 +89,22 @@ def merge_all(cells, starts, alphabet, sizes, merges, learn):
     """
     largest = alphabet + merges.shape[0]
     widths = np.ones(largest, np.int64)
-    before, after = np.zeros(largest + 1, np.int64), np.zeros(largest + 1, np.int64)
+    before, after = np.zeros((2, largest + 1), np.int64), np.zeros((2, largest + 1), np.int64)
     tokens, bits = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.float64)
-    pairs, pool, used = _index_pairs(cells)
+    owners = _owners(cells, weights)
+    pairs, pool, used = _index_pairs(cells, weights, owners)
     kept = np.empty(used, np.int32)
     heap = heap_with_room(no_heap(), pairs.size[0])
     if learn:
         for row in range(pairs.size[0]):
             push(heap, pairs.counts[row], pairs.keys[row])
-    vocabulary, reached, total = alphabet, 0, cells.size - starts.size - 1
+    vocabulary, reached, total = alphabet, 0, np.int64(0)
+    for p in range(cells.size):
+        if cells[p] >= 0:
+            total += _weight(weights, owners, p)
     while True:
         if reached < sizes.size and vocabulary == sizes[reached]:
-            tokens[reached], bits[reached] = total, _bigram_bits(cells, starts, pairs, vocabulary)
+            tokens[reached], bits[reached] = total, _bigram_bits(cells, starts, weights, pairs, vocabulary)
             reached += 1
         if vocabulary == largest:
             break
@@ -94,7 +119,9 @@ def merge_all(cells, starts, alphabet, sizes, merges, learn):
         widths[vocabulary] = widths[merges[rank, 0]] + widths[merges[rank, 1]]
         if row >= 0:
             first = pairs.size[0]
-            pairs, used, gone = _merge(cells, widths, pairs, pool, used, row, vocabulary, before, after, kept)
+            pairs, used, gone = _merge(
+                cells, weights, owners, widths, pairs, pool, used, row, vocabulary, before, after, kept
+            )
             total -= gone
             if learn:
                 heap = heap_with_room(heap, pairs.size[0] - first)
@@ -122,7 +149,7 @@ def collect_tokens(cells, widths, offsets):
 
 
 @njit(cache=True, nogil=True)
-def _index_pairs(cells):
+def _index_pairs(cells, weights, owners):
     """All pairs of adjacent symbols, each with its positions.
 
     Returns the table, the pool of positions (int32, with room for the most that all merges can need: two positions for
@@ -132,11 +159,12 @@ def _index_pairs(cells):
     pairs, p = no_pairs(), 0
     while p < cells.size - 1:
         pairs = with_room(pairs, _ROOM)
-        p = _number_pairs(cells, pairs, rows, p)
+        p = _number_pairs(cells, weights, owners, pairs, rows, p)
     used = 0
     for row in range(pairs.size[0]):
         pairs.starts[row] = used
-        used += pairs.counts[row]
+        used += pairs.lengths[row]
+        pairs.lengths[row] = 0
     pool = np.empty(3 * used, np.int32)
     for p in range(cells.size - 1):
         row = rows[p]
@@ -147,67 +175,69 @@ def _index_pairs(cells):
 
 
 @njit(cache=True, nogil=True)
-def _number_pairs(cells, pairs, rows, p):
+def _number_pairs(cells, weights, owners, pairs, rows, p):
     """Record the row of the pair at each position from p on until the table is full; returns the next position."""
     room = pairs.keys.size
     while p < cells.size - 1 and pairs.size[0] < room:
         if cells[p] >= 0 and cells[p + 1] >= 0:
             row = find_or_add(pairs, pair_key(cells[p], cells[p + 1]))
             rows[p] = row
-            pairs.counts[row] += 1
+            pairs.lengths[row] += 1
+            pairs.counts[row] += _weight(weights, owners, p)
         p += 1
     return p
 
 
 @njit(cache=True, nogil=True)
-def _merge(cells, widths, pairs, pool, used, row, token, before, after, kept):
+def _merge(cells, weights, owners, widths, pairs, pool, used, row, token, before, after, kept):
     """Merge the pair of `row` into a new token, whose width is in `widths`.
 
-    before, after: int64[at least token + 2], zero before and after the call; kept: int32[occurrences], scratch. Returns
-    the table with the new pairs after the others, the used length of the pool, and the number of replacements.
+    before, after: int64[2, at least token + 2], positions and weights, zero before and after the call; kept:
+    int32[positions], scratch. Returns the table with the new pairs after the others, the used length of the pool, and
+    the weight of all replacements.
     """
     left, right = pairs.keys[row] >> 32, pairs.keys[row] & 0xFFFFFFFF
     positions = pool[pairs.starts[row] : pairs.starts[row] + pairs.lengths[row]]
-    replaced = _replace(cells, widths, positions, left, right, token, before, after, kept)
+    replaced, gone = _replace(cells, weights, owners, widths, positions, left, right, token, before, after, kept)
     pairs = with_room(pairs, 2 * (token + 1))
     for x in range(token):
-        count = before[x + 1]
-        if count > 0:
+        length, count = before[0, x + 1], before[1, x + 1]
+        if length > 0:
             pairs.counts[find(pairs, pair_key(x, left))] -= count
-            before[x + 1] = used
-            used = add_list(pairs, pair_key(x, token), used, count)
+            before[0, x + 1] = used
+            used = add_list(pairs, pair_key(x, token), used, length, count)
     for y in range(token + 1):
-        count = after[y + 1]
-        if count > 0:
+        length, count = after[0, y + 1], after[1, y + 1]
+        if length > 0:
             pairs.counts[find(pairs, pair_key(right, y if y < token else left))] -= count
-            after[y + 1] = used
-            used = add_list(pairs, pair_key(token, y), used, count)
+            after[0, y + 1] = used
+            used = add_list(pairs, pair_key(token, y), used, length, count)
     end_before = -1
     for i in range(replaced):
         p = kept[i]
         end = p + widths[token]
         x, y = cells[p - 1], cells[end]
         if x >= 0 and p != end_before:
-            pool[before[x + 1]] = p - widths[x]
-            before[x + 1] += 1
+            pool[before[0, x + 1]] = p - widths[x]
+            before[0, x + 1] += 1
         if y >= 0:
-            pool[after[y + 1]] = p
-            after[y + 1] += 1
+            pool[after[0, y + 1]] = p
+            after[0, y + 1] += 1
         end_before = end
     pairs.counts[row] = 0
-    before[: token + 2] = 0
-    after[: token + 2] = 0
-    return pairs, used, replaced
+    before[:, : token + 2] = 0
+    after[:, : token + 2] = 0
+    return pairs, used, gone
 
 
 @njit(cache=True, nogil=True)
-def _replace(cells, widths, positions, left, right, token, before, after, kept):
+def _replace(cells, weights, owners, widths, positions, left, right, token, before, after, kept):
     """Replace the pair by the token at each position that still has it, from left to right.
 
-    Counts in before[x + 1] and after[y + 1] the final neighbours x and y of the new tokens (-1: none); adjacent new
-    tokens count as right neighbours only. Writes the positions into `kept` and returns their number.
+    Counts in before[:, x + 1] and after[:, y + 1] the final neighbours x and y of the new tokens (-1: none); adjacent
+    new tokens count as right neighbours only. Writes the positions into `kept` and returns their number and weight.
     """
-    size, end_before = 0, -1
+    size, end_before, gone = 0, -1, np.int64(0)
     for i in range(positions.size):
         p = positions[i]
         second = p + widths[left]
@@ -218,27 +248,34 @@ def _replace(cells, widths, positions, left, right, token, before, after, kept):
         cells[second] = -1
         cells[p] = token
         cells[end - 1] = token
+        weight = _weight(weights, owners, p)
         if p == end_before:
-            after[left + 1] -= 1
-            after[token + 1] += 1
+            after[0, left + 1] -= 1
+            after[1, left + 1] -= weight
+            after[0, token + 1] += 1
+            after[1, token + 1] += weight
         else:
-            before[cells[p - 1] + 1] += 1
-        after[cells[end] + 1] += 1
+            before[0, cells[p - 1] + 1] += 1
+            before[1, cells[p - 1] + 1] += weight
+        after[0, cells[end] + 1] += 1
+        after[1, cells[end] + 1] += weight
         kept[size] = p
         size += 1
+        gone += weight
         end_before = end
-    return size
+    return size, gone
 
 
 @njit(cache=True, nogil=True)
-def _bigram_bits(cells, starts, pairs, vocabulary):
+def _bigram_bits(cells, starts, weights, pairs, vocabulary):
     """Bits of the tokens under their own bigram model (`tokenlab.metrics.bigram_bits`), from the counts of pairs."""
     size = pairs.size[0]
     counts, contexts = np.zeros(size + vocabulary, np.int64), np.zeros(vocabulary + 1, np.int64)
     for row in range(size):
         counts[row] = pairs.counts[row]
         contexts[(pairs.keys[row] >> 32) + 1] += pairs.counts[row]
-    contexts[0] = starts.size
-    for start in starts:
-        counts[size + cells[start]] += 1
+    for i in range(starts.size):
+        weight = weights[i] if weights.size > 0 else np.int64(1)
+        contexts[0] += weight
+        counts[size + cells[starts[i]]] += weight
     return max(sum_n_log_n(contexts) - sum_n_log_n(counts), 0.0)

@@ -20,6 +20,9 @@ from tokenlab.tokenizers.bpe_kernels import collect_tokens, lay_out, merge_all
 
 LARGEST_TOTAL = 2**30
 """Largest number of symbols and sequences together, whose positions are int32."""
+_LARGEST_COUNT = 2**62
+_ONCE = np.empty(0, np.int64)
+"""The weights of sequences that occur once each."""
 
 
 def check_sequences(
@@ -86,7 +89,13 @@ class BpeSweep(NamedTuple):
     has the first n - alphabet merges."""
 
 
-def bpe_sweep(symbols: np.ndarray, offsets: np.ndarray, alphabet: int, sizes: Sequence[int]) -> BpeSweep:
+def bpe_sweep(
+    symbols: np.ndarray,
+    offsets: np.ndarray,
+    alphabet: int,
+    sizes: Sequence[int],
+    weights: np.ndarray | None = None,
+) -> BpeSweep:
     """Train BPE once, up to the largest size, and record token count and bigram bits at every size.
 
     Args:
@@ -95,17 +104,33 @@ def bpe_sweep(symbols: np.ndarray, offsets: np.ndarray, alphabet: int, sizes: Se
         alphabet: number of symbols; all of them are in the vocabulary, used or not.
         sizes: ascending vocabulary sizes, not below the alphabet. Training stops at the last one, or when nothing is
             left to merge; larger sizes get no row.
+        weights: int64[sequences], how often each sequence occurs, at least 1; once by default. The result is that of
+            the repeated sequences, in the memory of the distinct ones.
 
     Raises:
-        InputError: symbols and offsets are not sequences over the alphabet.
+        InputError: symbols and offsets are not sequences over the alphabet; weights are not their numbers, or the
+            symbols of all repetitions are more than int64 can count.
         ParameterError: no sizes, or sizes out of order or below the alphabet.
     """
     wanted = check_sizes(sizes, alphabet)
     symbols, offsets = check_sequences(symbols, offsets, alphabet)
+    repeated = check_weights(weights, np.diff(offsets))
     cells, starts = lay_out(symbols, offsets)
     merges = np.empty((min(int(wanted[-1]) - alphabet, symbols.size), 2), np.int32)
-    learned, tokens, bits = merge_all(cells, starts, alphabet, wanted, merges, True)
+    learned, tokens, bits = merge_all(cells, starts, repeated, alphabet, wanted, merges, True)
     return BpeSweep(wanted[: tokens.size], tokens, bits, merges[:learned].copy())
+
+
+def check_weights(weights: np.ndarray | None, lengths: np.ndarray) -> np.ndarray:
+    """The weights of sequences that are not empty, int64. Raises InputError as `bpe_sweep`."""
+    if weights is None:
+        return _ONCE
+    weights = np.asarray(weights)
+    if weights.shape != lengths.shape or not np.issubdtype(weights.dtype, np.integer) or np.any(weights < 1):
+        raise InputError(f"weights must be {len(lengths)} whole numbers, one for each sequence, at least 1")
+    if sum(map(int.__mul__, weights.tolist(), lengths.tolist())) >= _LARGEST_COUNT:
+        raise InputError("the counts are too large: all pieces together have 2^62 symbols or more; divide the counts")
+    return weights[lengths > 0].astype(np.int64)
 
 
 def apply_merges(
@@ -122,7 +147,7 @@ def apply_merges(
     wanted = check_sizes(sizes, alphabet)
     merges = check_merges(merges, alphabet)
     cells, starts = lay_out(*check_sequences(symbols, offsets, alphabet))
-    _, tokens, bits = merge_all(cells, starts, alphabet, wanted, merges, False)
+    _, tokens, bits = merge_all(cells, starts, _ONCE, alphabet, wanted, merges, False)
     return SizeRows(wanted[: tokens.size], tokens, bits)
 
 
@@ -137,7 +162,7 @@ def tokenize(
     merges = check_merges(merges, alphabet)
     symbols, offsets = check_sequences(symbols, offsets, alphabet)
     cells, starts = lay_out(symbols, offsets)
-    merge_all(cells, starts, alphabet, np.empty(0, np.int64), merges, False)
+    merge_all(cells, starts, _ONCE, alphabet, np.empty(0, np.int64), merges, False)
     return collect_tokens(cells, token_widths(alphabet, merges), offsets)
 
 

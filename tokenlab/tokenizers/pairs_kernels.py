@@ -20,7 +20,7 @@ class Pairs(NamedTuple):
     keys: np.ndarray
     """int64[room]."""
     counts: np.ndarray
-    """int64[room]: current occurrences of the pair in the text, overlapping ones included."""
+    """int64[room]: current occurrences of the pair in the text, overlapping ones included, each with its weight."""
     starts: np.ndarray
     """int64[room]: where its list begins in the pool."""
     lengths: np.ndarray
@@ -92,13 +92,13 @@ def find_or_add(pairs, key):
 
 
 @njit(cache=True, nogil=True)
-def add_list(pairs, key, start, count):
+def add_list(pairs, key, start, length, count):
     """Add a pair with room for its positions in the pool; returns the end of that. The table must have room for it."""
     row = find_or_add(pairs, key)
     pairs.counts[row] = count
     pairs.starts[row] = start
-    pairs.lengths[row] = count
-    return start + count
+    pairs.lengths[row] = length
+    return start + length
 
 
 @njit(cache=True, nogil=True)

@@ -20,7 +20,7 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.metrics.bigrams import bigram_bits
 from tokenlab.ngrams.kernels import common_prefixes, sort_positions, units_to_separator
 from tokenlab.tokenizers.bpe_kernels import lay_out
-from tokenlab.tokenizers.merges import check_sequences, check_sizes
+from tokenlab.tokenizers.merges import check_sequences, check_sizes, check_weights
 from tokenlab.tokenizers.unigram_kernels import (
     LONGEST,
     Trie,
@@ -73,6 +73,8 @@ class _Text(NamedTuple):
     """uint32[total + sequences + 1]: symbols + 1, and 0 between sequences."""
     starts: np.ndarray
     """int32[sequences]: where each begins."""
+    weights: np.ndarray
+    """int64[sequences]: how often each occurs."""
     longest: int
     """Symbols of the longest sequence."""
 
@@ -89,7 +91,12 @@ class _Fitted(NamedTuple):
 
 
 def unigram_sweep(
-    symbols: np.ndarray, offsets: np.ndarray, alphabet: int, sizes: Sequence[int], seed_size: int | None = None
+    symbols: np.ndarray,
+    offsets: np.ndarray,
+    alphabet: int,
+    sizes: Sequence[int],
+    seed_size: int | None = None,
+    weights: np.ndarray | None = None,
 ) -> UnigramSweep:
     """Train unigram models of all sizes along one path of pruning; tokens and bigram bits of the text at every size.
 
@@ -101,16 +108,18 @@ def unigram_sweep(
             substrings gets no row.
         seed_size: number of seed pieces, at least the largest size; default: 40 times the largest size. Many frequent
             substrings are shifts of each other: four times gives 25% more tokens at 1,200 pieces (English Bible).
+        weights: as of `bpe_sweep`; `bits` are NaN with weights.
 
     Raises:
-        InputError: symbols and offsets are not sequences over the alphabet.
+        InputError: symbols and offsets are not sequences over the alphabet; wrong weights, as of `bpe_sweep`.
         ParameterError: no sizes, or sizes out of order or below the alphabet, or fewer seed pieces than a size.
     """
     wanted = check_sizes(sizes, alphabet)
     seed_size = _SEEDS * int(wanted[-1]) if seed_size is None else seed_size
     if seed_size < wanted[-1]:
         raise ParameterError(f"seed_size is {seed_size}; use at least the largest size, {wanted[-1]}")
-    text = _lay_out(*check_sequences(symbols, offsets, alphabet))
+    symbols, offsets = check_sequences(symbols, offsets, alphabet)
+    text = _lay_out(symbols, offsets, check_weights(weights, np.diff(offsets)))
     model = _seed_model(text, alphabet, seed_size)
     wanted = wanted[wanted <= model.log_probabilities.size]
     tokens, bits = np.empty(wanted.size, np.int64), np.empty(wanted.size, np.float64)
@@ -121,8 +130,9 @@ def unigram_sweep(
     for row in range(wanted.size - 1, -1, -1):
         size = int(wanted[row])
         while fitted.model.log_probabilities.size > size:
-            fitted = _fit(text, _prune(fitted, size), alphabet, size, 1 if models else _SEED_STEPS)
-        tokens[row], bits[row] = fitted.ids.size, bigram_bits(fitted.ids, fitted.begins)
+            fitted = _fit(text, _prune(text, fitted, size), alphabet, size, 1 if models else _SEED_STEPS)
+        tokens[row] = (np.diff(fitted.begins) * text.weights).sum()
+        bits[row] = bigram_bits(fitted.ids, fitted.begins) if weights is None else np.nan
         models.append(fitted.model)
     return UnigramSweep(wanted, tokens, bits, models[::-1])
 
@@ -152,9 +162,10 @@ def unigram_counts(
     return _expect(_lay_out(*check_sequences(symbols, offsets, alphabet)), model, _trie(model, alphabet))
 
 
-def _lay_out(symbols: np.ndarray, offsets: np.ndarray) -> _Text:
+def _lay_out(symbols: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None = None) -> _Text:
     cells, starts = lay_out(symbols, offsets)
-    return _Text((cells + 1).view(np.uint32), starts, int(np.diff(offsets).max(initial=0)))
+    repeated = np.ones(starts.size, np.int64) if weights is None or not weights.size else weights
+    return _Text((cells + 1).view(np.uint32), starts, repeated, int(np.diff(offsets).max(initial=0)))
 
 
 def _seed_model(text: _Text, alphabet: int, size: int) -> UnigramModel:
@@ -162,23 +173,26 @@ def _seed_model(text: _Text, alphabet: int, size: int) -> UnigramModel:
     remaining = units_to_separator(text.codes, LONGEST + 1)
     padded = np.concatenate([text.codes.view(np.int32), np.zeros(LONGEST + 1, np.int32)])
     order = sort_positions(padded, remaining, LONGEST + 1, alphabet)
-    firsts, lengths, counts = repeated_substrings(common_prefixes(padded, remaining, order)[1], LONGEST)
+    lengths, shared = common_prefixes(padded, remaining, order)
+    weights = text.weights[np.searchsorted(text.starts, order, "right") - 1]
+    firsts, lengths, counts = repeated_substrings(shared, lengths, weights, LONGEST)
     values = counts * lengths
     several = min(size - alphabet, values.size)
     least = np.partition(values, values.size - several)[values.size - several] if several else 0
     chosen = np.flatnonzero(values >= least) if several else np.empty(0, np.int64)
     chosen = chosen[np.lexsort((lengths[chosen], firsts[chosen], -values[chosen]))][:several]
-    frequencies = np.bincount(text.codes, minlength=alphabet + 1)[1:]
+    frequencies = np.zeros(alphabet, np.int64)
+    np.add.at(frequencies, text.codes[order] - 1, weights)
     pieces = {(symbol,): float(frequency) for symbol, frequency in enumerate(frequencies.tolist())}
     for i in chosen.tolist():
         begin = order[firsts[i]]
         pieces[tuple((text.codes[begin : begin + lengths[i]] - 1).tolist())] = float(values[i])
     spelled = sorted(pieces)
-    weights = np.maximum([pieces[piece] for piece in spelled], _LEAST_COUNT)
+    masses = np.maximum([pieces[piece] for piece in spelled], _LEAST_COUNT)
     return UnigramModel(
         np.array([symbol for piece in spelled for symbol in piece], np.int32),
         np.cumsum([0] + [len(piece) for piece in spelled], dtype=np.int64),
-        np.log(weights / weights.sum()),
+        np.log(masses / masses.sum()),
     )
 
 
@@ -202,13 +216,14 @@ def _maximised(model: UnigramModel, counts: np.ndarray, size: int) -> UnigramMod
     return _only(model._replace(log_probabilities=log_probabilities(counts, kept, _LEAST_COUNT)), kept)
 
 
-def _prune(fitted: _Fitted, size: int) -> UnigramModel:
+def _prune(text: _Text, fitted: _Fitted, size: int) -> UnigramModel:
     """The 75% of the pieces with the largest losses, without pieces of no loss, but at least `size` pieces.
 
     Of equal losses the more probable pieces stay.
     """
     model, trie = fitted.model, fitted.trie
-    counts = np.bincount(fitted.ids, minlength=model.log_probabilities.size)
+    counts = np.zeros(model.log_probabilities.size, np.int64)
+    np.add.at(counts, fitted.ids, np.repeat(text.weights, np.diff(fitted.begins)))
     score = _by_node(trie, model.log_probabilities, -np.inf)
     losses = pruning_losses(model.symbols, model.offsets, trie, score, counts)
     size = max(size, min(int(_KEPT * losses.size), int(np.count_nonzero(losses > -np.inf))))
@@ -229,7 +244,7 @@ def _only(model: UnigramModel, kept: np.ndarray) -> UnigramModel:
 
 def _expect(text: _Text, model: UnigramModel, trie: Trie) -> tuple[np.ndarray, float]:
     probability = _by_node(trie, np.exp(model.log_probabilities), 0.0)
-    expected, likelihood = expected_counts(text.codes, text.starts, text.longest, trie, probability)
+    expected, likelihood = expected_counts(text.codes, text.starts, text.weights, text.longest, trie, probability)
     counts = np.zeros(model.log_probabilities.size, np.float64)
     nodes = np.flatnonzero(trie.piece >= 0)
     counts[trie.piece[nodes]] = expected[nodes]

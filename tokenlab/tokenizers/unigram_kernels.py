@@ -102,16 +102,26 @@ def _longer(array, fill):
 
 
 @njit(cache=True, nogil=True)
-def repeated_substrings(shared, longest):
+def repeated_substrings(shared, remaining, weights, longest):
     """The substrings of 2 to `longest` symbols that occur at least twice, and not always before the same symbol.
 
-    These are the inner nodes of the suffix tree. shared: uint8[positions], the length of the common prefix of each
-    sorted position and the one before, at most longest + 1. Returns for each substring its first place among the sorted
-    positions (int32), its length (int32) and its number of occurrences (int64).
+    These are the inner nodes of the suffix tree of the repeated text. shared: uint8[positions], the length of the
+    common prefix of each sorted position and the one before, at most longest + 1; remaining: symbols from each to the
+    end of its sequence, at most longest + 1; weights: int64[positions], how often its sequence occurs. Returns for each
+    substring its first place among the sorted positions (int32), its length (int32) and its number of occurrences
+    (int64).
     """
-    firsts, lengths = np.empty(shared.size, np.int32), np.empty(shared.size, np.int32)
-    counts = np.empty(shared.size, np.int64)
+    firsts, lengths = np.empty(2 * shared.size, np.int32), np.empty(2 * shared.size, np.int32)
+    counts = np.empty(2 * shared.size, np.int64)
     found = 0
+    before = np.zeros(shared.size + 1, np.int64)
+    for i in range(shared.size):
+        before[i + 1] = before[i] + weights[i]
+        # The end of a sequence that occurs several times, and of which no other sorted position has as much.
+        least = max(shared[i], shared[i + 1] if i + 1 < shared.size else 0)
+        if weights[i] > 1 and least < remaining[i] and 2 <= remaining[i] <= longest:
+            firsts[found], lengths[found], counts[found] = i, remaining[i], weights[i]
+            found += 1
     left, depth = np.empty(longest + 3, np.int64), np.empty(longest + 3, np.int64)
     left[0], depth[0] = 0, 0
     top = 0
@@ -121,7 +131,7 @@ def repeated_substrings(shared, longest):
         while depth[top] > common:
             begin = left[top]
             if 2 <= depth[top] <= longest:
-                firsts[found], lengths[found], counts[found] = begin, depth[top], i - begin
+                firsts[found], lengths[found], counts[found] = begin, depth[top], before[i] - before[begin]
                 found += 1
             top -= 1
         if depth[top] < common:
@@ -131,25 +141,26 @@ def repeated_substrings(shared, longest):
 
 
 @njit(cache=True, nogil=True)
-def expected_counts(codes, starts, longest, trie, probability):
+def expected_counts(codes, starts, weights, longest, trie, probability):
     """E-step: the expected count of each node of the trie as a piece, and the log-likelihood (nats).
 
-    codes: uint32[cells], symbols + 1, and 0 between sequences; starts: first cell of each sequence; longest: symbols of
-    the longest sequence; probability: float64[slots of the trie].
+    codes: uint32[cells], symbols + 1, and 0 between sequences; starts: first cell of each sequence; weights:
+    int64[starts], how often it occurs; longest: symbols of the longest sequence; probability: float64[slots of the
+    trie].
     """
     base, owner = trie.base, trie.owner
     expected = np.zeros(probability.size, np.float64)
     forward, backward = np.empty(longest + 1, np.float64), np.empty(longest + 1, np.float64)
     scaled = np.empty(longest + 1, np.int32)
     likelihood = 0.0
-    for start in starts:
-        text = codes[start:]
+    for i in range(starts.size):
+        text = codes[starts[i] :]
         length = 0
         while text[length] != 0:
             length += 1
         scalings = _forward(text, length, base, owner, probability, forward, scaled)
-        likelihood += np.log(forward[length]) - scalings * _LOG_SCALE
-        backward[length] = 1.0 / forward[length]
+        likelihood += weights[i] * (np.log(forward[length]) - scalings * _LOG_SCALE)
+        backward[length] = weights[i] / forward[length]
         for p in range(length - 1, -1, -1):
             if scalings > 0 and scaled[scalings - 1] == p + 1:
                 scalings -= 1

@@ -1,0 +1,174 @@
+"""`tokenlab train` and `tokenlab count` as a user runs them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from command import tokenlab_here as tokenlab
+
+from tokenlab.generated import generate
+from tokenlab.segment.words.model import WordModel
+from tokenlab.segment.words.options import WordOptions
+from tokenlab.tokenizers.cuts import make_cut
+from tokenlab.tokenizers.options import TrainOptions
+from tokenlab.tokenizers.piece_counts import count_pieces
+from tokenlab.tokenizers.trained import train_tokenizers
+
+THAI = ["ครับผมไปโรงเรียนทุกวัน", "วันนี้อากาศดีมาก ครับ 2567", "โรงเรียนดีมาก"]
+LINES = [document.text for document in generate("en", sentences=200, seed=2)] + THAI
+ALONE = """
+import json, sys
+class Absent:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == "tokenlab":
+            raise ImportError(name)
+sys.meta_path.insert(0, Absent())
+from transformers import AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
+lines = json.load(sys.stdin)
+ids = [tokenizer.encode(line) for line in lines]
+assert [tokenizer.decode(of_line) for of_line in ids] == lines
+padded = tokenizer(lines, padding=True, truncation=True, max_length=9)["input_ids"]
+assert {len(row) for row in padded} == {9} and tokenizer.pad_token_id in padded[-1]
+assert tokenizer.eos_token == "<e>"
+assert tokenizer.encode("<|im_start|>") == [tokenizer.convert_tokens_to_ids("<|im_start|>")]
+tokenizer.add_tokens(["newtoken"])
+tokenizer.save_pretrained(sys.argv[2])
+again = AutoTokenizer.from_pretrained(sys.argv[2])
+assert len(again) == len(tokenizer) and again.decode(again.encode("a newtoken")) == "a newtoken"
+assert [again.encode(line) for line in lines] == ids
+json.dump(ids, sys.stdout)
+"""
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    return path
+
+
+def by_library(cut="auto", **options):
+    (counts,) = count_pieces(LINES, [make_cut(cut, LINES)])
+    return [tokenizer.to_str(pretty=True) for tokenizer in train_tokenizers(counts, TrainOptions(**options))]
+
+
+def test_equals_the_library_from_text_and_from_counts(tmp_path, text):
+    sizes = ["--vocabulary", 400, 500]
+    expected = by_library(vocabulary=(400, 500))
+    rows = [json.loads(line) for line in tokenlab("train", text, "-o", tmp_path / "a", *sizes, "--json").splitlines()]
+    parts = [tmp_path / "1.txt", tmp_path / "2.txt"]
+    for part, lines in zip(parts, (LINES[:50], LINES[50:]), strict=True):
+        part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert tokenlab("count", *parts, "-o", tmp_path / "c.parquet") == ""
+    counted = json.loads(
+        tokenlab("train", "-o", tmp_path / "b", "--from-counts", tmp_path / "c.parquet", *sizes[:2], "--json")
+    )
+    for size, row, json_text in zip((400, 500), rows, expected, strict=True):
+        assert (tmp_path / f"a/{size}/tokenizer.json").read_text(encoding="utf-8") == json_text
+        assert row["vocabulary"] == size and row["unreached_tokens"] == 0
+        assert row["lines"] == row["byte_level_lines"] == len(LINES)
+        assert 0 < row["lines_cut_differently"] + 1 <= len(LINES)
+        size_in_bytes = sum(len(line.encode()) for line in LINES)
+        assert row["bytes_per_token"] == pytest.approx(size_in_bytes / row["tokens"])
+    assert (tmp_path / "b/tokenizer.json").read_text(encoding="utf-8") == expected[0]
+    assert counted["vocabulary"] == 400 and counted["tokens"] is None
+
+
+def test_counts_are_merged(tmp_path, text):
+    for name in ("a.parquet", "b.tsv"):
+        tokenlab("count", text, "-o", tmp_path / name, "--cut", "gpt2")
+    tokenlab("count", text, text, "-o", tmp_path / "twice.parquet", "--cut", "gpt2")
+    tokenlab("count", tmp_path / "a.parquet", text, "-o", tmp_path / "sum.parquet", "--cut", "gpt2")
+    assert (tmp_path / "sum.parquet").read_bytes() == (tmp_path / "twice.parquet").read_bytes()
+    for name, cut in (("a.parquet", []), ("b.tsv", ["--cut", "gpt2"])):
+        arguments = ["--from-counts", tmp_path / name, "-o", tmp_path / "out", "--vocabulary", 400, *cut]
+        tokenlab("train", *arguments)
+        (expected,) = by_library("gpt2", vocabulary=(400,))
+        assert (tmp_path / "out/tokenizer.json").read_text(encoding="utf-8") == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "how",
+    [[], ["--bytes", "fallback", "--cut", "none"], ["--cut", "llama3"], ["--model", "unigram", "--bytes", "fallback"]],
+)
+def test_it_works_without_tokenlab(tmp_path, text, how):
+    special = ["--special-tokens", "pad=<|pad|>", "eos=<e>", "<|im_start|>"]
+    tokenlab("train", text, "-o", tmp_path / "out", "--vocabulary", 600, *special, *how)
+    lines = [*LINES, "漢字 😀\tx\n\n  3.14159", "<|pad|>a", "x"]
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, tmp_path / "out", tmp_path / "again"],
+        input=json.dumps(lines), capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(tmp_path / "out/tokenizer.json"))
+    assert json.loads(done.stdout) == [tokenizer.encode(line).ids for line in lines]
+
+
+@pytest.mark.slow
+def test_words_of_a_file(tmp_path, text):
+    WordModel.fit(THAI * 10, WordOptions(sweeps=4)).save(tmp_path / "thai.words")
+    tokenlab("train", text, "-o", tmp_path / "out", "--vocabulary", 400, "--cut", tmp_path / "thai.words")
+    (expected,) = by_library(str(tmp_path / "thai.words"), vocabulary=(400,))
+    assert (tmp_path / "out/tokenizer.json").read_text(encoding="utf-8") == expected
+    assert str(tmp_path) not in (tmp_path / "out/README.md").read_text(encoding="utf-8")
+
+
+def test_the_card_names_text_licence_and_measures(tmp_path, text):
+    record = {"source": "x", "title": "A text", "licence": "CC0", "research_only": False, "files": {}}
+    (tmp_path / "SOURCE.json").write_text(json.dumps(record), encoding="utf-8")
+    shown = tokenlab("train", text, "-o", tmp_path / "out", "--vocabulary", 400, "--check", text)
+    names, values = (line.split("\t") for line in shown.splitlines())
+    card = (tmp_path / "out/README.md").read_text(encoding="utf-8")
+    assert "- text.txt: A text, licence CC0\n" in card and "On text.txt." in card
+    for name, value in zip(names, values, strict=True):
+        assert f"| {name.replace('_', ' ')} | {value} |" in card
+    assert str(tmp_path) not in card
+    config = json.loads((tmp_path / "out/tokenizer_config.json").read_text(encoding="utf-8"))
+    assert (config["pad_token"], config["eos_token"]) == ("<|pad|>", "<|endoftext|>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [("{} --cut=", "--cut is empty"), ("{} --cut gtp2", "--cut is 'gtp2'"), ("{} --cut (a", "--cut is '(a'"),
+     ("{} --cut no.words", "no.words: "), ("{} --vocabulary 9 8", "--vocabulary is 9 8"),
+     ("{} --vocabulary 99", "--vocabulary is 99, but 256"), ("{} --special-tokens eso=<e>", "'eso' is no role"),
+     ("{} --special-tokens <0x00>", "looks like a byte"), ("{} --bytes fallback --coverage 2", "--coverage is 2"),
+     ("", "name INPUT or --from-counts"), ("{} --from-counts {}", "one of the two"),
+     ("--from-counts {}", "no table of counts"), ("{} - --check -", "standard input can only be one"),
+     ("{empty}", "there is no text"), ("--from-counts {tsv}", "name it by --cut"), ("{} --check nowhere", "nowhere: "),
+     ("--from-counts {parquet} --cut auto", "was counted with gpt2")],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_nothing_is_written(tmp_path, text, arguments, message):
+    (tmp_path / "empty.txt").write_text("\n\n")
+    (tmp_path / "c.tsv").write_text("a b\t3\n")
+    tokenlab("count", text, "-o", tmp_path / "c.parquet", "--cut", "gpt2")
+    before = sorted(tmp_path.iterdir())
+    named = {"empty": tmp_path / "empty.txt", "tsv": tmp_path / "c.tsv", "parquet": tmp_path / "c.parquet"}
+    filled = [part.replace("{}", str(text)).format(**named) for part in arguments.split()]
+    assert message in tokenlab("train", *filled, "-o", tmp_path / "out", status=2)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_bad_counting_is_one_line(tmp_path, text):
+    tokenlab("count", text, "-o", tmp_path / "c.parquet", "--cut", "gpt2")
+    for arguments, message in [
+        ([text, "-o", tmp_path / "c.csv"], "must end in .parquet or .tsv"),
+        ([text, "-o", text], "which is an input"),
+        ([text, tmp_path / "c.parquet", "-o", tmp_path / "d.parquet"], "different cuts"),
+        ([tmp_path / "c.parquet", "-o", tmp_path / "d.parquet", "--cut", "gpt2"], "no meaning"),
+        (["-", "-o", tmp_path / "d.parquet"], "no text to count"),
+    ]:
+        assert message in tokenlab("count", *arguments, status=2)
+    assert not (tmp_path / "d.parquet").exists()
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path, text):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/mine.txt").touch()
+    assert "already holds mine.txt" in tokenlab("train", text, "-o", tmp_path / "out", status=2)
+    assert "holds the input" in tokenlab("train", text, "-o", tmp_path, status=2)

@@ -1,0 +1,254 @@
+"""Tokenizers trained from counts of pieces: against Hugging Face's trainer, and on any text."""
+
+import gzip
+import itertools
+import json
+import random
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.formats.pieces import BYTE_PIECES
+from tokenlab.generated import generate
+from tokenlab.tokenizers.cuts import Cut, check_cut, make_cut
+from tokenlab.tokenizers.options import TrainOptions
+from tokenlab.tokenizers.piece_counts import PieceCounts, count_pieces, merge_counts, read_counts, write_counts
+from tokenlab.tokenizers.trained import train_tokenizers, unreached_tokens
+
+SPECIAL = ("pad=<|pad|>", "eos=<|endoftext|>", "<|im_start|>")
+TOKENS = ["<|pad|>", "<|endoftext|>", "<|im_start|>"]
+BIBLES = {"English": 300, "Chinese": 300, "Japanese": 300, "Korean": 150}
+THAI = ["ครับผมไปโรงเรียนทุกวัน", "วันนี้อากาศดีมาก ครับ 2567", "โรงเรียนดีมาก"]
+
+
+@pytest.fixture(scope="module")
+def corpora(mirror):
+    """Lines of four Bibles and of Thai articles."""
+    found = {}
+    for name, lines in BIBLES.items():
+        with gzip.open(mirror / f"bible/{name}.xml.gz", "rt", encoding="utf-8") as file:
+            verses = (line.strip() for line in file if line.strip() and not line.lstrip().startswith("<"))
+            found[name] = list(itertools.islice(verses, lines))
+    with gzip.open(mirror / "segmentation/ud_th.utf8.gz", "rt", encoding="utf-8") as file:
+        found["Thai"] = ["".join(line.split()) for line in itertools.islice(file, 300)]
+    assert all(sum(map(len, lines)) > 5_000 for lines in found.values())
+    return found
+
+
+def of_hugging_face(texts, cut, size):
+    """Byte-level BPE by its own trainer, which reads texts. Learned words are given to it as texts of their own."""
+    tokenizer = Tokenizer(models.BPE())
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    steps = pre_tokenizers.Sequence([cut.split(), byte_level]) if cut.pattern else byte_level
+    tokenizer.pre_tokenizer = byte_level if cut.cutter else steps
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        special_tokens=TOKENS,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(itertools.chain(*cut.pieces(texts)) if cut.cutter else texts, trainer)
+    tokenizer.pre_tokenizer = steps
+    return tokenizer.to_str()
+
+
+@pytest.mark.parametrize("cut", ["auto", "statistics", "gpt2", "llama3", "whitespace", "none", r"[^\s,.]+"])
+def test_the_file_is_that_of_hugging_face(tmp_path, corpora, cut):
+    """From text, and from counts in a file, which are of two parts of the text."""
+    for name, lines in corpora.items():
+        made = make_cut(cut, lines)
+        (counts,) = count_pieces(lines, [made])
+        expected = of_hugging_face(lines, made, 1000)
+        small, large = train_tokenizers(counts, TrainOptions((500, 1000), special_tokens=SPECIAL))
+        assert large.to_str() == expected, name
+        assert small.to_str() == of_hugging_face(lines, made, 500)
+        for number, part in enumerate((lines[:100], lines[100:])):
+            write_counts(count_pieces(part, [made])[0], tmp_path / f"{number}.parquet")
+        merged = merge_counts([read_counts(tmp_path / f"{number}.parquet") for number in range(2)])
+        assert train_tokenizers(merged, TrainOptions((1000,), special_tokens=SPECIAL))[0].to_str() == expected
+
+
+def test_merges_of_characters_are_those_of_hugging_face(corpora):
+    for name, lines in corpora.items():
+        cut = make_cut("auto", lines)
+        (counts,) = count_pieces(lines, [cut])
+        options = TrainOptions((3000,), byte_tokens="fallback", coverage=1.0, special_tokens=SPECIAL)
+        model = json.loads(train_tokenizers(counts, options)[0].to_str())["model"]
+        plain = Tokenizer(models.BPE())
+        trainer = trainers.BpeTrainer(vocab_size=3000 - 256 - len(TOKENS), show_progress=False)
+        plain.train_from_iterator(itertools.chain(*cut.pieces(lines)), trainer)
+        expected = json.loads(plain.to_str())["model"]
+        assert model["merges"] == expected["merges"], name
+        reserved = [*TOKENS, *BYTE_PIECES]
+        ids = {token: number + len(reserved) for token, number in expected["vocab"].items()}
+        assert model["vocab"] == {token: number for number, token in enumerate(reserved)} | ids
+
+
+def test_a_rare_character_is_bytes_and_ends_a_sequence():
+    counts = PieceCounts(["aXb", "cab"], np.array([1, 999]), Cut("none", None))
+    (tokenizer,) = train_tokenizers(counts, TrainOptions((270,), byte_tokens="fallback", coverage=0.999))
+    assert tokenizer.encode("aXb").tokens == ["a", "<0x58>", "b"]
+    assert tokenizer.encode("cab").tokens == ["cab"]
+    assert tokenizer.decode(tokenizer.encode("cabXไ\n").ids) == "cabXไ\n"
+
+
+def test_counts_beyond_int32_decide():
+    """The pair ab occurs 3 x 2^31 times: negative as int32, and rarer than cd as uint32."""
+    counts = PieceCounts(["ab", "abe", "cd"], np.array([2**32, 2**31, 2**31 + 1]), Cut("none", None))
+    (tokenizer,) = train_tokenizers(counts, TrainOptions((3 + 256,), special_tokens=TOKENS[:2]))
+    assert json.loads(tokenizer.to_str())["model"]["merges"] == [["a", "b"]]
+
+
+def built_in(cut, **options):
+    texts = [document.text for language in ("en", "zh") for document in generate(language, sentences=200, seed=2)]
+    made = make_cut(cut, [*texts, *THAI])
+    (counts,) = count_pieces([*texts, *THAI], [made])
+    return train_tokenizers(counts, TrainOptions((1500,), special_tokens=SPECIAL, **options))[0]
+
+
+TRAINED = [
+    built_in("auto"),
+    built_in("llama3"),
+    built_in("none", byte_tokens="fallback"),
+    built_in("auto", byte_tokens="fallback", coverage=0.9),
+    built_in("x*|[a-d]", byte_tokens="level"),
+    built_in("auto", model="unigram"),
+    built_in("whitespace", model="unigram", byte_tokens="fallback", coverage=0.9),
+]
+
+
+@settings(max_examples=300)
+@given(st.text(max_size=40) | st.text(st.sampled_from("ab \n\r\tก็ดี漢か。3<|pad>0x41😀\u200d\u0301"), max_size=40))
+def test_every_text_is_decoded_to_itself(text):
+    for tokenizer in TRAINED:
+        for as_text in (False, True):  # whether a special token in the text is text
+            tokenizer.encode_special_tokens = as_text
+            ids = tokenizer.encode(text).ids
+            assert tokenizer.decode(ids, skip_special_tokens=False) == text
+            assert not as_text or min(ids, default=3) >= 3
+
+
+@settings(max_examples=200)
+@given(st.text(st.sampled_from("ab '’\n\tกดีๆ漢か。34๕<|pad>.,😀\u0301་༌།"), max_size=40))
+def test_pieces_of_auto(text):
+    """They spell the text; digits are in threes, stops stand apart, and only a space stands before a word."""
+    words = make_cut("auto", THAI)
+    plain = words._replace(cutter=None)
+    for cut in (words, plain, make_cut("words", [])):
+        (pieces,) = cut.pieces([text])
+        assert "".join(pieces) == text
+        for piece in pieces:
+            assert len(re.findall(r"\d", piece)) <= 3
+            assert not re.search(r"[.,。།][^\W\d_]|[^\W\d_][.,。།]", piece)
+            assert piece.isspace() or not re.search(r"\s", piece[1:])
+    edges = [set(itertools.accumulate(map(len, cut.pieces([text])[0]))) for cut in (words, plain)]
+    assert edges[0] >= edges[1]
+
+
+def test_learned_words_cut_scripts_without_spaces_only():
+    text = "ครับผมไปโรงเรียนทุกวัน Wednesday 漢字漢字"
+    cut = make_cut("auto", THAI * 20)
+    (pieces,) = cut.pieces([text])
+    assert len(pieces) > 3 and pieces[-2:] == [" Wednesday", " 漢字漢字"]
+    assert make_cut("auto", ["no such script"]).cutter is None
+
+
+def test_counts_are_kept(tmp_path):
+    cut = make_cut("whitespace", [])
+    (counts,) = count_pieces(["a b a", "b\ta\n\na"], [cut])
+    expected = {"a": 3, " b": 1, " a": 1, "b": 1, "\t": 1, "\n": 2}
+    assert dict(zip(counts.pieces, counts.counts.tolist(), strict=True)) == expected
+    large = counts._replace(counts=counts.counts + 3 * 2**31)
+    write_counts(large, tmp_path / "a.parquet")
+    read = read_counts(tmp_path / "a.parquet")
+    assert (read.pieces, read.counts.tolist(), read.cut) == (large.pieces, large.counts.tolist(), cut)
+    assert merge_counts([read, read]).counts.tolist() == (2 * large.counts).tolist()
+    with pytest.raises(InputError, match="has a line feed"):
+        write_counts(large, tmp_path / "a.tsv")
+    (lines,) = count_pieces(["a b\ta"], [cut])
+    write_counts(lines, tmp_path / "b.tsv")
+    assert (tmp_path / "b.tsv").read_text() == "\t\t1\n b\t1\na\t2\n"
+    assert read_counts(tmp_path / "b.tsv").cut is None
+    with pytest.raises(InputError, match="different cuts"):
+        merge_counts([read, read_counts(tmp_path / "b.tsv")])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("a\n", ":1: not a piece"), ("a\t1\nb\tx\n", ":2: not"), ("a\t0\n", ":1: the count 0"), ("", "no piece"),
+     ("\t3\n", ":1: no piece"), (f"a\t{2**63}\n", "2\\^63"), (f"a\t{2**62}\na\t{2**62}\n", "divide")],
+)  # fmt: skip
+def test_wrong_tables(tmp_path, content, message):
+    (tmp_path / "counts.tsv").write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_counts(tmp_path / "counts.tsv")
+    (tmp_path / "counts.parquet").write_text(content)
+    with pytest.raises(InputError, match="no table of counts"):
+        read_counts(tmp_path / "counts.parquet")
+
+
+@pytest.mark.parametrize(("cut", "message"), [("", "empty"), ("gtp2", "'gtp2'"), ("(a", "no regular expression")])
+def test_wrong_cuts(cut, message):
+    with pytest.raises(ParameterError, match=message):
+        check_cut(cut)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"model": "wordpiece"}, "model"), ({"vocabulary": ()}, "empty"),
+     ({"vocabulary": (9, 8)}, "ascending"), ({"vocabulary": (0,)}, "from 1"),
+     ({"byte_tokens": "some"}, "byte_tokens"), ({"coverage": 0.0}, "coverage"),
+     ({"special_tokens": ("eoss=<e>",)}, "'eoss' is no role"), ({"special_tokens": ("<0x41>",)}, "looks like a byte"),
+     ({"special_tokens": ("eos=e",)}, "looks like a byte")],
+)  # fmt: skip
+def test_wrong_options(options, message):
+    with pytest.raises(ParameterError, match=message):
+        TrainOptions(**options)
+
+
+def test_what_cannot_be_trained():
+    counts = PieceCounts(["ab", "<|pad|>x"], np.array([2, 2]), Cut("none", None))
+    with pytest.raises(ParameterError, match=r"vocabulary is 100, but 256 letters .* need 258"):
+        train_tokenizers(counts, TrainOptions((100,)))
+    with pytest.raises(InputError, match="no text"):
+        train_tokenizers(counts._replace(pieces=["<|pad|>"], counts=np.array([1])), TrainOptions())
+    with pytest.raises(InputError, match="name the cut"):
+        train_tokenizers(counts._replace(cut=None), TrainOptions())
+    with pytest.raises(ParameterError, match="'Ã©', which is also a learned"):
+        train_tokenizers(counts._replace(pieces=["é", "é"]), TrainOptions(special_tokens=("Ã©",)))
+
+
+def test_the_order_of_texts_changes_nothing():
+    texts = [document.text for document in generate("en", sentences=100, seed=4)]
+    shuffled = random.Random(1).sample(texts, len(texts))
+    cut = make_cut("gpt2", [])
+    one, other = (train_tokenizers(count_pieces(some, [cut])[0], TrainOptions((500,)))[0] for some in (texts, shuffled))
+    assert one.to_str() == other.to_str()
+
+
+@pytest.mark.parametrize("byte_tokens", ["level", "fallback"])
+def test_unigram_is_that_of_its_pieces(byte_tokens):
+    """As good as Hugging Face's on the same words, and all sizes are met exactly."""
+    texts = [document.text for document in generate("en", sentences=300, seed=2)]
+    cut = make_cut("whitespace", [])
+    (counts,) = count_pieces(texts, [cut])
+    options = TrainOptions((600, 700), "unigram", byte_tokens, special_tokens=SPECIAL)
+    trained = train_tokenizers(counts, options)
+    assert [tokenizer.get_vocab_size() for tokenizer in trained] == [600, 700]
+    assert [trained[0].token_to_id(token) for token in TOKENS] == [0, 1, 2]
+    assert not unreached_tokens(trained[1])
+    theirs = Tokenizer(models.Unigram())
+    theirs.pre_tokenizer = cut.split()
+    size = 700 - len(TOKENS) - (256 if byte_tokens == "fallback" else 0)
+    trainer = trainers.UnigramTrainer(vocab_size=size, show_progress=False, unk_token="?", special_tokens=["?"])
+    theirs.train_from_iterator(texts, trainer)
+    ours, others = (sum(map(len, tokenizer.encode_batch(texts))) for tokenizer in (trained[1], theirs))
+    assert ours < 1.05 * others
+    with pytest.raises(ParameterError, match="vocabulary is 900000, more than"):
+        train_tokenizers(counts, TrainOptions((600, 900_000), "unigram", byte_tokens))

@@ -1,0 +1,336 @@
+"""`tokenlab train` and `tokenlab count`: a tokenizer for language models, and the counts of pieces that it is trained
+from."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_source
+from tokenlab.cli.options import Commands, add_command, add_options, named_as_flags, options_from
+from tokenlab.cli.output import (
+    check_folder,
+    check_output,
+    json_line,
+    named_errors,
+    sweeps_shown,
+    tabbed,
+    with_progress,
+    write,
+    written,
+)
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.tokenizers.options import CUTS, WORDS_FILE, TrainOptions
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from tokenlab.text.documents import Document
+    from tokenlab.tokenizers.cuts import Cut
+    from tokenlab.tokenizers.piece_counts import PieceCounts
+
+Row = dict[str, Any]
+
+_FILES = ("tokenizer.json", "tokenizer_config.json", "README.md")
+_ENDINGS = (".parquet", ".tsv")
+_MEASURED = 10_000_000
+"""Characters of the text on which tokenizers are measured."""
+_DEFAULT = TrainOptions()
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the commands."""
+    parser = add_command(commands, _train, "train a tokenizer for language models", argument_default=argparse.SUPPRESS)
+    add_corpus(parser, several="*")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="FOLDER", help="write the tokenizer there; several sizes: FOLDER/SIZE"
+    )
+    parser.add_argument(
+        "--from-counts",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="learn from counts of pieces, which `tokenlab count` wrote, instead of INPUT; TSV (a piece, a tab, its "
+        "count) may come from anywhere, and --cut then says how the text was cut",
+    )
+    parser.add_argument(
+        "--vocabulary",
+        nargs="+",
+        type=int,
+        default=_DEFAULT.vocabulary,
+        metavar="N",
+        help="entries of the vocabulary, special tokens included; one training gives all sizes (default 32000)",
+    )
+    _add_cut(parser)
+    add_options(parser, TrainOptions, without=["vocabulary", "special_tokens"])
+    parser.add_argument(
+        "--special-tokens",
+        nargs="*",
+        default=_DEFAULT.special_tokens,
+        metavar="TOKEN",
+        help="special tokens: ROLE=TOKEN (roles: unk, bos, eos, pad, sep, cls, mask), or a token without a role "
+        f"(default {' '.join(_DEFAULT.special_tokens)})",
+    )
+    parser.add_argument(
+        "--check",
+        metavar="FILE",
+        default=None,
+        help="measure on this text instead of the beginning of INPUT; with learned words, also how many of its lines "
+        "the tokenizer cuts differently",
+    )
+    add_json(parser, "print an object for each size, one a line")
+    counting = add_command(commands, _count, "count the pieces that a tokenizer is trained from")
+    add_corpus(counting, "text or table of counts", several="+")
+    counting.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="write this table: Parquet, or TSV where it ends in .tsv"
+    )
+    counting.argument_default = argparse.SUPPRESS
+    _add_cut(counting)
+
+
+def _add_cut(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cut",
+        default=argparse.SUPPRESS,
+        metavar="CUT",
+        help=f"where no token may reach across: {', '.join(CUTS)}, FILE{WORDS_FILE} (a word model of `tokenlab segment "
+        "--method words --save-model FILE.words`), or a regular expression. auto (default): words with the space "
+        "before them, up to three digits, punctuation; in Thai, Lao, Khmer, Burmese and Tibetan also words of a word "
+        "model, which shape the merges but are not in the file",
+    )
+
+
+def _train(arguments: argparse.Namespace) -> None:
+    """Train a tokenizer on INPUT, a text per line or document, or on counts of its pieces, and write a folder
+    that works without this library: transformers.AutoTokenizer.from_pretrained(FOLDER). Every text is decoded to
+    itself. Prints bytes per token and tokens per word beside plain byte-level BPE of the same size and text; README.md
+    in the folder holds the same.
+    """
+    from tokenlab.core.files import atomic_folder
+
+    arguments.vocabulary, arguments.special_tokens = tuple(arguments.vocabulary), tuple(arguments.special_tokens)
+    options = options_from(arguments, TrainOptions)
+    inputs, tables = getattr(arguments, "input", []), arguments.from_counts
+    if bool(inputs) == bool(tables):
+        raise ParameterError("name INPUT or --from-counts FILE, one of the two")
+    checked = [arguments.check] if arguments.check is not None else []
+    _check_inputs([*inputs, *tables, *checked], getattr(arguments, "cut", None))
+    check_folder("--output", arguments.output, [*inputs, *tables, *checked], _is_own)
+    with ExitStack() as stack, named_as_flags(TrainOptions, cut="--cut"):
+        compared = [stack.enter_context(open_source(name)) for name in checked]
+        texts = _opened(stack, inputs, arguments)
+        for text in compared:
+            text.check()  # Before any work: an error in a text must leave nothing behind.
+        counts, plain = _counts(texts, tables, getattr(arguments, "cut", None))
+        with named_errors(", ".join([*inputs, *tables])):
+            trained = _trained(counts[0], options)
+            beside = [] if plain is None else _trained(plain, _plain_options(options))
+        rows = [_measured(tokenizer, counts[1], compared or texts) for tokenizer in trained]
+        for row, tokenizer in zip(rows, beside, strict=False):
+            measures = _measures(tokenizer, compared or texts)
+            row |= {f"byte_level_{name}": value for name, value in measures.items()}
+        with written(arguments.output), atomic_folder(arguments.output) as folder:
+            for tokenizer, row, size in zip(trained, rows, options.vocabulary, strict=True):
+                place = folder if len(trained) == 1 else folder / str(size)
+                _write(tokenizer, row, place, options, counts[1], [*inputs, *tables], checked)
+    write(
+        "".join(map(json_line, rows))
+        if arguments.json
+        else tabbed([rows[0], *(map(_cell, row.values()) for row in rows)])
+    )
+
+
+def _count(arguments: argparse.Namespace) -> None:
+    """Count the pieces into which a cut divides texts, and add tables of such counts. `tokenlab train --from-counts`
+    learns from the table as from the text. Memory grows with the distinct pieces.
+    """
+    from tokenlab.tokenizers.piece_counts import is_counts, merge_counts, read_counts, write_counts
+
+    cut = getattr(arguments, "cut", None)
+    _check_inputs(arguments.input, cut)
+    check_output("--output", arguments.output, arguments.input, ", since it is written as a whole", _ENDINGS)
+    tables = [name for name in arguments.input if is_counts(name)]
+    if cut is not None and len(tables) == len(arguments.input):
+        raise ParameterError("--cut has no meaning where all inputs are counts; leave it out")
+    parts = [read_counts(name) for name in tables]
+    with ExitStack() as stack:
+        if texts := _opened(stack, [name for name in arguments.input if name not in tables], arguments):
+            parts += _count_texts(texts, cut or "auto")[0]
+    with named_errors(", ".join(arguments.input)):
+        counts = merge_counts(parts)
+        if not counts.pieces:
+            raise InputError("there is no text to count")
+    with written(arguments.output):
+        write_counts(counts, arguments.output)
+
+
+def _check_inputs(names: Sequence[str], cut: str | None) -> None:
+    if list(names).count("-") > 1:
+        raise InputError("standard input can only be one of the inputs; name files for the others")
+    if cut is not None:
+        from tokenlab.tokenizers.cuts import check_cut
+
+        with named_as_flags(cut="--cut"):
+            check_cut(cut)
+
+
+def _is_own(name: str) -> bool:
+    return name in _FILES or name.isdecimal()
+
+
+def _opened(stack: ExitStack, names: Sequence[str], arguments: argparse.Namespace) -> list[Corpus]:
+    return [stack.enter_context(open_source(name, arguments.corpus_format, arguments.text_key)) for name in names]
+
+
+def _documents(texts: Sequence[Corpus]) -> "Iterator[Document]":
+    return (document for text in texts for _, document in text.placed_documents())
+
+
+def _count_texts(texts: Sequence[Corpus], name: str, others: "Sequence[Cut]" = ()) -> "tuple[list[PieceCounts], Cut]":
+    """The counts of the texts by a cut and by others, and the cut with its learned words."""
+    from tokenlab.tokenizers.cuts import make_cut
+    from tokenlab.tokenizers.piece_counts import count_pieces
+
+    total = sum(len(document.text) for document in _documents(texts))  # Errors of reading come before any work.
+    with sweeps_shown() as progress:
+        cut = make_cut(name, (document.text for document in _documents(texts)), progress)
+    lines = (document.text for document in _documents(texts))
+    return count_pieces(with_progress(lines, "counting", total=total), [cut, *others]), cut
+
+
+def _counts(
+    texts: Sequence[Corpus], tables: Sequence[str], name: str | None
+) -> "tuple[tuple[PieceCounts, Cut], PieceCounts | None]":
+    """The counts and their cut, and the counts of the same texts for plain byte-level BPE; None without texts."""
+    from tokenlab.tokenizers.cuts import gpt2_cut, make_cut
+    from tokenlab.tokenizers.piece_counts import merge_counts, read_counts
+
+    if texts:
+        (counts, plain), cut = _count_texts(texts, name or "auto", [gpt2_cut()])
+        return (counts, cut), plain
+    with named_errors(", ".join(tables)):
+        counts = merge_counts([read_counts(table) for table in tables])
+    known = counts.cut
+    if known is None:
+        if name is None:
+            raise ParameterError(f"{tables[0]} does not say how the text was cut; name it by --cut")
+        known = make_cut(name, [])
+    elif name not in (None, known.name):
+        raise ParameterError(f"--cut is {name}, but {tables[0]} was counted with {known.name}; leave it out")
+    return (counts._replace(cut=known), known), None
+
+
+def _trained(counts: "PieceCounts", options: TrainOptions) -> "list[Tokenizer]":
+    from tokenlab.tokenizers.trained import train_tokenizers
+
+    return train_tokenizers(counts, options)
+
+
+def _plain_options(options: TrainOptions) -> TrainOptions:
+    """Byte-level BPE of the same sizes, at least the smallest that there is."""
+    from tokenlab.tokenizers.options import role_special_tokens
+
+    least = 256 + len(role_special_tokens(options.special_tokens).tokens)
+    return TrainOptions(tuple(max(size, least) for size in options.vocabulary), special_tokens=options.special_tokens)
+
+
+def _measured(tokenizer: "Tokenizer", cut: "Cut", texts: Sequence[Corpus]) -> Row:
+    """Size and measures of a tokenizer."""
+    from tokenlab.tokenizers.trained import cut_differently, unreached_tokens
+
+    row = {"vocabulary": tokenizer.get_vocab_size(), **_measures(tokenizer, texts)}
+    row["unreached_tokens"] = len(unreached_tokens(tokenizer))
+    if cut.cutter is not None:
+        lines = (document.text for document in _beginning(texts))
+        row["lines_cut_differently"] = 0
+        while batch := list(islice(lines, 1 << 10)):
+            row["lines_cut_differently"] += cut_differently(tokenizer, cut, batch)
+    return row
+
+
+def _measures(tokenizer: "Tokenizer", texts: Sequence[Corpus]) -> Row:
+    """Measures on the beginning of texts; None where there are none."""
+    from tokenizers import Tokenizer
+
+    from tokenlab.metrics.counting import count_tokens
+    from tokenlab.metrics.tokenizer_measures import bytes_per_token, fertility
+    from tokenlab.metrics.words import texts_with_words
+    from tokenlab.tokenizers.measured import HuggingFaceTokenizer
+
+    if not texts:
+        return {"lines": None, "tokens": None, "bytes_per_token": None, "tokens_per_word": None}
+    copied = HuggingFaceTokenizer(Tokenizer.from_str(tokenizer.to_str()))  # It is changed there.
+    counts = count_tokens(copied, texts_with_words(_beginning(texts)))
+    return {
+        "lines": counts.texts,
+        "tokens": counts.tokens,
+        "bytes_per_token": bytes_per_token(counts),
+        "tokens_per_word": fertility(counts),
+    }
+
+
+def _beginning(texts: Sequence[Corpus]) -> "Iterator[Document]":
+    size = 0
+    for document in _documents(texts):
+        yield document
+        size += len(document.text)
+        if size >= _MEASURED:
+            return
+
+
+def _write(
+    tokenizer: "Tokenizer",
+    row: Row,
+    folder: Path,
+    options: TrainOptions,
+    cut: "Cut",
+    names: Sequence[str],
+    checked: Sequence[str],
+) -> None:
+    from tokenlab.tokenizers.trained import save_trained
+
+    save_trained(tokenizer, options.special_tokens, folder)
+    settings = {
+        "model": options.model,
+        "cut": f"`{cut.name}`",
+        "learned words": "in training only" if cut.cutter is not None else "none",
+        "bytes": options.byte_tokens,
+        "special tokens": " ".join(f"`{token}`" for token in options.special_tokens) or "none",
+    }
+    measured = ", ".join(Path(name).name for name in checked) or f"the first {_MEASURED:,} characters of the text"
+    parts = [
+        f"# A tokenizer of {row['vocabulary']:,} entries",
+        "Made by `tokenlab train`; `transformers.AutoTokenizer.from_pretrained` reads this folder without tokenlab.",
+        "## Text",
+        "\n".join(f"- {_with_licence(name)}" for name in names),
+        "## Options",
+        _table(settings),
+        "## Measures",
+        f"On {measured}. `byte_level` is plain byte-level BPE (the cut of GPT-2) of the same size, trained on the same "
+        "text.",
+        _table({name.replace("_", " "): _cell(value) for name, value in row.items()}),
+    ]
+    (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _table(rows: dict[str, str]) -> str:
+    escaped = ((name, value.replace("|", "\\|")) for name, value in rows.items())
+    return "\n".join(["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in escaped)])
+
+
+def _with_licence(name: str) -> str:
+    """The name of an input, with the title and the licence of its source where a record lies beside it."""
+    from tokenlab.sources.record import RECORD, read_record
+
+    path = Path(name)
+    folder = path if path.is_dir() else path.parent
+    if name == "-" or not (folder / RECORD).is_file():
+        return f"{'standard input' if name == '-' else path.name}: licence not recorded"
+    record = read_record(folder)
+    return f"{path.name}: {record['title']}, licence {record['licence']}"
+
+
+def _cell(value: object) -> str:
+    return "undefined" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)

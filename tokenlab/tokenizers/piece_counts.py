@@ -1,0 +1,148 @@
+"""Counts of pieces: all that BPE learns from, so a text is read once, and parts of it on several machines.
+
+`count_pieces` counts, `write_counts` and `read_counts` keep counts as Parquet or TSV, `merge_counts` adds them.
+Memory grows with the distinct pieces, not with the text.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tokenlab.core.errors import InputError
+from tokenlab.core.files import atomic_file
+from tokenlab.text.lines import read_lines
+from tokenlab.tokenizers.cuts import Cut
+
+COUNTS_ENDINGS = (".parquet", ".tsv")
+_CUT, _PATTERN = b"tokenlab.cut", b"tokenlab.pattern"
+_LARGEST_COUNT = 2**63 - 1
+_TEXTS_AT_ONCE = 1 << 10
+_FIELDS = [pa.field("piece", pa.large_string(), nullable=False), pa.field("count", pa.int64(), nullable=False)]
+
+
+class PieceCounts(NamedTuple):
+    """How often each piece occurs."""
+
+    pieces: list[str]
+    """Distinct and not empty, in the order of their code points."""
+    counts: NDArray[np.int64]
+    """int64[pieces], at least 1."""
+    cut: Cut | None
+    """Without its learned words; None where a table does not say how the text was cut."""
+
+
+def count_pieces(texts: Iterable[str], cuts: Sequence[Cut]) -> list[PieceCounts]:
+    """The counts of the pieces of texts, for each of several cuts in one pass.
+
+    Raises InputError for a lone surrogate.
+    """
+    found: list[Counter[str]] = [Counter() for _ in cuts]
+    remaining = iter(texts)
+    while batch := list(islice(remaining, _TEXTS_AT_ONCE)):
+        for cut, counter in zip(cuts, found, strict=True):
+            for pieces in cut.pieces(batch):
+                counter.update(pieces)
+    return [_sorted(counter, cut) for cut, counter in zip(cuts, found, strict=True)]
+
+
+def merge_counts(parts: Sequence[PieceCounts]) -> PieceCounts:
+    """The sum of counts.
+
+    Raises InputError where the parts were cut in different ways, or a sum is beyond int64.
+    """
+    cuts = {None if part.cut is None else (part.cut.name, part.cut.pattern) for part in parts}
+    if len(cuts) > 1:
+        names = sorted({"an unknown cut" if cut is None else cut[0] for cut in cuts})
+        raise InputError(f"the counts are of different cuts ({', '.join(names)}); count all texts with one")
+    total: Counter[str] = Counter()
+    for part in parts:
+        total.update(dict(zip(part.pieces, part.counts.tolist(), strict=True)))
+    return _sorted(total, parts[0].cut)
+
+
+def write_counts(counts: PieceCounts, path: str | Path) -> None:
+    """Write a table with the columns piece and count, atomically: Parquet, or TSV where the name ends in .tsv.
+
+    Parquet names the cut, TSV does not. Equal counts give equal bytes. Raises InputError for a piece with a line feed,
+    which TSV cannot hold.
+    """
+    with atomic_file(path) as temporary:
+        if str(path).lower().endswith(".tsv"):
+            broken = next((piece for piece in counts.pieces if "\n" in piece), None)
+            if broken is not None:
+                raise InputError(f"{path}: the piece {broken!r} has a line feed, which TSV cannot hold; write .parquet")
+            with temporary.open("w", encoding="utf-8", newline="\n") as file:
+                file.writelines(
+                    f"{piece}\t{count}\n" for piece, count in zip(counts.pieces, counts.counts.tolist(), strict=True)
+                )
+            return
+        cut = counts.cut
+        metadata = {} if cut is None else {_CUT: cut.name.encode(), _PATTERN: (cut.pattern or "").encode()}
+        table = pa.table([pa.array(counts.pieces, pa.large_string()), counts.counts], pa.schema(_FIELDS, metadata))
+        pq.write_table(table, temporary, compression="zstd", use_dictionary=False, write_page_checksum=True)
+
+
+def read_counts(path: str | Path) -> PieceCounts:
+    """Read what `write_counts` wrote, or a TSV of any origin: a piece and its count, after the last tab of the line.
+
+    Raises InputError where a file is no such table, has a count below 1 or beyond int64, or no piece.
+    """
+    parquet = not str(path).lower().endswith(".tsv")
+    rows, cut = _read_parquet(path) if parquet else (_read_tsv(path), None)
+    total: Counter[str] = Counter()
+    for place, (piece, count) in enumerate(rows, 1):
+        if not piece or not 1 <= count <= _LARGEST_COUNT:
+            what = f"the count {count}, which is not from 1 to 2^63 - 1" if piece else "no piece"
+            raise InputError(f"{path}:{place}: {what}; correct or remove the row")
+        total[piece] += count
+    if not total:
+        raise InputError(f"{path}: no piece in it; count a text with `tokenlab count`")
+    return _sorted(total, cut)
+
+
+def is_counts(path: str | Path) -> bool:
+    """Whether a file is a table of counts: TSV by its name, Parquet by its columns."""
+    if str(path).lower().endswith(".tsv"):
+        return True
+    try:
+        return bool(pq.read_schema(path).names == [field.name for field in _FIELDS])
+    except (OSError, pa.ArrowException):
+        return False
+
+
+def _read_parquet(path: str | Path) -> tuple[Iterator[tuple[str, int]], Cut | None]:
+    with Path(path).open("rb"):
+        pass  # an error of the system names the file
+    try:
+        table = pq.read_table(path, page_checksum_verification=True)
+        columns = [table[field.name].cast(field.type).to_pylist() for field in _FIELDS]
+    except (pa.ArrowException, OSError, KeyError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"{path}: no table of counts ({reason}); count a text with `tokenlab count`") from None
+    facts = table.schema.metadata or {}
+    cut = Cut(facts[_CUT].decode(), facts[_PATTERN].decode() or None) if {_CUT, _PATTERN} <= facts.keys() else None
+    return zip(columns[0], (count or 0 for count in columns[1]), strict=True), cut
+
+
+def _read_tsv(path: str | Path) -> Iterator[tuple[str, int]]:
+    for number, line in enumerate(read_lines(path), 1):
+        piece, tab, count = line.rpartition("\t")
+        if not tab or not count.isdecimal():
+            raise InputError(f"{path}:{number}: not a piece, a tab and a count; correct the line")
+        yield piece, int(count)
+
+
+def _sorted(total: Counter[str], cut: Cut | None) -> PieceCounts:
+    pieces = sorted(total)
+    largest = max(total.values(), default=0)
+    if largest > _LARGEST_COUNT:
+        raise InputError(f"a sum of counts is {largest}, beyond 2^63 - 1; divide the counts")
+    counts = np.fromiter(map(total.__getitem__, pieces), np.int64, len(pieces))
+    return PieceCounts(pieces, counts, None if cut is None else cut._replace(cutter=None))
