@@ -1,4 +1,4 @@
-"""Grapheme clusters against `\\X` of the module regex."""
+"""Clusters against `\\X` of the module regex and the rule of what else is kept together, written plainly."""
 
 import gzip
 from itertools import pairwise
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import regex
 from hypothesis import given, settings
+from plain_segmentation import split_units
 from unicode_text import SENTENCES, text
 
 from tokenlab.ngrams.clusters import cluster_starts
@@ -21,7 +22,7 @@ def clusters(whole):
 def expected_clusters(whole):
     found = []
     for part in regex.findall(r"[\s\x1C-\x1F]|[^\s\x1C-\x1F]+", whole):
-        found += [part] if part.isspace() else regex.findall(r"\X", part)
+        found += [part] if part.isspace() else split_units(part, "cluster")
     return found
 
 
@@ -45,6 +46,9 @@ def test_sentences_of_many_scripts(language):
         ["क्षि", "ति", "क्\u200c", "क", "क्\u0308\u200dक"],
         ["\u1112\u1161\u11ab", "\u1100\u116e\u11a8", "한", "각\u11a8"],
         ["👩‍👩‍👧‍👦", "👍🏽", "❤️", "1️⃣"],
+        ["เเม่", "โร", "ง", "จะ", "มา", "ເທ", "ດ", "ລາ", "ว"],
+        ["သား", "ကြီး", "များ", "တ္တ", "ប្រ", "ទេ"],
+        ["一ヶ", "月", "しょ", "う", "スー", "がー", "「", "っ", "て", "A", "ー"],
         ["👩\u200d\u0308", "👩\u200d\u200d", "👩\u0308\u200d👩"],
         ["🇫🇷", "🇩🇪", "🇯", "x"],
         ["\u0600١", "٢"],

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_segmentation import split_units
 from unicode_text import SENTENCES, text
 
 from tokenlab.core.errors import InputError, ParameterError
@@ -17,8 +17,7 @@ from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 
 def plain_statistics(sentences, options):
     """{units of the ngram: (count, min_pmi, left, right)} by the definitions, with dictionaries."""
-    cut = regex.compile(r"\X" if options.unit == "cluster" else "(?s:.)")
-    runs = [tuple(cut.findall(run)) for sentence in sentences for run in sentence.split()]
+    runs = [tuple(split_units(run, options.unit)) for sentence in sentences for run in sentence.split()]
     counts, left, right = Counter(), defaultdict(Counter), defaultdict(Counter)
     for run in runs:
         for n in range(1, options.n_max + 1):

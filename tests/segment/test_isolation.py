@@ -1,19 +1,22 @@
 """Isolation against the rule of methods.md written plainly, against the rule for Chinese alone, and on real text."""
 
 import gzip
+import unicodedata
 
 import numpy as np
 import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_segmentation import kind_of, split_units
+from plain_segmentation import kinds_of, split_units
 from unicode_text import SENTENCES, text
 
 from tokenlab.metrics.words import UNSPACED_SCRIPTS
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import BoundaryOptions, Segmenter, SegmentOptions, segment_by_entropy
 from tokenlab.segment.isolation import ALONE, FREE, SPACE, WHOLE, CharacterClasses
+from tokenlab.segment.words.model import WordModel
+from tokenlab.segment.words.options import WordOptions
 from tokenlab.text.code_points import code_points
 from tokenlab.text.readers import read_documents
 
@@ -22,7 +25,9 @@ _ALL = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
 
 def class_of(kind, split_kana):
     names = ["Han", *(["kana"] if split_kana else []), "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"]
-    classes = {"alone": ALONE, "whole": WHOLE, "run": FREE} | {name: FREE + i for i, name in enumerate(names)}
+    classes = {"space": SPACE, "alone": ALONE, "whole": WHOLE, "run": FREE} | {
+        name: FREE + i for i, name in enumerate(names)
+    }
     return classes[kind]
 
 
@@ -31,24 +36,29 @@ def class_of(kind, split_kana):
 def test_equals_the_plain_rule_over_unicode(text, isolate, split_kana):
     options = SegmentOptions(isolate=isolate, split_kana=split_kana)
     expected = []
-    for part in regex.findall(r"[\s\x1C-\x1F]|[^\s\x1C-\x1F]+", text):
-        for cluster in [part] if part.isspace() else split_units(part, "cluster"):
-            kind = SPACE if part.isspace() else class_of(kind_of(cluster, options), split_kana)
-            expected += [kind] * len(cluster)
+    parts = regex.findall(r"[\s\x1C-\x1F]|[^\s\x1C-\x1F]+", text)
+    clusters = [unit for part in parts for unit in ([part] if part.isspace() else split_units(part, "cluster"))]
+    for cluster, kind in zip(clusters, kinds_of(clusters, options), strict=True):
+        expected += [class_of(kind, split_kana)] * len(cluster)
     assert CharacterClasses(isolate, split_kana)(code_points(text)).tolist() == expected
 
 
 def chinese_rule(sentence):
     """The classes by the rule that knew Han, ASCII and full-width ASCII alone."""
     classes = np.full(len(sentence), ALONE)
-    patterns = ((SPACE, r"[\s\x1C-\x1F]"), (FREE, r"[\p{Script=Han}○]"), (WHOLE, "[0-9A-Za-z０-９Ａ-Ｚａ-ｚ.．%％@·]"))
+    whole = "[0-9A-Za-z０-９Ａ-Ｚａ-ｚ]+"
+    patterns = (
+        (SPACE, r"[\s\x1C-\x1F]+"),
+        (FREE, r"[\p{Script=Han}○]+"),
+        (WHOLE, rf"{whole}(?:(?:[.．%％@·'’]|(?<=\d),(?=\d)){whole})*"),
+    )
     for value, pattern in patterns:
-        for found in regex.finditer(f"{pattern}+", sentence):
+        for found in regex.finditer(pattern, sentence):
             classes[found.start() : found.end()] = value
     return classes.tolist()
 
 
-def test_real_chinese_is_cut_as_before(mirror):
+def test_real_chinese_is_cut_by_that_rule(mirror):
     with gzip.open(mirror / "pku/pd199801_train.utf8.gz", "rt", encoding="utf-8") as lines:
         whole = lines.read()
     # Elsewhere the text has Greek, Cyrillic and kana.
@@ -68,13 +78,14 @@ def isolated(sentence, isolate="script", split_kana=False):
 @pytest.mark.parametrize(
     ("sentence", "expected"),
     [
-        ("Größe 1.5% x@y.org", "Größe 1.5% x@y.org"),
-        ("don't e\u0301te\u0301!", "don ' t e\u0301te\u0301 !"),
-        ("可口可乐Coca‑Cola…（ＡＢ１２％）", "可口可乐 Coca ‑ Cola … （ ＡＢ１２％ ）"),
+        ("Größe 1.5% x@y.org U.S. a..b", "Größe 1.5 % x@y.org U.S . a . . b"),
+        ("5,000.00, 1,a a,1 3.14.", "5,000.00 , 1 , a a , 1 3.14 ."),
+        ("don't 'e\u0301te\u0301'!", "don't ' e\u0301te\u0301 ' !"),
+        ("可口可乐Coca‑Cola…（ＡＢ１２％）", "可口可乐 Coca ‑ Cola … （ ＡＢ１２ ％ ）"),
         ("私はコーヒーを①", "私はコーヒーを ①"),
         ("ｺｰﾋｰﾊﾟﾝ2ﾊﾟｯｸ", "ｺｰﾋｰﾊﾟﾝ 2 ﾊﾟｯｸ"),
         ("ที่นี่ບ່ອນນີ້ a๑๒", "ที่นี่ ບ່ອນນີ້ a ๑๒"),
-        ("မြန်မာ၊ខ្មែរ។བོད་ཡིག", "မြန်မာ၊ ខ្មែរ។ བོད་ཡིག"),
+        ("မြန်မာ၊ခ။ខ្មែរ។བོད་ཡིག།", "မြန်မာ ၊ ခ ။ ខ្មែរ ។ བོད་ཡིག །"),
         ("क्षत्रिय१२ \u1a20\u1a63\u1a3e", "क्षत्रिय१२ \u1a20\u1a63\u1a3e"),
         ("ʻOkina \u0301a", "ʻOkina \u0301 a"),
         ("👩‍👩‍👧‍👦👍🏽🇫🇷🇩🇪1️⃣", "👩‍👩‍👧‍👦 👍🏽 🇫🇷 🇩🇪 1️⃣"),
@@ -148,3 +159,52 @@ def test_bibles_of_spaced_scripts(mirror, name):
     segmenter = Segmenter(ngram_statistics(verses[::20]))
     for batch in segmenter.segment(verses):
         check_cuts(batch)
+
+
+_BEFORE = r"(THAI CHARACTER SARA (E|AE|O|AI \w+)|LAO VOWEL SIGN (E|EI|O|AY|AI)|\w+ SIGN (VIRAMA|COENG))"
+_AFTER = r"(THAI CHARACTER (SARA AA?|SARA AM|LAKKHANGYAO)|LAO VOWEL SIGN (A|AA|AM)|(MYANMAR|KHMER|TIBETAN) .*)"
+_SMALL = r"(HIRAGANA|KATAKANA|HALFWIDTH KATAKANA) LETTER SMALL .*|.*PROLONGED SOUND MARK"
+
+
+def impossible(before, after):
+    """Whether a reader of the script would not begin a segment between two characters, by their names."""
+    one, other = unicodedata.name(before, ""), unicodedata.name(after, "")
+    sign = unicodedata.category(after)[0] == "M" or other.startswith(("THAI", "LAO"))
+    kana = one.startswith(("HIRAGANA LETTER", "KATAKANA LETTER", "CJK UNIFIED"))
+    return bool(
+        (regex.fullmatch(_BEFORE, one) and after.isalpha())
+        or (regex.fullmatch(_AFTER, other) and sign)
+        or (regex.fullmatch(_SMALL, other) and kana)
+    )
+
+
+def test_what_is_impossible():
+    words = "เก กะ ທະ ລາ ກຳ သား က္က ខ្ម បོ がっ かー 一ヶ ごゃ コー"
+    assert all(impossible(word[-2], word[-1]) for word in words.split())
+    assert not any(impossible(one, other) for one, other in ["กก", "っか", "」っ", "本が", "ကက", "Aー"])
+
+
+@pytest.mark.parametrize(
+    "name", ["segmentation/ud_th.utf8.gz", "segmentation/ud_ja_first_half.utf8.gz", "bible/Japanese.xml.gz"]
+)
+def test_no_impossible_boundary(mirror, name):
+    """By statistics and by the word model; the rule is written apart from the library's."""
+    sentences = [*SENTENCES.values()]
+    if name.startswith("bible"):
+        sentences += [document.text for document in read_documents(mirror / name, "ces")][::40]
+    else:
+        with gzip.open(mirror / name, "rt", encoding="utf-8") as lines:
+            sentences += ["".join(line.split()) for line in lines][:400]
+    for unit in ("cluster", "character"):
+        statistics = ngram_statistics(sentences, StatisticsOptions(unit=unit))
+        for batch in Segmenter(statistics).segment(sentences):
+            check_boundaries(batch)
+    check_boundaries(WordModel.fit(sentences, WordOptions(sweeps=4)).training)
+
+
+def check_boundaries(segmentation):
+    whole = segmentation.code_points.tobytes().decode("utf-32-le")
+    places = [place for place in np.flatnonzero(segmentation.begins).tolist() if place]
+    assert len(places) > 1000
+    found = [whole[place - 3 : place + 2] for place in places if impossible(whole[place - 1], whole[place])]
+    assert not found, found[:5]

@@ -11,9 +11,31 @@ import regex
 UNSPACED = ["Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"]
 
 
+# What is kept together beyond the annex: before, after, and between kana or Han, with marks, and small kana.
+PREPOSED = "[เแโใไເແໂໃໄᦵᦶᦷᦺꪵꪶꪹꪻꪼ]"
+FOLLOWING = r"[ะาๅະາ[\p{Script=Myanmar}&&\p{Mc}]]"
+MARK = r"[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]"
+KANA = rf"[\p{{Script=Han}}\p{{Script=Hiragana}}\p{{Script=Katakana}}ーｰ](?:{MARK}|{FOLLOWING})*"
+SMALL = (
+    "[ぁぃぅぇぉっゃゅょゎゕゖァィゥェォッャュョヮヵヶㇰ-ㇿｧ-ｯーｰ\U0001b132\U0001b150-\U0001b155\U0001b164-\U0001b167]"
+)
+INK = r"[^\p{GCB=Control}\r\n]"
+JOINED = regex.compile(f"(?V1)(?<={PREPOSED})(?={INK})|(?<={INK})(?={FOLLOWING})|(?<={KANA})(?={SMALL})")
+
+
 def split_units(text, unit):
-    """The units of n-grams."""
-    return regex.findall(r"\X", text) if unit == "cluster" else list(text)
+    """The units of n-grams; `text` is without whitespace."""
+    if unit != "cluster":
+        return list(text)
+    joined = {found.start() for found in JOINED.finditer(text)}
+    units, place = [], 0
+    for cluster in regex.findall(r"\X", text):
+        if place in joined and units:
+            units[-1] += cluster
+        else:
+            units.append(cluster)
+        place += len(cluster)
+    return units
 
 
 def utility_table(statistics, options):
@@ -57,8 +79,26 @@ def utility_table(statistics, options):
     return table
 
 
-def kind_of(cluster, options):
-    """`alone`, `whole`, or the name of the runs that a cluster belongs to, as methods.md says."""
+def kinds_of(clusters, options):
+    """For each cluster `space`, `alone`, `whole`, or the name of the runs that it belongs to, as methods.md says."""
+    kinds = [_kind_of(cluster, options) for cluster in clusters]
+
+    def between(place, *allowed):
+        return 0 < place < len(kinds) - 1 and kinds[place - 1] in allowed and kinds[place + 1] in allowed
+
+    found = []
+    for place, kind in enumerate(kinds):
+        if kind == "sign":
+            kind = "whole" if between(place, "letter", "digit") else "alone"
+        elif kind == "comma":
+            kind = "whole" if between(place, "digit") else "alone"
+        found.append("whole" if kind in ("letter", "digit") else kind)
+    return found
+
+
+def _kind_of(cluster, options):
+    if cluster.isspace():
+        return "space"
     if options.isolate == "punctuation":
         return "alone" if regex.match(r"[\p{P}\p{S}\p{Z}]", cluster) else "run"
     if options.isolate == "none":
@@ -67,22 +107,26 @@ def kind_of(cluster, options):
     if not visible:
         return "alone"
     first = visible[0]
+    if first in ".．%％@·'’,":
+        return "comma" if first == "," else "sign"
+    if regex.match(r"\p{P}", first) and first not in "\u0f0b\u0f0c":
+        return "alone"
     for script in UNSPACED:
         if regex.match(rf"\p{{Script={script}}}", first) or first in {"Han": "○", "Katakana": "ーｰ"}.get(script, ""):
             if script in ("Hiragana", "Katakana"):
                 return "kana" if options.split_kana else "Han"
             return script
     extends = len(regex.findall(r"\X", "a" + first)) == 1
-    if first in ".．%％@·" or regex.match(r"[\p{L}\p{Nd}]", first) or (regex.match(r"\p{M}", first) and not extends):
-        return "whole"
-    return "alone"
+    if regex.match(r"\p{Nd}", first):
+        return "digit"
+    return "letter" if regex.match(r"\p{L}", first) or (regex.match(r"\p{M}", first) and not extends) else "alone"
 
 
 def pieces(text, options, table, unit):
     """(atoms, whether they are segmented by statistics) for the stretches that no segment crosses."""
     atoms = split_units(text, "character" if options.isolate == "none" and unit == "character" else "cluster")
-    for kind, group in groupby(atoms, lambda atom: kind_of(atom, options)):
-        run = list(group)
+    for kind, group in groupby(zip(atoms, kinds_of(atoms, options), strict=True), lambda pair: pair[1]):
+        run = [atom for atom, _ in group]
         if kind == "alone":
             yield from (([atom], False) for atom in run)
         elif kind == "whole":

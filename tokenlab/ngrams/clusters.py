@@ -1,7 +1,12 @@
-"""Extended grapheme clusters: what a reader takes for one character (Unicode Standard Annex #29); units of n-grams.
+"""Orthographic units: what a reader takes for one character, and never cuts; units of n-grams, called clusters.
+
+They are the extended grapheme clusters of Unicode Standard Annex #29, which it allows to be tailored, with these kept
+together, too: a preposed vowel of Thai or Lao and its consonant, and a following vowel; a Burmese letter and its vowel
+or visarga; a consonant of Burmese or Khmer and the one subjoined to it; small kana and the long mark, and the kana or
+Han before them.
 
 A cluster is never empty and, in most text, a single code point. Those of several are letters with marks (Thai, Burmese,
-Hindi, decomposed Latin), Hangul in separate jamo, and sequences of emoji.
+Hindi, decomposed Latin), Hangul in separate jamo, syllables such as しょ, and sequences of emoji.
 
 A unit of an n-gram is a number, its symbol: a code point, or that of a cluster of several. The symbols of clusters come
 after all code points, in the order of their text, so that a table of n-grams of single code points is the same whether
@@ -22,8 +27,8 @@ SPACE_SET = r"\s\x1C-\x1F"
 _UNKNOWN = -128
 # Kinds of code points: the values of Grapheme_Cluster_Break and Indic_Conjunct_Break that the rules tell apart. Text
 # without kinds from L on has no cluster of several code points; those from SPACING on join whatever stands before them.
-_OTHER, _CONTROL, _CONSONANT, _PICTOGRAPH, _LV, _LVT, _L, _V, _T = range(9)
-_REGIONAL, _PREPEND, _BARE_LINKER, _SPACING, _EXTEND, _NONJOINER, _LINKER, _ZWJ = range(9, 17)
+_OTHER, _CONTROL, _CONSONANT, _PICTOGRAPH, _KANA, _LV, _LVT, _L, _V, _T = range(10)
+_REGIONAL, _PREPEND, _BARE_LINKER, _SMALL_KANA, _SPACING, _EXTEND, _NONJOINER, _LINKER, _ZWJ = range(10, 19)
 COMPOSED = 0x110000
 """The symbol of the first cluster of several code points; the next one has the next number."""
 _CLUSTERS_PER_STEP = 1 << 16
@@ -63,6 +68,15 @@ class PropertyTable:
         return numbers
 
 
+# Beyond the annex. Vowels that are written before their consonant had its kind Prepend up to Unicode 6.0.
+_PREPOSED = r"\p{Logical_Order_Exception}"
+_FOLLOWING = "ะาๅະາ"
+_BURMESE = r"\p{Script=Myanmar}&&\p{Mc}"
+_SMALL = (
+    "ぁぃぅぇぉっゃゅょゎゕゖァィゥェォッャュョヮヵヶㇰ-ㇿｧ-ｯ"
+    "\U0001b132\U0001b150-\U0001b152\U0001b155\U0001b164-\U0001b167ーｰ"
+)
+
 _KINDS = PropertyTable(
     [
         (SPACE_SET + r"\p{GCB=Control}\p{GCB=CR}\p{GCB=LF}", _CONTROL),
@@ -71,8 +85,10 @@ _KINDS = PropertyTable(
         (r"\p{GCB=Extend}&&\p{InCB=Extend}", _EXTEND),
         (r"\p{GCB=Extend}", _NONJOINER),
         (r"\p{InCB=Linker}", _BARE_LINKER),
-        (r"\p{GCB=SpacingMark}", _SPACING),
-        (r"\p{GCB=Prepend}", _PREPEND),
+        (r"\p{GCB=SpacingMark}" + _FOLLOWING, _SPACING),
+        (_BURMESE, _SPACING),
+        (r"\p{GCB=Prepend}" + _PREPOSED, _PREPEND),
+        (_SMALL, _SMALL_KANA),
         (r"\p{GCB=Regional_Indicator}", _REGIONAL),
         (r"\p{GCB=L}", _L),
         (r"\p{GCB=V}", _V),
@@ -81,17 +97,19 @@ _KINDS = PropertyTable(
         (r"\p{GCB=LVT}", _LVT),
         (r"\p{InCB=Consonant}", _CONSONANT),
         (r"\p{Extended_Pictographic}", _PICTOGRAPH),
+        (r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}", _KANA),
     ],
     _OTHER,
 )
 
 
 def cluster_starts(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Where an extended grapheme cluster begins, bool[length]; points: uint32[length].
+    """Where a cluster begins, bool[length]; points: uint32[length].
 
     The rules are GB1 to GB13 of the annex, with the properties and the form of GB9c that the installed module `regex`
-    has, whose `\\X` finds the same clusters. The one deviation: whitespace (`str.isspace`) always is a cluster by
-    itself, where the annex would add a mark after a space to it.
+    has. What is kept together beyond its `\\X`: preposed vowels count as Prepend (GB9b), following vowels and signs of
+    Thai, Lao and Burmese as SpacingMark (GB9a), and small kana join kana and Han. And whitespace (`str.isspace`) always
+    is a cluster by itself, where the annex would add a mark after a space to it.
     """
     kinds = _KINDS(points)
     if not len(kinds) or kinds.max() < _L:
@@ -106,6 +124,7 @@ def _starts(kinds):  # type: ignore[no-untyped-def]
     linked = False  # by a linker and any number of extending marks (GB9c)
     pictograph = 0  # 1: a pictograph and any number of extending marks, 2: a joiner after them (GB11)
     odd = False  # number of regional indicators (GB12, GB13)
+    kana = False  # kana or Han and any number of marks
     for i in range(kinds.size):
         kind = kinds[i]
         if before == _CONTROL or kind == _CONTROL:
@@ -119,6 +138,7 @@ def _starts(kinds):  # type: ignore[no-untyped-def]
                 or (kind == _CONSONANT and linked)
                 or (kind == _PICTOGRAPH and pictograph == 2)
                 or (kind == _REGIONAL and odd)
+                or (kind == _SMALL_KANA and kana)
             )
         linked = kind in (_LINKER, _BARE_LINKER) or (linked and kind in (_EXTEND, _ZWJ))
         if kind == _PICTOGRAPH:
@@ -128,6 +148,7 @@ def _starts(kinds):  # type: ignore[no-untyped-def]
         elif pictograph == 2 or kind not in (_EXTEND, _NONJOINER, _LINKER):
             pictograph = 0
         odd = kind == _REGIONAL and not odd
+        kana = kind in (_KANA, _SMALL_KANA) or (kana and kind >= _SPACING)
         before = kind
     return starts
 

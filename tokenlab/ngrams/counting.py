@@ -1,6 +1,6 @@
 """Counts, PMI and branching entropy of all n-grams of a text (Entropy-driven pre-tokenization, section 3.1).
 
-The text becomes integers, one for each unit (grapheme cluster or code point). Its positions are sorted once by the
+The text becomes integers, one for each unit (cluster or code point). Its positions are sorted once by the
 n_max + 1 units that begin there, and everything else follows from that order level by level: the (n+1)-grams are the
 n-grams with one neighbour, so their counts give the right entropies of their prefixes and the left entropies of their
 suffixes. Work is linear in the text.

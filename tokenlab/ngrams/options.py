@@ -22,13 +22,13 @@ class StatisticsOptions:
     none or counts as one more value. `min_frequency` leaves rows out of the result; the statistics of the others do
     not change. `log_base` is the base of PMI and entropy alike.
 
-    `unit`: what an n-gram has n of. A `cluster` is an extended grapheme cluster, so that a letter with its marks is one
-    unit; a `character` is a code point. For Chinese and Japanese both are the same.
+    `unit`: what an n-gram has n of. A `cluster` is what a reader does not cut (`tokenlab.ngrams.clusters`), such as a
+    letter with its vowels and marks; a `character` is a code point. For Chinese both are the same.
     """
 
     n_max: int = option("longest n-gram", 6, metavar="N")
     unit: Unit = option(
-        "units of n-grams: letters with their marks (grapheme clusters), or code points (character); the same for "
+        "units of n-grams: letters with their vowels and marks (cluster), or code points (character); the same for "
         "Chinese",
         "cluster",
     )

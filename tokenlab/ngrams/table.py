@@ -2,7 +2,7 @@
 
 Columns: ngram (string), n (int32), count (int64), min_pmi (float64, null for n = 1), left_entropy, right_entropy
 (float64). Rows are ordered by length, then unit by unit, so that one pass rebuilds the trie: units of one code point by
-that code point, and after all of these the grapheme clusters of several, by their text. The options, T and the size of
+that code point, and after all of these the clusters of several, by their text. The options, T and the size of
 the corpus are in the metadata of the schema, under `tokenlab.ngrams`; tables that do not name the unit are from before
 there was a choice and hold n-grams of code points.
 """
@@ -206,7 +206,7 @@ def _strings(symbols: NDArray[np.uint32], composed: tuple[str, ...]) -> pa.Array
 
 
 def _foreign(path: Path) -> InputError:
-    return InputError(f"{path}: not a table that `tokenlab statistics` wrote; make one with `tokenlab statistics`")
+    return InputError(f"{path}: not a table that this version of `tokenlab statistics` wrote; make one with it")
 
 
 def _first_line(error: BaseException) -> str:

@@ -33,7 +33,7 @@ def segment_by_entropy(
     """Segment sentences at the boundaries that a rule finds in their entropies.
 
     Whitespace inside a sentence is a boundary and belongs to no segment. `isolate` adds boundaries, and removes those
-    inside grapheme clusters; `script` also removes those inside runs of letters and digits; see `SegmentOptions`.
+    inside clusters; `script` also removes those inside runs of letters and digits; see `SegmentOptions`.
 
     Args:
         entropies: for each sentence a value per character in nats, float32[characters], NaN where there is none.

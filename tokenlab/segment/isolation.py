@@ -1,12 +1,13 @@
 """Isolation: which characters may share a segment with others.
 
-Characters are grapheme clusters, and a cluster has one class. With `isolate: script`, by the first rule that applies:
+Characters are clusters (`tokenlab.ngrams.clusters`), and a cluster has one class. With `isolate: script`, by the first
+rule that applies:
 
 1. whitespace separates;
 2. characters of scripts that are written without spaces are FREE: runs of them are segmented, each by itself. That
-   holds for all categories: digits, signs and marks too;
-3. letters and decimal digits of all other scripts, or shared by several (Script=Common, Inherited), and `.．%％@·` are
-   WHOLE: a run of them is one segment;
+   holds for digits, signs and marks too, but not for punctuation; the marks between Tibetan syllables are none;
+3. letters and decimal digits of all other scripts, or shared by several (Script=Common, Inherited), are WHOLE: a run of
+   them is one segment, with one of `.．%％@·'’` between two of them or a comma between two digits (`3.14`, `don't`);
 4. everything else is ALONE: punctuation, symbols, emoji, marks without a base.
 
 Scripts are those of the property Script, not Script_Extensions.
@@ -31,11 +32,14 @@ Each class from FREE on is a kind of run: segments do not cross from one to anot
 # What stands inside the brackets of a set of the module `regex`.
 HAN, HIRAGANA, KATAKANA = r"\p{Script=Han}○", r"\p{Script=Hiragana}", r"\p{Script=Katakana}"
 KANA = HIRAGANA + KATAKANA + "ーｰ"
-ALWAYS_WHOLE = ".．%％@·"
+SIGNS = ".．%％@·'’"
+DIGITS = r"\p{Nd}"
 # Marks that extend no cluster, such as vowel signs of Tai Tham, are characters of their own within a word.
-LETTERS = r"\p{L}\p{Nd}[\p{M}&&\p{GCB=Other}]"
+_LETTERS_OF_WORDS = r"\p{L}[\p{M}&&\p{GCB=Other}]"
+_PUNCTUATION = r"\p{P}--[\u0F0B\u0F0C]"
 
-_FORMAT = 127  # without a class of its own; takes that of its cluster
+# Until a class is known: a sign's and a comma's is that of what stands around it, a format character's of its cluster.
+_DIGIT, _SIGN, _COMMA, _FORMAT = range(124, 128)
 _NUMBERS = "0-9０-９\u2160-\u2179％．＋＞∶‰+㈨℃."
 _LETTERS = "A-Za-zＡ-Ｚａ-ｚ\u03b1-\u03d0＆"
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002ceaf\U0002f800-\U0002fa1f○"
@@ -59,8 +63,8 @@ class CharacterClasses:
         space = (SPACE_SET, SPACE)
         if isolate == "script":
             runs = [(members, FREE + number) for number, members in enumerate(run_sets(split_kana))]
-            letters = [(ALWAYS_WHOLE, WHOLE), *runs, (LETTERS, WHOLE)]
-            self._table = PropertyTable([space, (r"\p{Cf}", _FORMAT), *letters], ALONE)
+            marks = [(r"\p{Cf}", _FORMAT), (SIGNS, _SIGN), (",", _COMMA), (_PUNCTUATION, ALONE)]
+            self._table = PropertyTable([space, *marks, *runs, (DIGITS, _DIGIT), (_LETTERS_OF_WORDS, WHOLE)], ALONE)
         elif isolate == "punctuation":
             self._table = PropertyTable([space, (r"\p{P}\p{S}\p{Z}", ALONE)], FREE)
         else:
@@ -77,19 +81,34 @@ class CharacterClasses:
         """
         classes = self._table(points)
         starts = cluster_starts(points) if starts is None else starts
-        if not starts.all():
-            classes = _of_clusters(classes, starts)
-        classes[classes == _FORMAT] = ALONE
-        return classes
+        if starts.all():
+            return _in_context(classes)
+        first = np.flatnonzero(starts)
+        return np.repeat(_in_context(_of_clusters(classes, first)), np.diff(first, append=len(classes)))
 
 
-def _of_clusters(classes: NDArray[np.int8], starts: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """The class of its cluster for each code point."""
-    first = np.flatnonzero(starts)
+def _of_clusters(classes: NDArray[np.int8], first: NDArray[np.int64]) -> NDArray[np.int8]:
+    """The class of each cluster, given where they begin."""
     with_class = np.where(classes == _FORMAT, len(classes), np.arange(len(classes)))
     deciding = np.minimum.reduceat(with_class, first)
-    deciding[deciding == len(classes)] = first[deciding == len(classes)]
-    return np.repeat(classes[deciding], np.diff(first, append=len(classes)))
+    return np.append(classes, _FORMAT)[deciding].astype(np.int8)
+
+
+def _in_context(classes: NDArray[np.int8]) -> NDArray[np.int8]:
+    """The classes of clusters, with those that the neighbours decide."""
+    digits = classes == _DIGIT
+    classes[digits] = WHOLE
+    classes[classes == _FORMAT] = ALONE
+    signs = np.flatnonzero(classes >= _SIGN)
+    inside = _between(classes == WHOLE, signs) & ((classes[signs] == _SIGN) | _between(digits, signs))
+    classes[signs] = np.where(inside, WHOLE, ALONE)
+    return classes
+
+
+def _between(flags: NDArray[np.bool_], places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the flag stands on both sides of each place."""
+    padded = np.pad(flags, 1)
+    return padded[places] & padded[places + 2]
 
 
 def apply_slm_rules(text: str, boundaries: Iterable[int]) -> list[int]:

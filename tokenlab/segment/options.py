@@ -43,7 +43,7 @@ class SegmentOptions:
     isolate: `punctuation`: no span of several characters contains a character of Unicode category P, S or Z;
     `script`: runs of letters and digits of scripts with spaces stay whole; each run of a script without spaces (Han and
     kana, Thai, Lao, Khmer, Burmese, Tibetan) is segmented by itself; everything else is a segment by itself. Both never
-    cut a grapheme cluster, and for both a character is a grapheme cluster (`isolation`). `none` cuts clusters where the
+    cut a cluster, and for both a character is a cluster (`tokenlab.ngrams.clusters`). `none` cuts clusters where the
     units of the statistics are code points.
 
     split_kana: whether a change between Han and kana ends a run (isolate `script` only; without effect otherwise).

@@ -17,7 +17,7 @@ from tokenlab.segment.words.lexicon import NONE
 from tokenlab.segment.words.pair_kernels import USED, find, key_of, rebuilt
 from tokenlab.segment.words.sampler_kernels import shuffle, sweep
 
-LETTERS = "中国人民カーの"
+LETTERS = "中国人民カナの"
 ALPHABET = LETTERS + "，。a 1"
 texts = st.lists(st.text(st.sampled_from(ALPHABET), min_size=1, max_size=9), min_size=1, max_size=6).filter(
     lambda sentences: any(character in LETTERS for character in "".join(sentences))
@@ -32,7 +32,7 @@ def choices(seed):
 
 def candidates_of(lexicon):
     """Words of up to four units, two unless they are known or Katakana."""
-    return lambda word: len(word) <= 2 or word in lexicon or (len(word) <= 4 and set(word) <= set("カー"))
+    return lambda word: len(word) <= 2 or word in lexicon or (len(word) <= 4 and set(word) <= set("カナ"))
 
 
 def filled(state, text, run):

@@ -6,6 +6,7 @@ import numpy as np
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_segmentation import split_units
 from word_states import spellings, symbol
 
 from tokenlab.segment.words import encoding
@@ -27,7 +28,7 @@ def runs_of(sentences):
     for sentence in sentences:
         before = None
         pieces = regex.split(r"(\s)", sentence)  # a mark after whitespace is a cluster of its own
-        for cluster in (cluster for piece in pieces for cluster in regex.findall(r"\X", piece)):
+        for cluster in (cluster for piece in pieces for cluster in split_units(piece, "cluster")):
             kind = "T" if regex.match(r"\p{Thai}", cluster) else "J" if RUN.match(cluster) else None
             if kind and kind == before:
                 found[-1].append(cluster)

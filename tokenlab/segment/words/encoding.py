@@ -1,6 +1,6 @@
 """Text as runs of units between context symbols.
 
-A run is a maximal stretch of one script written without spaces; its units are grapheme clusters. Everything else is a
+A run is a maximal stretch of one script written without spaces; its units are clusters. Everything else is a
 context symbol of the run beside it: an edge or space, a whole run of letters and digits (all alike), a run of another
 script (all alike), or the isolated cluster itself. Runs longer than `LONGEST_RUN` units are cut there, which bounds the
 memory of the sampler.
@@ -32,7 +32,7 @@ LARGEST_TEXT = 2**31 - 2 * LONGEST_RUN  # positions are int32
 
 
 class Alphabet:
-    """Numbers of grapheme clusters: those of an alphabet from 0, all others `unknown`."""
+    """Numbers of clusters: those of an alphabet from 0, all others `unknown`."""
 
     def __init__(self, clusters: Sequence[str], first: int = 0, unknown: int | None = None) -> None:
         """`first` is the number of the first cluster; `unknown` by default the number after the last one."""

@@ -1,6 +1,6 @@
 """The word model: a bigram of words with word classes, sampled from a text without spaces (`fitting`).
 
-Memory of fitting, linear in the text: about 80 bytes per unit (grapheme cluster of a run), 70 per word of the lexicon,
+Memory of fitting, linear in the text: about 80 bytes per unit (cluster of a run), 70 per word of the lexicon,
 60 per pair of neighbours that occurred in a collected sweep, and before that what `ngram_statistics` takes, which is
 more: the peak for 1.8 million characters of Chinese news is the latter's, 0.95 GB in all. Segmenting takes 0.1 KB per
 character of a batch. Runs of more than 4,096 units are cut, so that the sampler's own arrays stay below 3 MB.
@@ -37,7 +37,7 @@ from tokenlab.segment.words.sampler_kernels import add_all_posteriors
 DEFAULT = WordOptions()
 _CHARACTERS_PER_BATCH = 1 << 17
 _HEADER = "tokenlab.words"
-_FORMAT = 2
+_FORMAT = 3
 _ARRAYS = {
     "prefix": np.int32, "suffix": np.int32, "in_use": np.bool_, "u": np.int32, "w": np.int32, "pairs": np.float32,
     "words": np.float32, "totals": np.float64, "kinds": np.int16, "new_kinds": np.int16, "affinity": np.float64,

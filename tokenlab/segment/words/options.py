@@ -54,7 +54,7 @@ class WordOptions:
         0.4,
         metavar="X",
     )
-    longest: int = option("longest word, in characters (grapheme clusters)", 6, metavar="N")
+    longest: int = option("longest word, in characters (a letter with its vowels and marks is one)", 6, metavar="N")
     split_kana: bool = option("a change between Han characters and kana is a boundary", False)
 
     def __post_init__(self) -> None:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tokenlab.core.errors import InputError
-from tokenlab.ngrams.clusters import cluster_starts
+from tokenlab.ngrams.clusters import PropertyTable, cluster_starts
 from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.segment.by_statistics import Segmenter
-from tokenlab.segment.isolation import ALONE, SPACE, CharacterClasses
+from tokenlab.segment.isolation import ALONE, DIGITS, SIGNS, SPACE, WHOLE, CharacterClasses
 from tokenlab.segment.options import Isolate, SegmentOptions
 from tokenlab.segment.segmentation import Segmentation
 from tokenlab.tokenizers.bpe import save_tokenizer
@@ -46,36 +46,43 @@ Members = NDArray[np.bool_]
 """bool[0x110000]: which code points are in a set; no surrogate is in any."""
 
 _LINE_FEED, _LETTER, _ACCENT, _REGIONAL, _PICTOGRAPH, _JOINER = 0x0A, 0x61, 0x301, 0x1F1E6, 0x1F468, 0x200D
+_HAN = 0x4E00
 
 
 @cache
 def split_pattern(isolate: Isolate, split_kana: bool = False) -> str:
     """A regular expression whose matches follow each other without gaps in every text.
 
-    A match is a run of whitespace, a run that the segmenter cuts, a run that it keeps whole, or a grapheme cluster that
+    A match is a run of whitespace, a run that the segmenter cuts, a run that it keeps whole, or a cluster that
     is a segment by itself. Clusters are recognised by rules GB9 and GB11 to GB13 of Unicode Standard Annex #29, since
-    all others join letters of one kind of run. Exceptions, all of them outside of ordinary text: conjuncts of
-    consonants of two scripts, punctuation after a letter that joins whatever follows (such as the Malayalam dot reph),
-    and a joiner (U+200C, U+200D) without a character before it.
+    all others join letters of one kind of run, and small kana after Han. Exceptions, all of them outside of ordinary
+    text: conjuncts of consonants of two scripts, a letter that joins whatever follows (such as a preposed vowel of Thai
+    or the Malayalam dot reph) before punctuation or another script, and a joiner (U+200C, U+200D) without a character
+    before it.
     """
     points = np.arange(0x110000, dtype=np.uint32)
     alone = np.ones(len(points), bool)
     classes = CharacterClasses(isolate, split_kana)(points, alone)
     classes[0xD800:0xE000] = SPACE - 1
     space = classes == SPACE
-    kinds = [classes == kind for kind in range(ALONE + 1, int(classes.max()) + 1) if (classes == kind).any()]
+    kinds = {kind: classes == kind for kind in np.unique(classes[classes > ALONE]).tolist()}
     if isolate == "none":
-        return "|".join(f"{_set(members)}+" for members in [space, *kinds])
+        return "|".join(f"{_set(members)}+" for members in [space, *kinds.values()])
     return "|".join([f"{_set(space)}+", *_clusters(kinds, (classes == ALONE) & ~space)])
 
 
-def _clusters(kinds: list[Members], alone: Members) -> list[str]:
+def _clusters(kinds: dict[int, Members], alone: Members) -> list[str]:
     joining = _joins([_LETTER])
     control = ~_joins([], [_ACCENT]) & alone
     prepended = _joins([], [_LETTER]) & alone
     prefix = f"{_set(prepended)}*" if prepended.any() else ""
     marks = f"{_set(joining)}*"
-    patterns = [_run(members, joining, prefix) for members in kinds]
+    patterns = [
+        _words(members, joining, prefix)
+        if kind == WHOLE
+        else _run(members, _joins([_HAN]) if members[_HAN] else joining, prefix)
+        for kind, members in kinds.items()
+    ]
     flag, picture = _set(_joins([_REGIONAL]) & ~joining), _set(_joins([_PICTOGRAPH, _JOINER]) & ~joining)
     pictures = f"{picture}(?:{marks}{chr(_JOINER)}{picture})*"
     others = _set(alone & ~control)
@@ -88,6 +95,15 @@ def _run(members: Members, joining: Members, prefix: str) -> str:
     if not prefix and not (joining & ~members).any():
         return f"{_set(members)}+"
     return f"(?:{prefix}{_set(members)}{_set(members | joining)}*)+"
+
+
+def _words(members: Members, joining: Members, prefix: str) -> str:
+    """Letters and digits with a sign between two of them, or a comma between two digits."""
+    digits = PropertyTable([(DIGITS, 1)], 0)(np.arange(0x110000, dtype=np.uint32)) == 1
+    marks, digit = f"{_set(joining)}*", f"{prefix}{_set(members & digits)}{_set(joining)}*"
+    letters = f"{prefix}{_set(members & ~digits)}{_set(joining | (members & ~digits))}*"
+    word = f"(?:{letters}|{digit}(?:,{marks}{digit})*)+"
+    return f"{word}(?:[{SIGNS}]{marks}{word})*"
 
 
 def _joins(before: list[int], after: list[int] | None = None) -> Members:
