@@ -22,7 +22,9 @@ TITLE = "segmentation"
 TEXTS = ("once", "part", "held_out")
 # The rule of isolation for text without marks: letters and digits of scripts with spaces whole; Han and kana free.
 _CJK = r"\p{Script=Han}○\p{Script=Hiragana}\p{Script=Katakana}ーｰ"
-_PIECES = regex.compile(rf"(?V1)(?P<whole>[.．%％@·[\p{{L}}\p{{Nd}}--[{_CJK}]]]+)|(?P<free>[{_CJK}]+)|.")
+_WORD = rf"[\p{{L}}\p{{Nd}}--[{_CJK}]]+"
+_SIGN = r"(?:[.．%％@·'’]|(?<=\p{Nd}),(?=\p{Nd}))"
+_PIECES = regex.compile(rf"(?V1)(?P<whole>{_WORD}(?:{_SIGN}{_WORD})*)|(?P<free>[{_CJK}]+)|.")
 _TOLERANCE = 1e-9
 
 

@@ -366,6 +366,22 @@ MEASURES = View(
     artefacts=[File("reports/{preset}/measures/{key}/scores.parquet")],
 )
 
+TRAINED_TOKENIZERS = View(
+    stage="train_tokenizers",
+    question=Question("trained-tokenizers", "Which tokenizer do language models like?"),
+    table="reports/{preset}/trained_tokenizers/{key}/scores.parquet",
+    key=["name", "corpus", "tokenizer", "vocabulary", "seed"],
+    facts=["cut"],
+    repeats=["seed"],
+    label={"name": "{}", "tokenizer": "{}", "vocabulary": "|V|={}", "seed": "seed {}"},
+    metrics=["bits_per_byte", "bytes_per_token", "tokens", "parameters", "epochs"],
+    lower_is_better=True,
+    artefacts=[
+        File("models/{preset}/trained_tokenizers/{key}/{tokenizer}-{vocabulary}/tokenizer.json"),
+        File("reports/{preset}/trained_tokenizers/{key}/scores.parquet"),
+    ],
+)
+
 CLASSIFICATION = View(
     stage="classify",
     question=Question("classification", "Do the codes help classifiers?"),
@@ -424,6 +440,7 @@ VIEWS: Sequence[View] = (
     ZERO_SHOT,
     CLASSIFICATION,
     GENERATION,
+    TRAINED_TOKENIZERS,
     MEASURES,
 )
 """The views of all evaluation stages."""

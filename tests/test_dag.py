@@ -145,7 +145,7 @@ def test_internal_imports_are_direct(package: str) -> None:
 
 
 def test_the_dag_is_short_enough_to_read() -> None:
-    assert len((ROOT / "dvc.yaml").read_text(encoding="utf-8").splitlines()) <= 460
+    assert len((ROOT / "dvc.yaml").read_text(encoding="utf-8").splitlines()) <= 470
 
 
 @pytest.mark.parametrize("preset", ["answer", "cpu", "paper"])

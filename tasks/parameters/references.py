@@ -165,6 +165,8 @@ def _downstream(sections: Sections) -> Iterator[str]:
 
 
 def _comparison(sections: Sections, corpora: list[str]) -> Iterator[str]:
+    for name, trained in sections.tokenizers.corpora.items():
+        yield from unknown(f"tokenizers.corpora.{name}.corpus", [trained.corpus], corpora, "corpora")
     for name, measured in sections.compare.measured.items():
         place = f"compare.measured.{name}"
         if measured.kind == "segmented":

@@ -32,6 +32,7 @@ from tasks.segmentation.methods import METHODS, SegmentedCorpus
 from tasks.segmentation.public_model import PublicModel
 from tasks.segmentation.splits import Splitting
 from tasks.segmentation.tokenizer import Bpe, Full
+from tasks.tokenizers import parameters as tokenizers
 from tokenlab.codes.options import LatomOptions
 from tokenlab.core.errors import ParameterError
 from tokenlab.networks.options import Computation
@@ -155,6 +156,15 @@ class Downstream(Parameters):
     generation: Own[Generation]
 
 
+class TrainedTokenizers(Parameters):
+    """The section `tokenizers`."""
+
+    corpora: Entries[tokenizers.TrainedCorpus]
+    candidates: Entries[tokenizers.Candidate]
+    texts: Texts
+    language_models: Own[tokenizers.ComparedModels]
+
+
 class Sections(Parameters):
     """A whole params.yaml."""
 
@@ -170,6 +180,7 @@ class Sections(Parameters):
     bits: Bits
     patches: Patches
     downstream: Downstream
+    tokenizers: TrainedTokenizers
     compare: Own[Comparison]
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from tasks.report.inputs import corpus_facts, notes_of
 from tasks.report.table import Column, Table, tabulate
+from tasks.report.tokenizers import tokenizer_tables
 from tasks.runtime.stage import Stage
 from tokenlab.metrics.registry import COUNT, SHARE, TOKENIZERS, Metric
 
@@ -32,22 +33,23 @@ class MeasureResults(NamedTuple):
     """The tables that compare tokenizers and codes."""
 
     all: list[Table]
-    """those of parallel corpora first"""
+    """trained tokenizers, parallel corpora, single corpora"""
 
     @property
     def main(self) -> list[Table]:
         """The tables of results.txt."""
-        return [table for table in self.all if table.name.startswith("parity-")]
+        return [table for table in self.all if table.name.startswith(("tokenizers-", "parity-"))]
 
 
 def measure_results(stage: Stage) -> MeasureResults:
     """Read the results of a preset."""
     names = stage.sections["compare"]["measured"]
     scores = [pl.read_parquet(stage.reports("measures", name, "scores.parquet")) for name in names]
-    if not scores:
-        return MeasureResults([])
-    table = pl.concat(scores, how="diagonal_relaxed")
-    return MeasureResults(measure_tables(table, {name: corpus_facts(stage, name) for name in table["corpus"].unique()}))
+    tables = tokenizer_tables(stage)
+    if scores:
+        table = pl.concat(scores, how="diagonal_relaxed")
+        tables += measure_tables(table, {name: corpus_facts(stage, name) for name in table["corpus"].unique()})
+    return MeasureResults(tables)
 
 
 def measure_tables(scores: pl.DataFrame, facts: Mapping[str, Mapping[str, Any]]) -> list[Table]:

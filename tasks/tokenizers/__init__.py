@@ -1,0 +1,1 @@
+"""Tokenizers of `tokenlab train` beside each other, and what language models make of them."""
