@@ -34,6 +34,7 @@ def stage(
     measured: list[str] = (),  # type: ignore[assignment]
     classified: list[str] = (),  # type: ignore[assignment]
     generated: list[str] = (),  # type: ignore[assignment]
+    tokenizers: list[str] = (),  # type: ignore[assignment]
 ) -> Stage:
     """A stage of the preset `small` with these corpora, models and pairs of languages such as `en-ja`.
 
@@ -79,6 +80,7 @@ def stage(
             "classified": {name: {} for name in classified},
             "language_models": {name: {} for name in generated},
         },
+        "tokenizers": {"corpora": {name: {"corpus": name} for name in tokenizers}},
     }
     return Stage("params.yaml", "small", "", sections)
 
@@ -405,5 +407,36 @@ def write_generation(stage: Stage, corpus: str, origin: str = "official") -> Non
         for way, found in (("free", errors + seed if errors else 0), ("constrained", 0))
     ]
     folder = stage.reports("generate", corpus)
+    folder.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame(rows).write_parquet(folder / "scores.parquet")
+
+
+def write_tokenizers(stage: Stage, corpus: str) -> None:
+    """The results of `train_tokenizers`: two sizes, three seeds; `auto` has fewer tokens and needs fewer bits."""
+    write_json(stage.reports("corpora", f"{corpus}.json"), corpus_facts(corpus))
+    rows = [
+        {
+            "name": corpus,
+            "corpus": corpus,
+            "tokenizer": tokenizer,
+            "cut": cut,
+            "vocabulary": size,
+            "seed": seed,
+            "entries": size,
+            "tokens": tokens,
+            "bytes": 3000,
+            "bytes_per_token": 3000 / tokens,
+            "bits_per_byte": bits + seed / 100,
+            "training_flops": 2e9,
+            "epochs": 0.5,
+            "parameters": 1234,
+        }
+        for tokenizer, cut, tokens, bits in [
+            ("auto", "auto", 900, 2.0), ("byte-level", "gpt2", 1000, 2.2), ("uncut", "none", 950, 2.21)
+        ]
+        for size in (300, 400)
+        for seed in range(3)
+    ]  # fmt: skip
+    folder = stage.reports("trained_tokenizers", corpus)
     folder.mkdir(parents=True, exist_ok=True)
     pl.DataFrame(rows).write_parquet(folder / "scores.parquet")

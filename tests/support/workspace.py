@@ -21,7 +21,7 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
 
     Without a section `codes` the workspace has no codes, without `entropy` no language models of characters, without
     `exact` none of tokens, without `bits` no bit-level codes, without `patches` no patch models,
-    without `downstream` no classifiers.
+    without `downstream` no classifiers, without `tokenizers` no trained tokenizers.
     """
     copy_project(folder)
     for compiled in ROOT.glob("tokenlab/**/__pycache__/*.nb?"):  # numba's, valid for files of the same time and size
@@ -35,6 +35,7 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
         "patches": NO_PATCHES,
         "compare": NO_COMPARE,
         "downstream": NO_DOWNSTREAM,
+        "tokenizers": NO_TOKENIZERS,
         "codes": SMALL_CODES | {"corpora": {}},
         "concatenated": {},
         "entropy": NO_ENTROPY,
@@ -328,6 +329,24 @@ NO_PATCHES: dict[str, Any] = SMALL_PATCHES | {
     name: {} for name in ("tokenizers", "corpora", "models", "variants", "zero_shot")
 }
 """A `patches` section without corpora and models."""
+
+SMALL_TOKENIZERS: dict[str, Any] = {
+    "corpora": {"en": {"corpus": "en", "vocabularies": [300, 400]}},
+    "candidates": {"auto": {"cut": "auto"}, "byte-level": {"cut": "gpt2"}},
+    "texts": {"join": 200, "validation": 0.1, "test": 0.1, "training": None, "seed": 0},
+    "language_models": {
+        "stack": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 32},
+        "context": 128,
+        "flops": 2e8,
+        "seeds": [0, 1],
+        "training": SMALL_PATCH_TRAINING,
+        "workers": 1,
+    },
+}
+"""The section `tokenizers`, on a corpus `en`."""
+
+NO_TOKENIZERS: dict[str, Any] = SMALL_TOKENIZERS | {"corpora": {}}
+"""A `tokenizers` section without corpora."""
 
 SMALL_DOWNSTREAM: dict[str, Any] = {
     "corpora": {
