@@ -124,7 +124,7 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], set[str]]] = {
     "other prompts or tasks": (
         ["tokenlab/language/generation.py"],
         {"patches.evaluation.prompts": 3, "patches.zero_shot.en.limit": 11},
-        {"evaluate_patch_lm", "generate", "zero_shot", "draw_patches", "report"},
+        {"evaluate_patch_lm", "generate", "zero_shot", "train_tokenizers", "draw_patches", "report"},
     ),
     "another budget": ([], {"patches.models.en.budget.flops": 3e9}, PATCH_MODELS),
     "another variant": (

@@ -130,13 +130,14 @@ def _with_others(
 ) -> NDArray[np.float64]:
     """The scores, given those of pieces of runs that are cut (-inf for unknown ones)."""
     points = code_points("".join(f"{piece}\n" for piece in pieces))
-    first = np.concatenate(([0], np.flatnonzero(points == ord("\n"))[:-1] + 1))
+    ends = np.flatnonzero(points == ord("\n"))
+    first = np.concatenate(([0], ends[:-1] + 1))
     classes = CharacterClasses(options.isolate, options.split_kana)(points)[first]
     frequent = 0.4 * np.log1p(counts) / np.log1p(max(int(counts.max(initial=1)), 1))
     scores = np.where(classes >= FREE, sums, frequent - 1.0)
     avoided = np.isneginf(scores)
     if options.isolate != "none":
-        avoided |= (classes >= FREE) & _joining(points[first])
+        avoided |= (classes >= FREE) & _cut_clusters(points[first], points[ends - 1])
     scores[avoided] = min(scores[~avoided].min(initial=0.0), 0.0) - _MARGIN
     return scores
 
@@ -146,11 +147,13 @@ def unmatched_score(scores: NDArray[np.float64], length: int) -> float:
     return length * (min(float(scores.min(initial=0.0)), 0.0) - _MARGIN)
 
 
-def _joining(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Which code points, such as marks, belong to the character before them: bool[points]."""
-    pairs = np.full(2 * len(points), ord("a"), np.uint32)
-    pairs[1::2] = points
-    return ~cluster_starts(pairs)[1::2]
+def _cut_clusters(first: NDArray[np.uint32], last: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Which pieces begin with what belongs to the character before, such as a mark, or end with what belongs to the
+    one behind, such as a preposed vowel of Thai: bool[pieces], by their first and last code points."""
+    rows = np.full((len(first), 5), ord("a"), np.uint32)
+    rows[:, 1], rows[:, 2], rows[:, 3] = first, ord("\n"), last
+    starts = cluster_starts(rows.ravel()).reshape(-1, 5)
+    return ~starts[:, 1] | ~starts[:, 4]
 
 
 class Vocabulary(NamedTuple):
