@@ -88,8 +88,8 @@ class Web:
         request.end_headers()
         try:
             for piece in (body[: len(body) // 2], body[len(body) // 2 :]):
+                self.sent += len(piece)  # before the client has it, and may look
                 request.wfile.write(piece)
-                self.sent += len(piece)
                 if slowly:
                     time.sleep(0.2)
             request.wfile.flush()
