@@ -12,6 +12,7 @@ import polars as pl
 from tasks.report.codes import size_text
 from tasks.report.generation import generation_tables
 from tasks.report.inputs import all_generated, corpus_facts, notes_of, read_parts
+from tasks.report.latom_claims import claims_tables
 from tasks.report.style import code_name
 from tasks.report.table import Column, Table, read_paper, tabulate
 from tasks.report.verdict import against
@@ -32,22 +33,23 @@ class DownstreamResults(NamedTuple):
 
     classification: list[Table]
     generation: list[Table]
+    claims: list[Table]
 
     @property
     def main(self) -> list[Table]:
         """The tables of results.txt."""
-        shown = ("classification-f1-", "generation-errors")
+        shown = ("classification-f1-", "generation-errors", "latom-claims")
         return [table for table in self.all if table.name.startswith(shown)]
 
     @property
     def all(self) -> list[Table]:
         """The tables that are written as files."""
-        return [*self.classification, *self.generation]
+        return [*self.classification, *self.generation, *self.claims]
 
 
 def downstream_results(stage: Stage) -> DownstreamResults:
     """Read the results of a preset."""
-    return DownstreamResults(classification_tables(stage), generation_tables(stage))
+    return DownstreamResults(classification_tables(stage), generation_tables(stage), claims_tables(stage))
 
 
 def classification_tables(stage: Stage) -> list[Table]:
