@@ -35,6 +35,7 @@ KEPT_TABLES = {preset: Path("docs", "tables", preset) for preset in ("sample", "
 """Preset -> the folder of its tables in git."""
 
 _TABLES = KEPT_TABLES["cpu"]
+_RESULTS = "results.txt"
 _TABLE_PAGES = tuple(
     map(
         Path,
@@ -97,18 +98,16 @@ def tables_to_keep(folder: Path) -> dict[str, bytes]:
 
 
 def _is_kept(name: str) -> bool:
-    return name.endswith((".md", ".csv")) or name == "results.txt"
+    return name.endswith((".md", ".csv")) or name == _RESULTS
 
 
 def keep_tables(made: Path, kept: Path) -> None:
-    """Replace the tables in git by those of the last run, where there was one.
-
-    Raises InputError where these are of some families only.
-    """
-    if (made / FAMILIES).exists():
-        raise InputError(f"{made} has some families only; run `make repro PRESET={kept.name}` without ONLY first")
+    """Replace the tables in git by those of the last run, where there was one; a run of some families leaves the tables
+    of the others, and has no results.txt of all."""
     if made.exists():
         tables = tables_to_keep(made)
+        if (made / FAMILIES).exists():
+            tables = tables_to_keep(kept) | {name: tables[name] for name in tables if name != _RESULTS}
         with atomic_folder(kept) as folder:
             for name, content in tables.items():
                 (folder / name).write_bytes(content)

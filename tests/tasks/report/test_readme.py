@@ -147,3 +147,16 @@ def test_a_missing_table_is_one_line(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         readme.main()
     assert ended.value.code == 2 and "make repro PRESET=cpu" in capsys.readouterr().err
+
+
+def test_a_run_of_one_family_leaves_the_tables_of_the_others(tmp_path):
+    made, kept = tmp_path / "made", tmp_path / "kept"
+    for folder, names in ((kept, ["a.md", "b.md"]), (made, ["b.md", "c.csv", "results.txt", "families.txt"])):
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_text(folder.name)
+    readme.keep_tables(made, kept)
+    assert {path.name: path.read_text() for path in kept.iterdir()} == {"a.md": "kept", "b.md": "made", "c.csv": "made"}
+    (made / "families.txt").unlink()
+    readme.keep_tables(made, kept)
+    assert sorted(path.name for path in kept.iterdir()) == ["b.md", "c.csv", "results.txt"]
