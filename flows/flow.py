@@ -38,7 +38,7 @@ from flows.parameter_check import find_problems
 from flows.rebuild import rebuild_and_compare, run_nightly_tests
 from flows.run.finish import finish
 from flows.run.history import History
-from flows.run.plan import DEFAULT_PRESET, Plan, Selection, Step, make_plan
+from flows.run.plan import DEFAULT_PRESET, Plan, Selection, Step, make_plan, put_to_use
 from flows.run.processes import Ended, Log, Processes
 from flows.run.schedule import Schedule, local_limits, time_left
 from flows.run.workspace import pipeline
@@ -158,6 +158,7 @@ def _update(root: Path, selection: Selection, workers: int) -> State:
 
 
 def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> State:
+    put_to_use(root, selection.preset)
     history = History.read(root, selection.preset)
     history.start()
     state = "Crashed"

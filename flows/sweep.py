@@ -19,7 +19,7 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed, State
 
 from flows.deployed import deployed, notify
-from flows.run.plan import DEFAULT_PRESET, Selection, find_pipeline, read_dag
+from flows.run.plan import DEFAULT_PRESET, Selection, find_pipeline, put_to_use, read_dag
 from flows.run.processes import Processes
 from flows.run.workspace import pipeline
 from tokenlab.core.errors import ParameterError
@@ -95,6 +95,7 @@ def sweep(grid: dict[str, list[Any]], preset: str = DEFAULT_PRESET, only: str | 
 def _sweep(root: Path, grid: dict[str, list[Any]], selection: Selection) -> State:
     params_file = str(find_pipeline(root, selection.preset).with_name("params.yaml"))
     points = points_of(grid, yaml.safe_load((root / params_file).read_bytes()), f"sweep-{str(flow_run.id)[-8:]}")
+    put_to_use(root, selection.preset)
     with pipeline(root), Processes(root) as processes:
         with read_dag(root, selection.preset) as dag:
             targets = dag.select(selection) if selection.only else [str(dag.path)]

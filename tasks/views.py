@@ -70,6 +70,14 @@ class View:
     tags: Mapping[str, str | Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     """Tag -> text, or {column: {value: text}}."""
 
+    @property
+    def lowest_first(self) -> bool:
+        """Whether small values of the first metric are the better ones."""
+        from tokenlab.metrics.registry import find_metric
+
+        metric = find_metric(self.metrics[0])
+        return self.lower_is_better or (metric is not None and metric.better == "lower")
+
     def columns(self) -> list[str]:
         """Every column that the view names."""
         conditions = [*self.only.values(), *(file.where for file in (*self.artefacts, *self.figures))]

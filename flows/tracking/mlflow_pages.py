@@ -34,7 +34,7 @@ def view_tags(views: Sequence[View]) -> dict[str, str]:
     metrics = list(dict.fromkeys(name for view in views for name in view.metrics))
     facts = list(dict.fromkeys([*(name for view in views for name in [*view.key, *view.facts]), "preset"]))
     repeats = {name for view in views for name in view.repeats}
-    ascending = views[0].lower_is_better or _lower_is_better(metrics[0])
+    ascending = views[0].lowest_first
     return {
         "mlflow.experimentKind": "custom_model_development",
         _TAG + _RUNS: _view("All runs, the best first", ROW, metrics, facts, ascending),
@@ -46,13 +46,6 @@ def view_tags(views: Sequence[View]) -> dict[str, str]:
             ascending,
         ),
     }
-
-
-def _lower_is_better(name: str) -> bool:
-    from tokenlab.metrics.registry import find_metric
-
-    metric = find_metric(name)
-    return metric is not None and metric.better == "lower"
 
 
 def _view(name: str, kind: str, metrics: list[str], facts: list[str], ascending: bool) -> str:

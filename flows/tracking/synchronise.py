@@ -55,8 +55,8 @@ def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, view
 def _sources(root: Path, path: Path, views: Sequence[View]) -> str:
     """A hash of everything that the runs of a preset come from: views, dvc.yaml, parameters, dvc.lock, this code."""
     state = hashlib.sha256(repr(tuple(views)).encode())
-    names = ("dvc.yaml", "params.yaml", "dvc.lock")
-    files = [root / folder / name for folder in (path.parent, RAW.parent) for name in names]
+    beside = [one.with_name(name) for one in (path, RAW) for name in ("params.yaml", "dvc.lock")]
+    files = [root / name for name in (Path("dvc.yaml"), RAW, *beside)]
     for file in [*files, *sorted(Path(__file__).parent.glob("*.py"))]:
         content = file.read_bytes() if file.exists() else b""
         state.update(f"{file.name} {len(content)}\n".encode() + content)
