@@ -33,7 +33,7 @@ from prefect.runtime import flow_run, task_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.deployed import deployed, notify
+from flows.deployed import deployed, notify, shown_waiting
 from flows.parameter_check import find_problems
 from flows.rebuild import rebuild_and_compare, run_nightly_tests
 from flows.run.finish import finish
@@ -145,7 +145,7 @@ def _planned(root: Path, selection: Selection) -> Iterator[Plan]:
         return
     if problems := find_problems(root, [selection.preset]):
         raise ParameterError("; ".join(problems))
-    with pipeline(root):
+    with pipeline(root, shown_waiting):
         yield make_plan(root, selection, clean=True)
 
 
