@@ -76,8 +76,8 @@ api: $(STAMP) ## write docs/api.md, the public names of the library
 tour: $(STAMP) ## run docs/tour.ipynb and write its outputs
 	@exec $(RUN) docs/notebook.py
 
-presets: ## copy dvc.yaml to every preset, after an edit
-	@for folder in presets/*/; do cp --remove-destination dvc.yaml "$$folder"; done
+presets: ## copy an edited dvc.yaml to the presets in use
+	@for copy in presets/*/dvc.yaml; do [ ! -e "$$copy" ] || cp --remove-destination dvc.yaml "$$copy"; done
 
 readme: $(STAMP) ## write the tables of README.md from the reports
 	@exec $(RUN) -m tasks.report.readme

@@ -12,9 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 from tasks.report.inputs import read_table
+from tasks.report.metrics import write_metrics
 from tasks.report.plot import curve, draw_all, grid, in_cells, legend_above, legend_over, save, whole_numbers
 from tasks.report.style import ACCENT, INK, SECOND, SOFT, line_colours
 from tasks.runtime.stage import Stage, read_json, run
+from tasks.views import SEGMENTATION
 from tokenlab.core.files import atomic_folder
 from tokenlab.text.documents import join_words
 
@@ -32,6 +34,7 @@ def draw(stage: Stage) -> None:
             loss = read_table(stage.reports("entropy_models", name, "loss.csv"))
             drawings.append(partial(draw_loss, loss, folder / "entropy_models" / name))
         draw_all(drawings)
+    write_metrics(stage, {"segmentation.corpora": SEGMENTATION})
 
 
 def _of_corpus(stage: Stage, name: str, folder: Path) -> Iterator[Callable[[], None]]:

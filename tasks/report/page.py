@@ -18,15 +18,26 @@ from tasks.report.downstream import downstream_results
 from tasks.report.exact import exact_results
 from tasks.report.inputs import notes_of
 from tasks.report.measures import measure_results
+from tasks.report.metrics import write_metrics
 from tasks.report.papers import paper_tables
 from tasks.report.patches import patch_results
 from tasks.report.segmentation import segmentation_results
 from tasks.report.table import Table, cell_class
 from tasks.report.verdict import NOTE
 from tasks.runtime.stage import Stage, read_json, run
+from tasks.views import CLASSIFICATION, EXPORT, GENERATION, OWN_TEXT, TRAINED_TOKENIZERS
 from tokenlab.core.files import atomic_folder, write_text
 
 _TEMPLATES = Path(__file__).parent / "templates"
+
+_MEASURED = {
+    "segmentation.own_text": OWN_TEXT,
+    "segmentation.corpora": EXPORT,
+    "downstream.classified": CLASSIFICATION,
+    "downstream.language_models": GENERATION,
+    "tokenizers.corpora": TRAINED_TOKENIZERS,
+}
+"""Questions whose family has no stage that draws, and writes its metrics, once these are there."""
 
 FAMILIES = "families.txt"
 """Beside the tables of some families only: their names."""
@@ -48,7 +59,7 @@ def report(stage: Stage) -> None:
     """Write the tables and the page, of all families or of those that the second argument names."""
     families = stage.variant.split(",") if stage.variant else []
     if families:
-        pipeline = yaml.safe_load(Path(stage.params_file).with_name("dvc.yaml").read_bytes())
+        pipeline = yaml.safe_load(Path("dvc.yaml").read_bytes())
         sections = without_others(stage.sections, pipeline["stages"], families)
         stage = stage._replace(variant="", sections=sections)
     segmentation, codes, exact = segmentation_results(stage), code_results(stage), exact_results(stage)
@@ -86,6 +97,8 @@ def report(stage: Stage) -> None:
         methods=stage.parameters("segmentation.methods", dict[str, Any]),
     )
     write_text(stage.reports("index.html"), page)
+    if not families:
+        write_metrics(stage, _MEASURED)
 
 
 def without_others(sections: dict[str, Any], stages: dict[str, Any], shown: list[str]) -> dict[str, Any]:

@@ -13,8 +13,10 @@ Tables are those of the preset `cpu` where none is named.
 """
 
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -124,7 +126,15 @@ def pipeline_diagram(root: Path) -> str:
     """The pipeline of all presets by `dvc dag`, as Mermaid text, which GitHub draws: variants of a stage are one node,
     and arrows that follow from others are left out."""
     command = [sys.executable, "-m", "dvc", "dag", "--mermaid", "--collapse-foreach-matrix"]
-    drawn = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    with tempfile.TemporaryDirectory() as folder:  # where every preset is in use
+        for parameters in (root / "params.yaml", root / "data/raw/params.yaml", *root.glob("presets/*/params.yaml")):
+            pipeline = parameters.with_name("dvc.yaml")
+            target = Path(folder, parameters.relative_to(root))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(parameters, target)
+            shutil.copy(pipeline if pipeline.exists() else root / "dvc.yaml", target.with_name("dvc.yaml"))
+        write_text(Path(folder, ".dvc", "config"), "[core]\n    no_scm = true\n")
+        drawn = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
     names = {node: address.rpartition(":")[2] for node, address in _NODE.findall(drawn)}
     arrows = {(names[one], names[other]) for one, other in _ARROW.findall(drawn)}
     graph = networkx.transitive_reduction(networkx.DiGraph((one, other) for one, other in arrows if one != other))
