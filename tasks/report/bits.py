@@ -149,7 +149,10 @@ def savings_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
             optional=True,
             note="paper: another text and another vocabulary",
         ),
-        *(Column(f"{known:,} known", saved, where={"known": known}, result=True) for known in rows["known"].unique().sort()),
+        *(
+            Column(f"{known:,} known", saved, where={"known": known}, result=True)
+            for known in rows["known"].unique().sort()
+        ),
         Column("resets", lambda rows: rows["resets"].max(), "{:,}"),
     ]
     title = "Tokens saved over byte fallback in per cent: three / four prefixes / four, on change alone"

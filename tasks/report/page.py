@@ -109,7 +109,9 @@ def texts_table(texts: Sequence[Mapping[str, Any]], concatenated: Mapping[str, M
         [text["corpus"], what(text), f"{text['sentences']:,}", f"{text['characters']:,}", text["origin"]]
         for text in texts
     ]
-    return Table("texts", "The texts", ["text", "what it is", "sentences", "characters", "origin"], rows, notes_of(texts))
+    return Table(
+        "texts", "The texts", ["text", "what it is", "sentences", "characters", "origin"], rows, notes_of(texts)
+    )
 
 
 def without_others(sections: dict[str, Any], stages: dict[str, Any], shown: list[str]) -> dict[str, Any]:
@@ -165,8 +167,9 @@ def _write_tables(
             write_text(target / FAMILIES, ",".join(families) + "\n")
         texts = {name: [table.without(shared).text() for table in of.main] for name, of in results.items()}
         above = "".join(f"{note}\n" for note in shared)
-        for name, of_family in {**texts, "": [text for of_family in texts.values() for text in of_family]}.items():
-            content = "\n".join([above, *of_family] if above and of_family else of_family)
+        texts[""] = [text for of_family in texts.values() for text in of_family]
+        for name, found in texts.items():
+            content = "\n".join([above, *found] if above and found else found)
             write_text(target / f"results{'-' * bool(name)}{name}.txt", content)
 
 

@@ -505,7 +505,10 @@ def boundaries_table(patchers: pl.DataFrame, scores: pl.DataFrame | None, notes:
         [part.select(name for name in shown_columns if name in part.columns) for part in parts], how="diagonal_relaxed"
     )
     columns = [Column("corpus", "corpus"), Column("patcher", "patcher")]
-    columns += [Column(heading, column, "{:,.1f}", 100, spread=True, result=heading.endswith("F1")) for heading, column in shares]
+    columns += [
+        Column(heading, column, "{:,.1f}", 100, spread=True, result=heading.endswith("F1"))
+        for heading, column in shares
+    ]
     title = "Boundaries of patches against " + " and ".join(against.values())
     key = ["corpus", "patcher"]
     return tabulate("patch-boundaries", title, rows, columns, key=key, notes=[*notes, _BOUNDARIES])

@@ -1,5 +1,6 @@
 """Small SVG: the picture stays the same, its file does not grow with points that the eye cannot see."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ def test_no_point_lies_farther_from_the_simplified_line_than_the_tolerance(line,
     kept = simplified(points, tolerance)
     assert kept[0] and kept[-1]
     corners = np.flatnonzero(kept)
-    for start, end in zip(corners, corners[1:], strict=False):
+    for start, end in pairwise(corners):
         spots = np.linspace(points[start], points[end], 401)
         apart = np.linalg.norm(points[end] - points[start]) / 400
         for point in points[start : end + 1]:
@@ -32,7 +33,8 @@ def test_what_is_seen_stays():
      <metadata>gone</metadata><g id="figure_1"><g id="line_1">
      <defs><path id="m1" d="M 0 0 \nL 0 3.5 \n" style="stroke: #000000"/></defs>
      <use xlink:href="#m1" x="1.000001" y="2.345678" style="stroke: #000000; fill: none"/>
-     <path d="M 0 0 \nL 1 0.00001 \nL 2 0 \nC 1 1 2 2.22222 3 3 \nL 3 9.87654 \nz" clip-path="url(#p1)" style="fill: none"/>
+     <path d="M 0 0 \nL 1 0.00001 \nL 2 0 \nC 1 1 2 2.22222 3 3 \nL 3 9.87654 \nz"
+     clip-path="url(#p1)" style="fill: none"/>
      <g transform="translate(1.23456 7.7) scale(0.015625 -0.1)"><use xlink:href="#m1" transform="translate(5.5 0)"/></g>
      </g></g><clipPath id="p1"/></svg>"""
     found = smaller(drawn)
