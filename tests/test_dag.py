@@ -148,7 +148,7 @@ def test_the_dag_is_short_enough_to_read() -> None:
     assert len((ROOT / "dvc.yaml").read_text(encoding="utf-8").splitlines()) <= 470
 
 
-@pytest.mark.parametrize("preset", ["answer", "cpu", "paper"])
+@pytest.mark.parametrize("preset", ["answer", "cpu", "news", "paper"])
 def test_presets_run_the_same_dag(preset: str) -> None:
     """A copy and no symbolic link: DVC reads the link itself in a commit, and `dvc metrics diff` shows no old value."""
     copy = ROOT / "presets" / preset / "dvc.yaml"
@@ -156,7 +156,7 @@ def test_presets_run_the_same_dag(preset: str) -> None:
     assert copy.read_bytes() == (ROOT / "dvc.yaml").read_bytes(), "after an edit of dvc.yaml: make presets"
 
 
-@pytest.mark.parametrize("preset", ["sample", "answer", "cpu", "paper"])
+@pytest.mark.parametrize("preset", ["sample", "answer", "cpu", "news", "paper"])
 def test_the_number_of_stages_stays_bounded(preset: str) -> None:
     parameters = shipped_parameters(preset)
     count = 0
@@ -189,7 +189,7 @@ def test_the_walk_sees_every_kind_of_import(tmp_path: Path) -> None:
     assert imported_files("tasks.a", tmp_path) == expected
 
 
-@pytest.mark.parametrize("preset", ["sample", "answer", "cpu", "paper"])
+@pytest.mark.parametrize("preset", ["sample", "answer", "cpu", "news", "paper"])
 def test_folders_of_reports_are_there_in_a_fresh_clone(preset: str) -> None:
     """A stage that draws depends on them, also where the parameters have nothing that writes there."""
     folders = {dep for stage in stages() for dep in stage.deps if dep.startswith("reports/${preset}/")}

@@ -187,7 +187,7 @@ def _summary(scores: pl.DataFrame, label: str, saved: bool, notes: list[str]) ->
         Column("|C|", lambda rows: rows.filter(code="character")["alphabet"].item(), "{:,}"),
         Column("K", lambda rows: rows.filter(code="latom")["K"].max()),
         *(Column(code_name(code), partial(cell, code=code)) for code in (_SUMMARISED if saved else rivals)),
-        Column("best", best),
+        Column("best", best, result=True),
     ]
     measured = "tokens saved against characters" if saved else "bits per character"
     title = f"All corpora, BPE at {size_text(label)}, N = 2: {measured}; {_SPREAD}"

@@ -100,7 +100,7 @@ def f1_table(scores: pl.DataFrame, model: str, notes: list[str], generated: bool
     columns = _of_cut("|V|")
     for language in scores["language"].unique(maintain_order=True):
         columns += [
-            Column(language, "f1", "{:.2f}", 100, where={"language": language}, spread=True),
+            Column(language, "f1", "{:.2f}", 100, where={"language": language}, spread=True, result=True),
             Column(f"paper {language}", partial(printed, language=language), optional=True, note=_OTHER_CORPUS),
         ]
     seeds = scores["seed"].n_unique()
@@ -131,7 +131,13 @@ def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:
     columns = _of_cut("|V|")
     for language in pairs["language"].unique(maintain_order=True):
         columns += [
-            Column(f"{language}, against {name}", cell, where={"language": language, "rival": rival}, optional=True)
+            Column(
+                f"{language}, against {name}",
+                cell,
+                where={"language": language, "rival": rival},
+                optional=True,
+                result=True,
+            )
             for rival, name in RIVALS.items()
         ]
     title = f"Classification, {model}: difference of weighted F1 to characters and to bytes, in points"
@@ -174,7 +180,7 @@ def training_table(scores: pl.DataFrame, notes: list[str]) -> Table:
         Column("model", "model"),
         *_of_cut("|V|"),
         Column("entries", "vocabulary", "{:,.0f}"),
-        Column("tokens/text", "tokens_per_text", "{:.1f}"),
+        Column("tokens/text", "tokens_per_text", "{:.1f}", result=True),
         Column("padding %", "padding", "{:.1f}", 100),
         Column("epochs", "epochs", "{:.2f}"),
         Column("weights", "parameters", "{:,.0f}"),

@@ -77,7 +77,7 @@ def _parity_table(name: str, rows: pl.DataFrame, facts: Mapping[str, Mapping[str
     columns = [
         *_NAMES,
         *(Column(corpus, "parity", "{:.2f}", where={"corpus": corpus}) for corpus in corpora),
-        Column("Gini ↓", lambda rows: rows["gini"][0], "{:.3f}"),
+        Column("Gini ↓", lambda rows: rows["gini"][0], "{:.3f}", result=True),
     ]
     title = f"{name}: tokens for the same {rows['texts'][0]:,} texts, against English, and the Gini coefficient"
     notes = notes_of(facts[corpus] for corpus in corpora if corpus in facts)
@@ -104,6 +104,7 @@ def metric_columns(scores: pl.DataFrame, metrics: Sequence[Metric], reference: s
             metric.name,
             "{:.1f}" if metric.unit == SHARE else "{:,.0f}" if metric.unit == COUNT else "{:,.3f}",
             100 if metric.unit == SHARE else 1,
+            result=metric.name == "normalised_length",
             note=_NOTES.get(metric.name, "").format(reference=reference) if reference else "",
         )
         for metric in metrics

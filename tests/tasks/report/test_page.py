@@ -94,11 +94,27 @@ def test_summary_glossary_and_navigation_lead_to_sections_that_are_there(built):
     names, links = set(re.findall(r' id="([^"]+)"', page)), set(re.findall(r'href="#([^"]+)"', page))
     assert links <= names and {"summary", "glossary", "words-zh", "codes-en", "bits", "patches", "measures"} <= links
     assert page.index('id="summary"') < page.index('id="glossary"') < page.index('id="words"')
+    assert page.count('<details class="paper">') == 7
     summary = page[page.index('id="summary"') : page.index('id="glossary"')]
     assert "zh, word F1 of segments" in summary or "BPE tokens at" in summary
     glossary = page[page.index('id="glossary"') : page.index('id="words"')]
     assert all(f"<dt>{symbol}" in glossary for symbol in ("λ", "ν", "θ", "|C|", "N, K", "pre-cut, raw", "†", "bold, ≈"))
     assert '<td class="ours">viterbi' in page and "†: a method of this project" in page
+
+
+def test_tables_keep_their_result_in_sight_and_texts_are_named(built):
+    page = (built / "index.html").read_text(encoding="utf-8")
+    wide = [table for table in re.findall(r"<table>.*?</table>", page, re.DOTALL) if table.count("<th ") > 6]
+    without = [re.findall(r"<th[^>]*>([^<]*)", table) for table in wide if 'class="result"' not in table]
+    assert wide and all("configuration" in header for header in without), without  # All measures at once.
+    texts = page[page.index('id="texts"') : page.index("</details>", page.index('id="texts"'))]
+    assert "your own text" in texts
+
+
+def test_letters_are_defined_once(built):
+    page = (built / "index.html").read_text(encoding="utf-8")
+    names = re.findall(r'<path [^>]*id="([^"]+)"', page)
+    assert len(names) == len(set(names)) and set(re.findall(r'<use [^>]*href="#([^"]+)"', page)) <= set(names)
 
 
 def test_the_codebook_and_the_traced_text_are_on_the_page(built):
