@@ -11,9 +11,16 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from concurrent.futures import ProcessPoolExecutor as ProcessPool
-from contextlib import contextmanager
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -40,6 +47,9 @@ _IN_FLIGHT = 2
 """Shards on the way for each worker: one computed, and one ready for when it is done."""
 _CONNECTING = 30
 """Seconds after which a scheduler that does not answer is an error."""
+_NO_WORKER = "60s"
+"""After which a local cluster without workers is an error."""
+_KILLED = "that computed a shard was killed, perhaps for want of memory"
 
 
 @dataclass(frozen=True)
@@ -83,20 +93,14 @@ def map_shards(
         cluster: from `open_cluster`; None computes here.
 
     Raises:
-        ClusterError: a process was killed, a worker of Dask too often, or the scheduler has gone.
-        Exception: whatever function or reduce raises; what has not started then is cancelled.
+        Exception: whatever function or reduce raises; what has not started then is cancelled. For lost workers see
+            `open_cluster`.
     """
     if cluster is None:
         return reduce(map(function, shards))
     in_flight: deque[Future[Result]] = deque()
     try:
         return reduce(_in_order(function, iter(shards), cluster, in_flight))
-    except BrokenExecutor:
-        raise ClusterError(
-            "a process that computed a shard was killed, perhaps for want of memory; use fewer --workers, and run again"
-        ) from None
-    except CancelledError:
-        raise ClusterError("the Dask scheduler has gone; start it again, or leave --cluster out, and run again") from None
     finally:
         for future in in_flight:
             future.cancel()
@@ -125,7 +129,8 @@ def open_cluster(options: ClusterOptions) -> Iterator[Cluster | None]:
     Processes are spawned, since a fork would copy the locks of Arrow's threads, and end with this one.
 
     Raises:
-        ClusterError: no scheduler answers.
+        ClusterError: no scheduler answers; and from inside the block, a process was killed, workers of Dask were
+            killed by the same shard again and again, or the scheduler has gone.
         ParameterError: `distributed` is not installed.
     """
     address = options.cluster or os.environ.get(VARIABLE)
@@ -140,13 +145,13 @@ def open_cluster(options: ClusterOptions) -> Iterator[Cluster | None]:
 
 
 @contextmanager
-def _processes(workers: int) -> Iterator[ProcessPool]:
-    pool = ProcessPool(workers, multiprocessing.get_context("spawn"), initializer=_begin)
+def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_begin)
     try:
         yield pool
-    except Exception:
-        raise
-    except BaseException:  # Interrupted: what is computed is not waited for.
+    except BrokenExecutor:
+        raise ClusterError(f"a process {_KILLED}; use fewer workers, and run again") from None
+    except (KeyboardInterrupt, SystemExit):  # What is computed is not waited for.
         for process in list(pool._processes.values()):
             process.kill()
         raise
@@ -156,36 +161,46 @@ def _processes(workers: int) -> Iterator[ProcessPool]:
 
 def _begin() -> None:
     die_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches all processes; the first one says what happened.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches all processes, and the first of them says so.
 
 
 @contextmanager
 def _dask_client(address: str, workers: int) -> "Iterator[Client]":
     try:
-        from distributed import Client, LocalCluster
+        import dask
+        from distributed import Client, KilledWorker, LocalCluster
+        from distributed.scheduler import NoWorkerError
     except ImportError as error:
-        raise ParameterError(f"cluster needs {error.name}, which is not installed; pip install tokenlab[dask]") from None
-    # Dask logs every error that it raises, too.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    if address == LOCAL:
-        with (
-            LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                memory_limit=None,
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-                security=True,  # Whoever may connect to a scheduler may run anything.
-            ) as cluster,
-            Client(cluster) as client,
-        ):
-            yield client
-        return
-    try:
-        client = Client(address, timeout=_CONNECTING)
-    except (OSError, ValueError) as error:
-        raise ClusterError(
-            f"cluster is {address!r}, where no Dask scheduler answers ({' '.join(str(error).split())}); check the address"
+        raise ParameterError(
+            f"cluster needs {error.name}, which is not installed; pip install tokenlab[dask]"
         ) from None
-    with client:
-        yield client
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # It logs what it raises.
+    with ExitStack() as stack:
+        if address == LOCAL:
+            # A worker that is killed while it starts is not started again.
+            stack.enter_context(dask.config.set({"distributed.scheduler.no-workers-timeout": _NO_WORKER}))
+            address = stack.enter_context(
+                LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    memory_limit=None,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                    security=True,  # Whoever may connect to a scheduler may run anything.
+                )
+            )
+        try:
+            client = stack.enter_context(Client(address, timeout=_CONNECTING))
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split())
+            raise ClusterError(
+                f"cluster is {address!r}, where no Dask scheduler answers ({reason}); check it"
+            ) from None
+        try:
+            yield client
+        except (KilledWorker, NoWorkerError):
+            raise ClusterError(f"workers of Dask {_KILLED}, again and again; give them more, and run again") from None
+        except CancelledError:
+            raise ClusterError(
+                f"the Dask scheduler at {address} has gone; start it again, or leave the cluster out, and run again"
+            ) from None
