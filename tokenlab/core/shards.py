@@ -43,8 +43,10 @@ LOCAL = "local"
 _RETRIES = 2
 """How often Dask computes a shard again after an error, such as one of a network file system. Shards of workers that
 were killed do not count."""
-_IN_FLIGHT = 2
-"""Shards on the way for each worker: one computed, and one ready for when it is done."""
+_RUNNING = 2
+"""Shards sent to each worker: one is computed, and one is ready for when it is done."""
+_IN_FLIGHT = 16
+"""The same, and results that wait for those of slower shards before them."""
 _CONNECTING = 30
 """Seconds after which a scheduler that does not answer is an error."""
 _NO_WORKER = "60s"
@@ -109,24 +111,24 @@ def map_shards(
 def _in_order(
     function: Callable[[Shard], Result], shards: Iterator[Shard], cluster: Cluster, in_flight: deque[Future[Result]]
 ) -> Iterator[Result]:
-    """The results in order, with few shards in flight. An error of any of them is raised at once."""
+    """The results in order. An error of any shard in flight is raised at once."""
     while True:
-        room = _IN_FLIGHT * cluster.size() - len(in_flight)
+        size, running = cluster.size(), sum(not future.done() for future in in_flight)
+        room = min(_RUNNING * size - running, _IN_FLIGHT * size - len(in_flight))
         in_flight.extend(cluster.executor.submit(function, shard) for shard in islice(shards, max(room, 0)))
         if not in_flight:
             return
-        while not in_flight[0].done():
-            running = [future for future in in_flight if not future.done()]
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+        if in_flight[0].done():
+            yield in_flight.popleft().result()
+        else:
+            unfinished = [future for future in in_flight if not future.done()]
+            for future in wait(unfinished, return_when=FIRST_COMPLETED).done:
                 future.result()
-        yield in_flight.popleft().result()
 
 
 @contextmanager
 def open_cluster(options: ClusterOptions) -> Iterator[Cluster | None]:
     """The workers of these options; None where shards are computed in this process.
-
-    Processes are spawned, since a fork would copy the locks of Arrow's threads, and end with this one.
 
     Raises:
         ClusterError: no scheduler answers; and from inside the block, a process was killed, workers of Dask were
@@ -136,19 +138,27 @@ def open_cluster(options: ClusterOptions) -> Iterator[Cluster | None]:
     address = options.cluster or os.environ.get(VARIABLE)
     if address:
         with _dask_client(address, options.workers) as client:
-            yield Cluster(client.get_executor(retries=_RETRIES), lambda: max(1, sum(client.nthreads().values())))
-    elif options.workers == 1:
-        yield None
+            yield Cluster(
+                client.get_executor(pure=False, retries=_RETRIES), lambda: max(1, sum(client.nthreads().values()))
+            )
     else:
-        with _processes(options.workers) as pool:
-            yield Cluster(pool, lambda: options.workers)
+        with processes(options.workers) as cluster:
+            yield cluster
 
 
 @contextmanager
-def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
+def processes(workers: int) -> Iterator[Cluster | None]:
+    """Processes of this machine, whatever the environment says; None for a single one, since another takes seconds to
+    start. They are spawned, since a fork would copy the locks of Arrow's threads, and end with this one.
+
+    Raises ClusterError from inside the block where a process was killed.
+    """
+    if workers == 1:
+        yield None
+        return
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_begin)
     try:
-        yield pool
+        yield Cluster(pool, lambda: workers)
     except BrokenExecutor:
         raise ClusterError(f"a process {_KILLED}; use fewer workers, and run again") from None
     except (KeyboardInterrupt, SystemExit):  # What is computed is not waited for.
@@ -170,12 +180,13 @@ def _dask_client(address: str, workers: int) -> "Iterator[Client]":
         import dask
         from distributed import Client, KilledWorker, LocalCluster
         from distributed.scheduler import NoWorkerError
+        from distributed.utils import silence_logging_cmgr
     except ImportError as error:
         raise ParameterError(
             f"cluster needs {error.name}, which is not installed; pip install tokenlab[dask]"
         ) from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # It logs what it raises.
     with ExitStack() as stack:
+        stack.enter_context(silence_logging_cmgr(logging.CRITICAL))  # Dask logs what it raises.
         if address == LOCAL:
             # A worker that is killed while it starts is not started again.
             stack.enter_context(dask.config.set({"distributed.scheduler.no-workers-timeout": _NO_WORKER}))
