@@ -31,7 +31,7 @@ from prefect.states import Cancelled, Crashed, Failed, State
 
 from flows.run.history import FOLDER
 from flows.run.workspace import wait_for_lock
-from tasks.runtime.parent_death import PARENT, die_with_parent
+from tokenlab.core.parent_death import PARENT, die_with_parent
 from tokenlab.core.errors import TokenlabError
 
 ON_FAILURE = "TOKENLAB_ON_FAILURE"

@@ -20,7 +20,7 @@ from flows.pages.servers import (
 )
 from flows.prefect_environment import SECRET_FILE
 from flows.run.processes import Interrupted, signals_raise
-from tasks.runtime.parent_death import die_with_parent
+from tokenlab.core.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 
 _USUAL = {"prefect": 4200, "mlflow": 5000, "reports": 8000}

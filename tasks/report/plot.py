@@ -29,7 +29,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from tasks.report.style import ACCENT, INK, RULE
-from tasks.runtime.parent_death import die_with_parent
+from tokenlab.core.parent_death import die_with_parent
 from tokenlab.core.files import atomic_file
 
 THOUSANDS = FuncFormatter(lambda value, _: f"{value:,.0f}")
