@@ -25,7 +25,6 @@ from tokenlab.cli.options import (
 )
 from tokenlab.cli.output import (
     check_output,
-    in_batches,
     json_line,
     named_errors,
     sweeps_shown,
@@ -34,6 +33,7 @@ from tokenlab.cli.output import (
     write,
     written,
 )
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 from tokenlab.ngrams.options import StatisticsOptions

@@ -15,10 +15,10 @@ is independent of shards and partitions. A sentence is never divided between sha
 import math
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError
+from tokenlab.core.shards import Cluster, map_shards
 from tokenlab.ngrams.clusters import COMPOSED
 from tokenlab.ngrams.counting import (
     LARGEST,
@@ -88,33 +90,40 @@ class _Corpus(NamedTuple):
 
 
 def sharded_statistics(
-    shards: Iterable[list[str]], options: StatisticsOptions, memory: int, folder: str | Path | None = None
+    shards: Iterable[list[str]],
+    options: StatisticsOptions,
+    memory: int,
+    folder: str | Path | None = None,
+    cluster: Cluster | None = None,
 ) -> NgramStatistics:
     """The statistics of sentences in shards, equal in every bit to those that `ngram_statistics` computes at once.
 
     Args:
         shards: sentences, read as a stream; see `shard_characters`.
-        memory: bytes that are not exceeded by much. Not counted are the columns of the result, which are mapped from
-            disk; a sentence longer than a shard; the n-grams that begin with a single unit.
-        folder: for temporary files, about 7 bytes a character; default: the system's, TMPDIR.
+        memory: bytes that a process uses while it counts, beside what Python and its libraries take. More may be needed
+            for a sentence longer than a shard, and for the n-grams that begin with one unit. The columns of the result
+            are mapped from disk.
+        folder: for temporary files; default: the system's, TMPDIR. All workers must reach it.
+        cluster: of `tokenlab.core.shards.open_cluster`.
 
     Raises:
+        ClusterError: as `map_shards`.
         InputError: as `ngram_statistics`; no room for the temporary files.
     """
     with _scratch(folder) as place:
-        runs = list(map(partial(count_shard, options, str(place)), enumerate(shards)))
+        runs = map_shards(partial(count_shard, options, str(place)), enumerate(shards), list, cluster)
         corpus, units = _divide(runs, options, place, memory)
         partitions = range(len(corpus.bounds) - 1)
-        counts = np.concatenate(list(map(partial(merge_partition, corpus), partitions)))
+        counts = map_shards(partial(merge_partition, corpus), partitions, list, cluster)
         tokens = sum(run.tokens for run in runs)
-        _write_pairs(corpus, counts, tokens)
-        kept = list(map(partial(finish_partition, corpus), partitions))
-        return _assemble(corpus, units, tokens, kept)
+        _write_pairs(corpus, np.concatenate(counts), tokens)
+        rows = map_shards(partial(finish_partition, corpus), partitions, list, cluster)
+        return _assemble(corpus, units, tokens, rows)
 
 
-def shard_characters(memory: int) -> int:
-    """The characters of a shard that is counted within so many bytes."""
-    return max(1, memory // _BYTES_PER_CHARACTER)
+def in_shards(sentences: Iterable[str], memory: int) -> Iterator[list[str]]:
+    """Sentences in shards, each of which is counted within so many bytes unless it is one sentence."""
+    return in_batches(sentences, max(1, memory // _BYTES_PER_CHARACTER), size=lambda sentence: len(sentence) + 1)
 
 
 def count_shard(options: StatisticsOptions, folder: str, shard: tuple[int, list[str]]) -> Run:
@@ -149,9 +158,7 @@ def count_shard(options: StatisticsOptions, folder: str, shard: tuple[int, list[
     )
 
 
-def _divide(
-    runs: list[Run], options: StatisticsOptions, folder: Path, memory: int
-) -> tuple[_Corpus, NDArray[np.uint32]]:
+def _divide(runs: list[Run], options: StatisticsOptions, folder: Path, memory: int) -> tuple[_Corpus, list[str]]:
     """The partitions, and the units of the corpus."""
     units = sorted({unit for run in runs for unit in run.units}, key=lambda unit: (len(unit) > 1, unit))
     if not units:
@@ -389,11 +396,13 @@ def _joined(parts: list[Columns]) -> Columns:
 
 
 def _write(path: Path, columns: Columns) -> None:
+    """Write a file, which then is there as a whole: a worker that is killed leaves no part of it."""
     table = pa.table({name: pa.array(column) for name, column in columns.items()})
-    with pa.OSFile(str(path), "wb") as file:
-        options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
-        with pa.ipc.new_file(file, table.schema, options=options) as writer:
-            writer.write_table(table, max_chunksize=_ROWS)
+    part = path.with_suffix(f".{os.getpid()}")
+    options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
+    with pa.OSFile(str(part), "wb") as file, pa.ipc.new_file(file, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=_ROWS)
+    part.replace(path)
 
 
 def _read(path: str | Path, block: int | None = None) -> Columns:

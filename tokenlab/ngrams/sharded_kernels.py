@@ -23,8 +23,8 @@ def merge_rows(symbols, counts, filled, following, final, path, sums, written, l
         filled: int64[runs], rows of each block; following: int64[runs], the next one; final: bool[runs], no block comes
             after this one.
         path, sums, written: the state between calls, zeros at first: uint32[depth], the last row;
-            int64[depth + 1, 3], the sums of the n-gram of each length that it begins with; int64[depth + 1], the nodes
-            written of each length.
+            int64[depth + 1, 3], the sums of the n-gram of each length that it begins with, as far as they are not yet
+            in those of a longer one; int64[depth + 1], the nodes written of each length.
         least: int64[depth + 1]; n-grams of length n that occur less often than least[n] are left out. It does not fall
             with n, so that the parent of a node is a node.
         nodes: uint32[most, 3], gets length, last symbol, and the parent's number among the nodes of its length;
@@ -54,13 +54,14 @@ def merge_rows(symbols, counts, filled, following, final, path, sums, written, l
         if common < depth and row[common] < path[common]:
             return new, UNSORTED
         new = close_nodes(path, common, sums, written, least, nodes, node_sums, new)
-        for k in range(depth):
-            path[k] = row[k]
-            if row[k]:
-                sums[k + 1, COUNT] += counted[COUNT]
-                sums[k + 1, STARTS] += counted[STARTS]
-            elif row[k - 1]:
-                sums[k, ENDS] += counted[COUNT]
+        path[common:] = row[common:]
+        n = depth
+        while row[n - 1] == 0:
+            n -= 1
+        sums[n, COUNT] += counted[COUNT]
+        sums[n, STARTS] += counted[STARTS]
+        if n < depth:
+            sums[n, ENDS] += counted[COUNT]
         following[run] += 1
         if following[run] == filled[run]:
             if not final[run]:
@@ -82,6 +83,8 @@ def close_nodes(path, common, sums, written, least, nodes, node_sums, new):
             node_sums[new] = sums[n]
             written[n] += 1
             new += 1
+        sums[n - 1, COUNT] += sums[n, COUNT]
+        sums[n - 1, STARTS] += sums[n, STARTS]
         sums[n, :] = 0
     return new
 
