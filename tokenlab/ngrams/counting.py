@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,7 @@ class NgramStatistics:
     level: NDArray[np.int64]  # [n_max + 1]
     last: NDArray[np.uint32]  # [rows] symbol of the last unit
     parent: NDArray[np.int32]  # [rows] row of the n-gram without its last unit; -1 for single units
-    count: NDArray[np.int32]  # [rows]
+    count: NDArray[np.integer[Any]]  # [rows] int32, or int64 from a table or where it was counted by shards
     min_pmi: NDArray[np.float64]  # [rows] smallest PMI of two adjacent units inside; NaN for single units
     left_entropy: NDArray[np.float64]  # [rows]
     right_entropy: NDArray[np.float64]  # [rows]
@@ -78,14 +78,16 @@ class NgramStatistics:
         """The rows of the n-grams of length n."""
         return slice(int(self.level[n - 1]), int(self.level[n]))
 
-    def code_points(self, n: int) -> NDArray[np.uint32]:
-        """The n-grams of length n as symbols, which are code points where nothing is composed: uint32[distinct, n]."""
-        points = self.last[self.rows(1)][:, None]
-        for length in range(2, n + 1):
-            rows = self.rows(length)
-            prefix = self.parent[rows] - self.level[length - 2]
-            points = np.column_stack((points[prefix], self.last[rows]))
-        return points
+    def code_points(self, n: int, part: slice = slice(None)) -> NDArray[np.uint32]:
+        """The n-grams of length n, or a part of them, as symbols, which are code points where nothing is composed:
+        uint32[distinct, n].
+        """
+        rows = self.rows(n)
+        columns, parent = [self.last[rows][part]], self.parent[rows][part]
+        for _ in range(n - 1):
+            columns.append(self.last[parent])
+            parent = self.parent[parent]
+        return np.column_stack(columns[::-1])
 
     def ngrams(self, n: int) -> list[str]:
         """The n-grams of length n as text, in the order of the rows."""

@@ -47,29 +47,30 @@ def merge_rows(symbols, counts, filled, following, final, path, sums, written, l
         if new + depth > nodes.shape[0]:
             return new, FULL
         run = heap[0]
-        row, counted = symbols[run, following[run]], counts[run, following[run]]
+        row = following[run]
         common = 0
-        while common < depth and row[common] == path[common]:
+        while common < depth and symbols[run, row, common] == path[common]:
             common += 1
-        if common < depth and row[common] < path[common]:
+        if common < depth and symbols[run, row, common] < path[common]:
             return new, UNSORTED
         new = close_nodes(path, common, sums, written, least, nodes, node_sums, new)
-        path[common:] = row[common:]
-        n = depth
-        while row[n - 1] == 0:
+        n = common
+        for k in range(common, depth):
+            path[k] = symbols[run, row, k]
+            n += path[k] > 0
+        while path[n - 1] == 0:
             n -= 1
-        sums[n, COUNT] += counted[COUNT]
-        sums[n, STARTS] += counted[STARTS]
+        sums[n, COUNT] += counts[run, row, COUNT]
+        sums[n, STARTS] += counts[run, row, STARTS]
         if n < depth:
-            sums[n, ENDS] += counted[COUNT]
+            sums[n, ENDS] += counts[run, row, COUNT]
         following[run] += 1
         if following[run] == filled[run]:
             if not final[run]:
                 return new, run
             size -= 1
             heap[0] = heap[size]
-        if size:
-            _sink(heap, 0, size, symbols, following)
+        _sink(heap, 0, size, symbols, following)
     return new, DONE
 
 
@@ -80,12 +81,14 @@ def close_nodes(path, common, sums, written, least, nodes, node_sums, new):
         if path[n - 1] and sums[n, COUNT] >= least[n]:
             # The parent is not yet written; it will be the next one of its length.
             nodes[new, 0], nodes[new, 1], nodes[new, 2] = n, path[n - 1], written[n - 1]
-            node_sums[new] = sums[n]
+            for kind in range(3):
+                node_sums[new, kind] = sums[n, kind]
             written[n] += 1
             new += 1
         sums[n - 1, COUNT] += sums[n, COUNT]
         sums[n - 1, STARTS] += sums[n, STARTS]
-        sums[n, :] = 0
+        for kind in range(3):
+            sums[n, kind] = 0
     return new
 
 
@@ -106,10 +109,10 @@ def _sink(heap, place, size, symbols, following):
 
 @njit(cache=True, nogil=True)
 def _before(run, other, symbols, following):
-    row, others = symbols[run, following[run]], symbols[other, following[other]]
-    for k in range(row.size):
-        if row[k] != others[k]:
-            return row[k] < others[k]
+    row, others = following[run], following[other]
+    for k in range(symbols.shape[2]):
+        if symbols[run, row, k] != symbols[other, others, k]:
+            return symbols[run, row, k] < symbols[other, others, k]
     return False
 
 
