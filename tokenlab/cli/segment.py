@@ -25,7 +25,6 @@ from tokenlab.cli.options import (
 )
 from tokenlab.cli.output import (
     check_output,
-    in_batches,
     json_line,
     named_errors,
     sweeps_shown,
@@ -34,7 +33,9 @@ from tokenlab.cli.output import (
     write,
     written,
 )
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import MemoryOptions
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.options import BoundaryOptions, SegmentOptions
@@ -54,9 +55,14 @@ _METHODS = {
     "words": "a model of pairs of words, fitted to INPUT, which takes up to a minute or so",
 }
 _ISOLATION = ("isolate", "split_kana")
-_STATISTICS = {*field_names(StatisticsOptions), *field_names(SegmentOptions), "statistics_from"}
+_STATISTICS = {
+    *field_names(StatisticsOptions),
+    *field_names(SegmentOptions),
+    *field_names(MemoryOptions),
+    "statistics_from",
+}
 _BOUNDARIES = {*field_names(BoundaryOptions), *_ISOLATION}
-_KINDS = (BoundaryOptions, DeviceOptions, ScoringOptions, StatisticsOptions, SegmentOptions, WordOptions)
+_KINDS = (BoundaryOptions, DeviceOptions, MemoryOptions, ScoringOptions, StatisticsOptions, SegmentOptions, WordOptions)
 _OTHERS = {"statistics_from": "--statistics-from", "save_model": "--save-model"}
 """The options that have no meaning with some ways of segmenting."""
 
@@ -104,7 +110,9 @@ def add_parser(commands: Commands) -> None:
     add_options(scripts, SegmentOptions, only=_ISOLATION)
     utilities = parser.add_argument_group("utilities of segments (with --method variation or statistics)")
     add_utilities(utilities, without=_ISOLATION)
-    add_options(parser.add_argument_group("n-gram statistics (with the same methods)"), StatisticsOptions)
+    counting = parser.add_argument_group("n-gram statistics (with the same methods)")
+    add_options(counting, StatisticsOptions)
+    add_options(counting, MemoryOptions)
     words = parser.add_argument_group("word model (with --method words)")
     add_options(words, WordOptions, without=["split_kana"])
     words.add_argument("--save-model", metavar="FILE", help="keep the fitted model there, for --model")
@@ -207,7 +215,7 @@ def _by_statistics(options: argparse.Namespace) -> Iterator["Segmentation"]:
     source = getattr(options, "statistics_from", None)
     _check_file("--statistics-from", source)
     with open_corpus(options, checked=source is not None) as text:  # Counting reads all of it, too.
-        statistics = statistics_of(text, source, counted)
+        statistics = statistics_of(text, source, counted, options_from(options, MemoryOptions))
         with named_as_flags(SegmentOptions):
             segmenter = Segmenter(statistics, chosen)
         del statistics  # The segmenter keeps the part that it needs.
