@@ -30,8 +30,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from tasks.report.style import ACCENT, INK, RULE
 from tasks.report.svg import smaller
-from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.files import atomic_file
+from tokenlab.core.parent_death import die_with_parent
 
 THOUSANDS = FuncFormatter(lambda value, _: f"{value:,.0f}")
 

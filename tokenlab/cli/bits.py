@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, add_lines, numbered_lines, open_corpus
 from tokenlab.cli.options import Commands, add_command, add_family, add_options, named_as_flags, options_from
-from tokenlab.cli.output import in_batches, json_line, named_errors, tabbed, whole_output, with_progress, write
+from tokenlab.cli.output import json_line, named_errors, tabbed, whole_output, with_progress, write
 from tokenlab.codes.bits.options import BitOptions
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:

@@ -176,20 +176,6 @@ def sweeps_shown() -> Iterator[Callable[[int, int], None]]:
         yield progress
 
 
-def in_batches(items: Iterable[Item], most: int, size: Callable[[Any], int] = len) -> Iterator[list[Item]]:
-    """The items in lists, each ended by the item with which its size reaches `most`."""
-    batch: list[Item] = []
-    total = 0
-    for item in items:
-        batch.append(item)
-        total += size(item)
-        if total >= most:
-            yield batch
-            batch, total = [], 0
-    if batch:
-        yield batch
-
-
 @contextmanager
 def named_errors(name: str) -> Iterator[None]:
     """Put the name of an input before errors about it; errors of reading it have it already."""

@@ -17,6 +17,10 @@ class SourceError(TokenlabError):
     """A source of data that cannot be fetched: neither mirror nor network, wrong bytes, an unknown name."""
 
 
+class ClusterError(TokenlabError):
+    """Workers or a scheduler that cannot be reached, or that were lost. What was written is whole, so run again."""
+
+
 EXIT_STATUS = 2
 """Exit status of a command or stage after an error that the user can fix."""
 
