@@ -19,6 +19,7 @@ from tokenlab.language.stored import LanguageModel
 from tokenlab.networks import products
 from tokenlab.networks.options import PatchShape, StackShape
 from tokenlab.networks.stored import build_network
+from tokenlab.training import loop
 
 LATENT, LOCAL = StackShape(1, 16, 2, 24), StackShape(1, 8, 1, 16)
 BODY = Body(LATENT, LOCAL, context=64, evaluate_bytes=256)
@@ -99,10 +100,9 @@ def counted(coder, steps, passages, seed):
 def test_budgets_are_equal_by_the_counter_of_pytorch(folder, name, monkeypatch):
     monkeypatch.setattr(products, "PINNED", False)  # products that its counter sees
     coder, passages = read_candidate(folder / "candidates" / name), open_passages(folder / "training")
-    for seed in (0, 1):
-        planned = plan(coder, passages, BODY, Budget("flops", 4e8), seed)
-        assert counted(coder, planned.steps, passages, seed) == pytest.approx(4e8, rel=0.02)
-        assert planned.flops == pytest.approx(4e8, rel=0.02)
+    planned = plan(coder, passages, BODY, Budget("flops", 2e8), 3)
+    assert counted(coder, planned.steps, passages, 3) == pytest.approx(2e8, rel=0.02)
+    assert planned.flops == pytest.approx(2e8, rel=0.02)
 
 
 def test_a_budget_of_bytes_is_the_same_text_for_all(folder):
@@ -127,7 +127,7 @@ def test_all_kinds_are_trained(folder):
         score = run_trial(trial(folder, name), folder / "scores")
         assert score.training_flops == pytest.approx(2e8, rel=0.02)
         assert [size for size, _ in score.curve] == sorted({size for size, _ in score.curve})
-        assert score.curve[-1][1] < score.curve[0][1] < 8 and score.documents.bits_per_byte < 6.5
+        assert score.documents.bits_per_byte < score.curve[0][1] and score.curve[-1][1] < score.curve[0][1]
         assert read_score(folder / f"scores/{name}-0.json") == score
 
 
@@ -143,7 +143,8 @@ def test_names_and_seeds_are_draws_of_their_own(folder):
 
 def test_a_killed_trial_resumes_to_the_same_bytes(folder, monkeypatch):
     one, done = trial(folder, "bpe"), []
-    run_trial(one, folder / "whole")
+    steps = run_trial(one, folder / "whole").steps
+    monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", math.inf)  # one after each update
 
     def killed(flops):
         done.append(flops)
@@ -154,7 +155,7 @@ def test_a_killed_trial_resumes_to_the_same_bytes(folder, monkeypatch):
         run_trial(one, folder / "parts", killed)
     assert [path.name for path in (folder / "parts").iterdir()] == ["bpe-0.safetensors"]
     run_trial(one, folder / "parts", done.append)
-    assert len(done) < 60  # not from the beginning
+    assert len(done) == steps + 1  # that of the kill twice
     assert (folder / "parts/bpe-0.json").read_bytes() == (folder / "whole/bpe-0.json").read_bytes()
     assert [path.name for path in (folder / "parts").iterdir()] == ["bpe-0.json"]
     monkeypatch.setattr(trials, "train", None)
