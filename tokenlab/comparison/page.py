@@ -28,7 +28,7 @@ th { font-weight: 600; color: var(--soft); vertical-align: bottom; }
 th:first-child, td:first-child, td.word { text-align: left; }
 tr.use td:first-child { font-weight: 700; }
 td.best, td.tied { color: var(--good); font-weight: 600; }
-.gap { display: grid; grid-template-columns: minmax(5rem, 9rem) 1fr; align-items: center; gap: .2rem .8rem;
+.gap { display: grid; grid-template-columns: minmax(5rem, 17rem) 1fr; align-items: center; gap: .2rem .8rem;
   font-size: .9rem; }
 .track { position: relative; height: 1.4rem; border-left: 1px solid var(--soft); }
 .track i { position: absolute; top: .62rem; height: .16rem; background: var(--bar); border-radius: 1px; }
@@ -80,6 +80,7 @@ def page_of(result: Document) -> str:
         f'<p class="soft">{escape(_design(result))}</p>',
         "<h2>Bits per byte behind the best</h2>",
         *_gaps(rows, result["detectable"]),
+        '<p class="soft">Points with their 95 % intervals; →: beyond the scale.</p>',
         "<h2>Measures</h2>",
         '<div class="wide" tabindex="0" role="region" aria-label="Measures"><table>',
         *_table(rows, result["use"]),
@@ -112,19 +113,21 @@ def _design(result: Document) -> str:
 
 
 def _gaps(rows: Sequence[Document], detectable: float) -> Iterator[str]:
-    """A point and its interval for each candidate, on one scale."""
-    most = max([row["behind"] + row["interval"] for row in rows] + [detectable])
+    """A point and its interval for each candidate, on one scale; those far behind stand at its end."""
+    near = [row["behind"] + row["interval"] for row in rows if row["standing"] != "worse"]
+    most = min(max(*near, 4 * detectable), max(row["behind"] + row["interval"] for row in rows)) or 1.0
 
-    def at(value: float) -> str:
-        return f"{100 * max(0.0, value) / most:.2f}%"
+    def at(value: float) -> float:
+        return 100 * min(max(0.0, value), most) / most
 
     yield '<div class="gap">'
     for row in rows:
-        low, high = (row["behind"] + sign * row["interval"] for sign in (-1, 1))
+        low, high = (at(row["behind"] + sign * row["interval"]) for sign in (-1, 1))
         said = "the best" if row["standing"] == "best" else f"{row['behind']:.4f} ± {row['interval']:.4f}"
-        bar = f'<i style="left:{at(low)};width:{at(high - max(low, 0.0))}"></i>' if high > low else ""
+        said += " →" * (row["behind"] > most)
+        bar = f'<i style="left:{low:.2f}%;width:{high - low:.2f}%"></i>' if high > low else ""
         yield f"<span>{escape(row['name'])} <small>{said}</small></span>"
-        yield f'<div class="track">{bar}<b style="left:{at(row["behind"])}"></b></div>'
+        yield f'<div class="track">{bar}<b style="left:{at(row["behind"]):.2f}%"></b></div>'
     yield "</div>"
 
 

@@ -43,6 +43,7 @@ def result_of(
         settings: what decided the result, for its readers.
     """
     found = compare_scores(scores)
+    coders = {one.name: coders[one.name] for one in found.standings}
     rows = []
     for one in found.standings:
         runs = scores[one.name]
