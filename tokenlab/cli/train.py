@@ -127,7 +127,7 @@ def _train(arguments: argparse.Namespace) -> None:
         with named_errors(", ".join([*inputs, *tables])):
             trained = _trained(counts[0], options)
             beside = [] if plain is None else _trained(plain, _plain_options(options))
-        rows = [_measured(tokenizer, counts[1], compared or texts) for tokenizer in trained]
+        rows = [_measured(tokenizer, *counts, compared or texts) for tokenizer in trained]
         for row, tokenizer in zip(rows, beside, strict=False):
             measures = _measures(tokenizer, compared or texts)
             row |= {f"byte_level_{name}": value for name, value in measures.items()}
@@ -236,12 +236,12 @@ def _plain_options(options: TrainOptions) -> TrainOptions:
     return TrainOptions(tuple(max(size, least) for size in options.vocabulary), special_tokens=options.special_tokens)
 
 
-def _measured(tokenizer: "Tokenizer", cut: "Cut", texts: Sequence[Corpus]) -> Row:
+def _measured(tokenizer: "Tokenizer", counts: "PieceCounts", cut: "Cut", texts: Sequence[Corpus]) -> Row:
     """Size and measures of a tokenizer."""
     from tokenlab.tokenizers.trained import cut_differently, unreached_tokens
 
     row = {"vocabulary": tokenizer.get_vocab_size(), **_measures(tokenizer, texts)}
-    row["unreached_tokens"] = len(unreached_tokens(tokenizer))
+    row["unreached_tokens"] = len(unreached_tokens(tokenizer, counts.pieces))
     if cut.cutter is not None:
         lines = (document.text for document in _beginning(texts))
         row["lines_cut_differently"] = 0

@@ -24,6 +24,8 @@ COUNTS_ENDINGS = (".parquet", ".tsv")
 _CUT, _PATTERN = b"tokenlab.cut", b"tokenlab.pattern"
 _LARGEST_COUNT = 2**63 - 1
 _TEXTS_AT_ONCE = 1 << 10
+_WORDS_KEPT = 1 << 18
+"""Distinct words between spaces that are kept until they are cut into pieces."""
 _FIELDS = [pa.field("piece", pa.large_string(), nullable=False), pa.field("count", pa.int64(), nullable=False)]
 
 
@@ -44,12 +46,45 @@ def count_pieces(texts: Iterable[str], cuts: Sequence[Cut]) -> list[PieceCounts]
     Raises InputError for a lone surrogate.
     """
     found: list[Counter[str]] = [Counter() for _ in cuts]
+    by_spaces: Counter[str] = Counter()
     remaining = iter(texts)
     while batch := list(islice(remaining, _TEXTS_AT_ONCE)):
+        spaced, others = _split_at_spaces(batch)
+        by_spaces.update(spaced)
         for cut, counter in zip(cuts, found, strict=True):
-            for pieces in cut.pieces(batch):
+            for pieces in cut.pieces(others if cut.begins_at_spaces else batch):
                 counter.update(pieces)
+        if len(by_spaces) > _WORDS_KEPT:  # Of scripts without spaces every clause is a new word.
+            _add_pieces(by_spaces, cuts, found)
+            by_spaces.clear()
+    _add_pieces(by_spaces, cuts, found)
     return [_sorted(counter, cut) for cut, counter in zip(cuts, found, strict=True)]
+
+
+def _add_pieces(words: Counter[str], cuts: Sequence[Cut], found: Sequence[Counter[str]]) -> None:
+    """Add the pieces of words to the counts of all cuts that begin a piece at every single space."""
+    for cut, counter in zip(cuts, found, strict=True):
+        if cut.begins_at_spaces:
+            for pieces, count in zip(cut.pieces([*words]), words.values(), strict=True):
+                for piece in pieces:
+                    counter[piece] += count
+
+
+def _split_at_spaces(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words of the texts whose only whitespace is single spaces, each with the space before it; other texts.
+
+    Most words occur again, and are cut once: 10.8 MB of English take 1.7 s of CPU time instead of 3.5.
+    """
+    words: list[str] = []
+    others: list[str] = []
+    for text in texts:
+        found = text.split()
+        if found and len(text) == sum(map(len, found)) + len(found) - 1 and " ".join(found) == text:
+            words.append(found[0])
+            words.extend([" " + word for word in found[1:]])
+        else:
+            others.append(text)
+    return words, others
 
 
 def merge_counts(parts: Sequence[PieceCounts]) -> PieceCounts:
