@@ -399,7 +399,7 @@ def _write(path: Path, columns: Columns) -> None:
     """Write a file, which then is there as a whole: a worker that is killed leaves no part of it."""
     table = pa.table({name: pa.array(column) for name, column in columns.items()})
     part = path.with_suffix(f".{os.getpid()}")
-    options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.OSFile(str(part), "wb") as file, pa.ipc.new_file(file, table.schema, options=options) as writer:
         writer.write_table(table, max_chunksize=_ROWS)
     part.replace(path)
