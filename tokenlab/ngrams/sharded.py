@@ -16,7 +16,6 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 
 from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError
+from tokenlab.core.files import scratch_folder
 from tokenlab.core.shards import Cluster, map_shards
 from tokenlab.ngrams.clusters import COMPOSED
 from tokenlab.ngrams.counting import (
@@ -110,7 +110,7 @@ def sharded_statistics(
         ClusterError: as `map_shards`.
         InputError: as `ngram_statistics`; no room for the temporary files.
     """
-    with _scratch(folder) as place:
+    with scratch_folder(folder) as place:
         runs = map_shards(partial(count_shard, options, str(place)), enumerate(shards), list, cluster)
         corpus, units = _divide(runs, options, place, memory)
         partitions = range(len(corpus.bounds) - 1)
@@ -420,17 +420,3 @@ def _mapped(rows: int, kind: Any, folder: str) -> NDArray[Any]:
     with tempfile.TemporaryFile(prefix="tokenlab-", dir=folder) as file:
         os.posix_fallocate(file.fileno(), 0, rows * np.dtype(kind).itemsize)  # a page without room would end us
         return np.asarray(np.memmap(file, kind, "r+", shape=rows))
-
-
-@contextmanager
-def _scratch(folder: str | Path | None) -> Iterator[Path]:
-    """A temporary folder; errors of writing to it are of the user."""
-    place = str(folder or tempfile.gettempdir())
-    try:
-        with tempfile.TemporaryDirectory(prefix="tokenlab-", dir=place) as name:
-            yield Path(name)
-    except OSError as error:
-        raise InputError(
-            f"{place}: no room for the counts of shards ({error.strerror or error}); make room, or set TMPDIR to "
-            "another folder"
-        ) from None
