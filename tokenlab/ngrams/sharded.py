@@ -114,9 +114,11 @@ def sharded_statistics(
         runs = map_shards(partial(count_shard, options, str(place)), enumerate(shards), list, cluster)
         corpus, units = _divide(runs, options, place, memory)
         partitions = range(len(corpus.bounds) - 1)
-        counts = map_shards(partial(merge_partition, corpus), partitions, list, cluster)
+        counts = np.concatenate(map_shards(partial(merge_partition, corpus), partitions, list, cluster))
+        if counts.sum() != sum(run.characters for run in runs):
+            raise _changed(place)
         tokens = sum(run.tokens for run in runs)
-        _write_pairs(corpus, np.concatenate(counts), tokens)
+        _write_pairs(corpus, counts, tokens)
         rows = map_shards(partial(finish_partition, corpus), partitions, list, cluster)
         return _assemble(corpus, units, tokens, rows)
 
@@ -220,7 +222,7 @@ def _merged(corpus: _Corpus, low: int, high: int) -> list[Columns]:
             symbols, counts, filled, following, final, path, sums, written, least, nodes, node_sums
         )
         if needed == UNSORTED:
-            raise InputError(f"{corpus.folder}: a file in it was changed; run again")
+            raise _changed(corpus.folder)
         found.append((nodes[:new].copy(), node_sums[:new].copy()))
         if needed >= 0:
             block = next(blocks[needed], None)
@@ -407,10 +409,17 @@ def _write(path: Path, columns: Columns) -> None:
 
 def _read(path: str | Path, block: int | None = None) -> Columns:
     """The columns of a file, or of one of its blocks."""
-    with pa.OSFile(str(path)) as file:
-        reader = pa.ipc.open_file(file)
-        found = reader.read_all() if block is None else reader.get_batch(block)
-        return {name: found[name].to_numpy().copy() for name in found.schema.names}
+    try:
+        with pa.OSFile(str(path)) as file:
+            reader = pa.ipc.open_file(file)
+            found = reader.read_all() if block is None else reader.get_batch(block)
+    except (pa.ArrowException, IndexError):
+        raise _changed(path) from None
+    return {name: found[name].to_numpy().copy() for name in found.schema.names}
+
+
+def _changed(path: str | Path) -> InputError:
+    return InputError(f"{path}: damaged or changed while it was in use; run again")
 
 
 def _mapped(rows: int, kind: Any, folder: str) -> NDArray[Any]:

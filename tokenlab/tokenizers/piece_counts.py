@@ -82,7 +82,7 @@ def count_in_shards(
     with scratch_folder(folder) as place:
         shards = in_batches(texts, max(1, memory // _BYTES_PER_CHARACTER), size=lambda text: len(text) + 1)
         runs = map_shards(partial(_count_shard, cuts, place), enumerate(shards), list, cluster)
-        return [_merge_runs([run[number] for run in runs], cut) for number, cut in enumerate(cuts)]
+        return [_merged([_rows(run[number]) for run in runs], cut) for number, cut in enumerate(cuts)]
 
 
 def _count_shard(cuts: Sequence[Cut], folder: Path, shard: tuple[int, list[str]]) -> list[Path]:
@@ -92,14 +92,6 @@ def _count_shard(cuts: Sequence[Cut], folder: Path, shard: tuple[int, list[str]]
     for counts, path in zip(count_pieces(texts, cuts), paths, strict=True):
         write_counts(counts, path)
     return paths
-
-
-def _merge_runs(runs: Sequence[Path], cut: Cut) -> PieceCounts:
-    pieces, counts = [], array("q")
-    for piece, same in groupby(heapq.merge(*map(_rows, runs)), itemgetter(0)):
-        pieces.append(piece)
-        counts.append(sum(count for _, count in same))
-    return PieceCounts(pieces, np.frombuffer(counts, np.int64), cut._replace(cutter=None))
 
 
 def _rows(path: Path) -> Iterator[tuple[str, int]]:
@@ -117,10 +109,16 @@ def merge_counts(parts: Sequence[PieceCounts]) -> PieceCounts:
     if len(cuts) > 1:
         names = sorted({"an unknown cut" if cut is None else cut[0] for cut in cuts})
         raise InputError(f"the counts are of different cuts ({', '.join(names)}); count all texts with one")
-    total: Counter[str] = Counter()
-    for part in parts:
-        total.update(dict(zip(part.pieces, part.counts.tolist(), strict=True)))
-    return _sorted(total, parts[0].cut)
+    return _merged([zip(part.pieces, part.counts.tolist(), strict=True) for part in parts], parts[0].cut)
+
+
+def _merged(parts: Iterable[Iterable[tuple[str, int]]], cut: Cut | None) -> PieceCounts:
+    """The sum of counts that are sorted by their pieces."""
+    pieces, counts = [], array("q")
+    for piece, same in groupby(heapq.merge(*parts), itemgetter(0)):
+        pieces.append(piece)
+        counts.append(_within_int64(sum(count for _, count in same)))
+    return PieceCounts(pieces, np.array(counts, np.int64), None if cut is None else cut._replace(cutter=None))
 
 
 def write_counts(counts: PieceCounts, path: str | Path) -> None:
@@ -197,8 +195,12 @@ def _read_tsv(path: str | Path) -> Iterator[tuple[str, int]]:
 
 def _sorted(total: Counter[str], cut: Cut | None) -> PieceCounts:
     pieces = sorted(total)
-    largest = max(total.values(), default=0)
-    if largest > _LARGEST_COUNT:
-        raise InputError(f"a sum of counts is {largest}, beyond 2^63 - 1; divide the counts")
+    _within_int64(max(total.values(), default=0))
     counts = np.fromiter(map(total.__getitem__, pieces), np.int64, len(pieces))
     return PieceCounts(pieces, counts, None if cut is None else cut._replace(cutter=None))
+
+
+def _within_int64(count: int) -> int:
+    if count > _LARGEST_COUNT:
+        raise InputError(f"a sum of counts is {count}, beyond 2^63 - 1; divide the counts")
+    return count
