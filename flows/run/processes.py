@@ -25,8 +25,8 @@ from typing import IO, NoReturn
 import psutil
 
 from flows.run.dvc_child import BUSY
-from tokenlab.core.parent_death import PARENT
 from tokenlab.core.errors import TokenlabError
+from tokenlab.core.parent_death import PARENT
 
 Log = Callable[[str], None]
 """Receives each line that a process prints."""

@@ -29,8 +29,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from tasks.report.style import ACCENT, INK, RULE
-from tokenlab.core.parent_death import die_with_parent
 from tokenlab.core.files import atomic_file
+from tokenlab.core.parent_death import die_with_parent
 
 THOUSANDS = FuncFormatter(lambda value, _: f"{value:,.0f}")
 

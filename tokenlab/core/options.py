@@ -64,6 +64,17 @@ def check_least(name: str, value: float | None, least: float) -> None:
         raise ParameterError(f"{name} is {value}; it must be at least {least}")
 
 
+def size(name: str, given: str) -> int:
+    """The number that is written as 50M, 2G and the like, in powers of 1,000.
+
+    Raises ParameterError naming the option.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])i?B?", given, re.IGNORECASE)
+    if not found:
+        raise ParameterError(f"{name} is {given!r}; it must be a number and K, M, G or T, such as 2G")
+    return int(float(found[1]) * 1000 ** (1 + "KMGT".index(found[2].upper())))
+
+
 @dataclasses.dataclass(frozen=True)
 class MemoryOptions:
     """How much memory work may use that else grows with the text. The result does not depend on it.
@@ -85,10 +96,7 @@ class MemoryOptions:
     @property
     def bytes(self) -> int:
         """What remains of it beside Python and its libraries."""
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])i?B?", self.memory or "", re.IGNORECASE)
-        if not found:
-            raise ParameterError(f"memory is {self.memory!r}; it must be a number and K, M, G or T, such as 2G")
-        return int(float(found[1]) * 1000 ** (1 + "KMGT".index(found[2].upper()))) - _PROCESS
+        return size("memory", self.memory or "") - _PROCESS
 
 
 _PROCESS = 200_000_000

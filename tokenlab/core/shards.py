@@ -15,15 +15,15 @@ from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
     CancelledError,
-    Executor,
     Future,
     ProcessPoolExecutor,
     wait,
 )
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tokenlab.core.errors import ClusterError, ParameterError
 from tokenlab.core.options import check_least, option
@@ -32,7 +32,6 @@ from tokenlab.core.parent_death import die_with_parent
 if TYPE_CHECKING:
     from distributed import Client
 
-Shard = TypeVar("Shard")
 Result = TypeVar("Result")
 Total = TypeVar("Total")
 
@@ -43,8 +42,10 @@ LOCAL = "local"
 _RETRIES = 2
 """How often Dask computes a shard again after an error, such as one of a network file system. Shards of workers that
 were killed do not count."""
-_IN_FLIGHT = 2
-"""Shards on the way for each worker: one computed, and one ready for when it is done."""
+_RUNNING = 2
+"""Shards sent to each worker: one is computed, and one is ready for when it is done."""
+_IN_FLIGHT = 16
+"""The same, and results that wait for those of slower shards before them."""
 _CONNECTING = 30
 """Seconds after which a scheduler that does not answer is an error."""
 _NO_WORKER = "60s"
@@ -69,26 +70,28 @@ class ClusterOptions:
 
 
 class Cluster(NamedTuple):
-    """Workers in other processes."""
+    """Where shards are computed, and what is there already."""
 
-    executor: Executor
+    submit: Callable[..., Future[Any]] | None
+    """Has a function called elsewhere; None: shards are computed in this process."""
     size: Callable[[], int]
-    """The number of shards that they compute at a time; it may change."""
+    """The number of shards computed at a time; it may change."""
+    state: tuple[Any, ...] = ()
+    """The first arguments of all functions."""
 
 
 def map_shards(
-    function: Callable[[Shard], Result],
-    shards: Iterable[Shard],
+    function: Callable[..., Result],
+    shards: Iterable[Any],
     reduce: Callable[[Iterator[Result]], Total],
     cluster: Cluster | None = None,
 ) -> Total:
     """Reduce the results of all shards.
 
     Args:
-        function: computes the result of one shard; called again for the same shard where a worker was lost, so files
-            that it writes must be atomic. Elsewhere it must be importable, and it, shards and results are sent to and
-            from the workers: name files rather than passing on what they hold.
-        shards: read as a stream.
+        function: of the state of the cluster, if it has one, and of a shard. It is called again for the same shard
+            where a worker was lost, so files that it writes must be atomic. It must be importable by the workers.
+        shards: read as a stream, and sent to the workers: name files rather than passing on what they hold.
         reduce: takes the results, in the order of the shards, as they come: `list`, `sum`, a function that writes them.
         cluster: from `open_cluster`; None computes here.
 
@@ -96,37 +99,44 @@ def map_shards(
         Exception: whatever function or reduce raises; what has not started then is cancelled. For lost workers see
             `open_cluster`.
     """
-    if cluster is None:
-        return reduce(map(function, shards))
+    if cluster is None or cluster.submit is None:
+        return reduce(map(partial(function, *(cluster.state if cluster else ())), shards))
     in_flight: deque[Future[Result]] = deque()
+    submit = partial(cluster.submit, function, *cluster.state)
     try:
-        return reduce(_in_order(function, iter(shards), cluster, in_flight))
+        return reduce(_in_order(submit, iter(shards), cluster.size, in_flight))
     finally:
         for future in in_flight:
             future.cancel()
 
 
 def _in_order(
-    function: Callable[[Shard], Result], shards: Iterator[Shard], cluster: Cluster, in_flight: deque[Future[Result]]
+    submit: Callable[[Any], Future[Result]],
+    shards: Iterator[Any],
+    size: Callable[[], int],
+    in_flight: deque[Future[Result]],
 ) -> Iterator[Result]:
-    """The results in order, with few shards in flight. An error of any of them is raised at once."""
+    """The results in order. An error of any shard in flight is raised at once."""
     while True:
-        room = _IN_FLIGHT * cluster.size() - len(in_flight)
-        in_flight.extend(cluster.executor.submit(function, shard) for shard in islice(shards, max(room, 0)))
+        workers, running = size(), sum(not future.done() for future in in_flight)
+        room = min(_RUNNING * workers - running, _IN_FLIGHT * workers - len(in_flight))
+        in_flight.extend(map(submit, islice(shards, max(room, 0))))
         if not in_flight:
             return
-        while not in_flight[0].done():
-            running = [future for future in in_flight if not future.done()]
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+        if in_flight[0].done():
+            yield in_flight.popleft().result()
+        else:
+            unfinished = [future for future in in_flight if not future.done()]
+            for future in wait(unfinished, return_when=FIRST_COMPLETED).done:
                 future.result()
-        yield in_flight.popleft().result()
 
 
 @contextmanager
-def open_cluster(options: ClusterOptions) -> Iterator[Cluster | None]:
-    """The workers of these options; None where shards are computed in this process.
+def open_cluster(options: ClusterOptions, *state: Any) -> Iterator[Cluster]:
+    """The workers of these options.
 
-    Processes are spawned, since a fork would copy the locks of Arrow's threads, and end with this one.
+    Args:
+        state: the first arguments of all functions, sent to each worker once: a model, a tokenizer.
 
     Raises:
         ClusterError: no scheduler answers; and from inside the block, a process was killed, workers of Dask were
@@ -136,19 +146,30 @@ def open_cluster(options: ClusterOptions) -> Iterator[Cluster | None]:
     address = options.cluster or os.environ.get(VARIABLE)
     if address:
         with _dask_client(address, options.workers) as client:
-            yield Cluster(client.get_executor(retries=_RETRIES), lambda: max(1, sum(client.nthreads().values())))
-    elif options.workers == 1:
-        yield None
+            submit = client.get_executor(pure=False, retries=_RETRIES).submit
+            sent = client.scatter(list(state), broadcast=True, hash=False) if state else ()
+            yield Cluster(submit, lambda: max(1, sum(client.nthreads().values())), tuple(sent))
     else:
-        with _processes(options.workers) as pool:
-            yield Cluster(pool, lambda: options.workers)
+        with processes(options.workers, *state) as cluster:
+            yield cluster
 
 
 @contextmanager
-def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_begin)
+def processes(workers: int, *state: Any) -> Iterator[Cluster]:
+    """Processes of this machine, whatever the environment says; this one where they would be one, since another takes
+    seconds to start. They are spawned, since a fork would copy the locks of Arrow's threads, and end with this one.
+
+    Args:
+        state: as of `open_cluster`.
+
+    Raises ClusterError from inside the block where a process was killed.
+    """
+    if workers == 1:
+        yield Cluster(None, lambda: 1, state)
+        return
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, state)
     try:
-        yield pool
+        yield Cluster(partial(pool.submit, _with_state), lambda: workers)
     except BrokenExecutor:
         raise ClusterError(f"a process {_KILLED}; use fewer workers, and run again") from None
     except (KeyboardInterrupt, SystemExit):  # What is computed is not waited for.
@@ -159,9 +180,19 @@ def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def _begin() -> None:
+_state: tuple[Any, ...] = ()
+"""Of a process of `processes`."""
+
+
+def _begin(*state: Any) -> None:
+    global _state
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches all processes, and the first of them says so.
+    _state = state
+
+
+def _with_state(function: Callable[..., Result], shard: Any) -> Result:
+    return function(*_state, shard)
 
 
 @contextmanager
@@ -170,12 +201,13 @@ def _dask_client(address: str, workers: int) -> "Iterator[Client]":
         import dask
         from distributed import Client, KilledWorker, LocalCluster
         from distributed.scheduler import NoWorkerError
+        from distributed.utils import silence_logging_cmgr
     except ImportError as error:
         raise ParameterError(
             f"cluster needs {error.name}, which is not installed; pip install tokenlab[dask]"
         ) from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # It logs what it raises.
     with ExitStack() as stack:
+        stack.enter_context(silence_logging_cmgr(logging.CRITICAL))  # Dask logs what it raises.
         if address == LOCAL:
             # A worker that is killed while it starts is not started again.
             stack.enter_context(dask.config.set({"distributed.scheduler.no-workers-timeout": _NO_WORKER}))
