@@ -149,6 +149,8 @@ def test_closed_streams(text, closed):
 
 FULL = {
     "statistics -o OUT/s.parquet": "OUT/s.parquet",
+    "statistics --memory 1G -o OUT/s.parquet": "OUT: no room for temporary files",
+    "count --memory 1G -o OUT/c.parquet": "no room for temporary files",
     "codes learn --code byte -o OUT/code.json": "OUT/code.json",
     "export -o OUT/tokenizer": "OUT/tokenizer",
     "export --to sentencepiece -o OUT/sp.model": "OUT/sp.model",

@@ -21,7 +21,14 @@ from tokenlab.text.readers import read_documents
 from tokenlab.tokenizers import piece_counts
 from tokenlab.tokenizers.cuts import Cut, check_cut, make_cut
 from tokenlab.tokenizers.options import TrainOptions
-from tokenlab.tokenizers.piece_counts import PieceCounts, count_pieces, merge_counts, read_counts, write_counts
+from tokenlab.tokenizers.piece_counts import (
+    PieceCounts,
+    count_in_shards,
+    count_pieces,
+    merge_counts,
+    read_counts,
+    write_counts,
+)
 from tokenlab.tokenizers.trained import train_tokenizers, unreached_tokens
 
 SPECIAL = ("pad=<|pad|>", "eos=<|endoftext|>", "<|im_start|>")
@@ -205,6 +212,19 @@ def test_counts_are_kept(tmp_path):
     assert read_counts(tmp_path / "b.tsv").cut is None
     with pytest.raises(InputError, match="different cuts"):
         merge_counts([read, read_counts(tmp_path / "b.tsv")])
+
+
+@pytest.mark.parametrize("memory", [1, 2000, 10**9])
+def test_counts_of_shards_are_those_of_the_text(corpora, tmp_path, memory):
+    """From one text a shard to one shard."""
+    for lines in corpora.values():
+        cuts = [make_cut("auto", lines), make_cut("gpt2", [])]
+        found = count_in_shards(lines[:150], cuts, memory, tmp_path)
+        for counts, expected in zip(found, count_pieces(lines[:150], cuts), strict=True):
+            assert (counts.pieces, counts.counts.tolist()) == (expected.pieces, expected.counts.tolist())
+            assert counts.cut == expected.cut
+    assert not list(tmp_path.iterdir())
+    assert count_in_shards([], [make_cut("gpt2", [])], 1)[0].pieces == []
 
 
 @pytest.mark.parametrize(

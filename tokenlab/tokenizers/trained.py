@@ -141,9 +141,9 @@ def _sequences(counts: PieceCounts, options: TrainOptions, reserved: Sequence[st
         for byte, character in enumerate(byte_characters()):
             symbol_of[byte] = characters.index(character)
         code_points("".join(counts.pieces))  # refuses a lone surrogate
-        pieces = [piece.encode() for piece in counts.pieces]
-        symbols = symbol_of[np.frombuffer(b"".join(pieces), np.uint8)]
-        return Sequences(symbols, _offsets([len(piece) for piece in pieces]), counts.counts, characters)
+        symbols = symbol_of[np.frombuffer("".join(counts.pieces).encode(), np.uint8)]
+        lengths = np.fromiter((len(piece.encode()) for piece in counts.pieces), np.int64, len(counts.pieces))
+        return Sequences(symbols, _offsets(lengths), counts.counts, characters)
     points, offsets = code_points("".join(counts.pieces)), _offsets([len(piece) for piece in counts.pieces])
     weights = np.repeat(counts.counts, np.diff(offsets))
     alphabet = _covering(points, weights, options.coverage)
