@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_source
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, longest_line_of, open_source
 from tokenlab.cli.options import Commands, add_command, add_options, named_as_flags, options_from
 from tokenlab.cli.output import (
     check_folder,
@@ -122,7 +122,7 @@ def _train(arguments: argparse.Namespace) -> None:
     _check_inputs([*inputs, *tables, *checked], getattr(arguments, "cut", None))
     check_folder("--output", arguments.output, [*inputs, *tables, *checked], _is_own)
     with ExitStack() as stack, named_as_flags(TrainOptions, cut="--cut"):
-        compared = [stack.enter_context(open_source(name)) for name in checked]
+        compared = [stack.enter_context(open_source(name, longest_line=longest_line_of(arguments))) for name in checked]
         texts = _opened(stack, inputs, arguments)
         for text in compared:
             text.check()  # Before any work: an error in a text must leave nothing behind.
@@ -185,7 +185,8 @@ def _is_own(name: str) -> bool:
 
 
 def _opened(stack: ExitStack, names: Sequence[str], arguments: argparse.Namespace) -> list[Corpus]:
-    return [stack.enter_context(open_source(name, arguments.corpus_format, arguments.text_key)) for name in names]
+    form, longest_line = arguments.corpus_format, longest_line_of(arguments)
+    return [stack.enter_context(open_source(name, form, arguments.text_key, longest_line)) for name in names]
 
 
 def _documents(texts: Sequence[Corpus]) -> "Iterator[Document]":
