@@ -169,7 +169,7 @@ def processes(workers: int, *state: Any) -> Iterator[Cluster]:
         return
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, state)
     try:
-        yield Cluster(partial(pool.submit, _with_state), lambda: workers)
+        yield Cluster(lambda function, shard: pool.submit(_with_state, function, shard), lambda: workers)
     except BrokenExecutor:
         raise ClusterError(f"a process {_KILLED}; use fewer workers, and run again") from None
     except (KeyboardInterrupt, SystemExit):  # What is computed is not waited for.
