@@ -48,9 +48,8 @@ _IN_FLIGHT = 16
 """The same, and results that wait for those of slower shards before them."""
 _CONNECTING = 30
 """Seconds after which a scheduler that does not answer is an error."""
-_NO_WORKER = "60s"
+_NO_WORKER = "10min"
 """After which a local cluster without workers is an error."""
-_KILLED = "that computed a shard was killed, perhaps for want of memory"
 
 
 @dataclass(frozen=True)
@@ -171,7 +170,9 @@ def processes(workers: int, *state: Any) -> Iterator[Cluster]:
     try:
         yield Cluster(lambda function, shard: pool.submit(_with_state, function, shard), lambda: workers)
     except BrokenExecutor:
-        raise ClusterError(f"a process {_KILLED}; use fewer workers, and run again") from None
+        raise ClusterError(
+            "a process that computed a shard was killed, perhaps for want of memory; use fewer workers, and run again"
+        ) from None
     except (KeyboardInterrupt, SystemExit):  # What is computed is not waited for.
         for process in list(pool._processes.values()):
             process.kill()
@@ -191,7 +192,7 @@ def _begin(*state: Any) -> None:
     _state = state
 
 
-def _with_state(function: Callable[..., Result], shard: Any) -> Result:
+def _with_state(function: Callable[..., Any], shard: Any) -> Any:
     return function(*_state, shard)
 
 
@@ -231,7 +232,10 @@ def _dask_client(address: str, workers: int) -> "Iterator[Client]":
         try:
             yield client
         except (KilledWorker, NoWorkerError):
-            raise ClusterError(f"workers of Dask {_KILLED}, again and again; give them more, and run again") from None
+            raise ClusterError(
+                "workers of Dask that computed a shard were killed again and again, perhaps for want of memory; give "
+                "them more, and run again"
+            ) from None
         except CancelledError:
             raise ClusterError(
                 f"the Dask scheduler at {address} has gone; start it again, or leave the cluster out, and run again"
