@@ -30,7 +30,7 @@ from tokenlab.sources.catalogue import load_source
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
-_DEFINITION = re.compile(r'<path d="[^"]*"(?: transform="[^"]*")? id="([^"]*)"(?: style="[^"]*")? />')
+_DEFINITION = re.compile(r'<path(?: d="[^"]*")?(?: transform="[^"]*")? id="([^"]*)"(?: style="[^"]*")? />')
 
 FAMILIES = "families.txt"
 """Beside the tables of some families only: their names."""
