@@ -193,7 +193,10 @@ def tokenizers_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | Non
         Column("|V|", "vocabulary", "{:,}", where={"code": "bytes"}),
         Column("tokens/character", _tokens_per_character, "{:.3f}", where={"code": "bytes"}),
         Column("fallen back %", "fallback_characters", "{:.2f}", 100, where={"code": "bytes"}),
-        *(Column(f"{name}, %", partial(saved, variant=name), where=_LOSSLESS) for name in _VARIANTS.values()),
+        *(
+            Column(f"{name}, %", partial(saved, variant=name), where=_LOSSLESS, result=True)
+            for name in _VARIANTS.values()
+        ),
         Column("resets", lambda rows: rows["resets"].max(), "{:,}", where=_LOSSLESS),
     ]
     title = "Over tokenizers: tokens saved over their byte fallback"

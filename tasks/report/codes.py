@@ -213,7 +213,7 @@ def _sizes_table(scores: pl.DataFrame, lengths: list[int], notes: list[str]) -> 
     ]
     for N in lengths:
         columns += [
-            Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}),
+            Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}, result=True),
             Column(f"paper K, N = {N}", partial(_paper_K, paper=paper, N=N)),
         ]
     title = "Characters, and the smallest K with K^N of at least |C|"

@@ -166,7 +166,7 @@ def texts_table(scores: pl.DataFrame, metrics: dict[str, Any], notes: list[str],
     ]
     for N in sorted(scores["N"].drop_nulls().unique()):
         columns += [
-            Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}),
+            Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}, result=True),
             Column(f"paper K, N = {N}", partial(printed, N=N), optional=True),
         ]
     title = "Labelled texts, and the smallest K with K^N of at least |C|"

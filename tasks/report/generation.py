@@ -110,7 +110,10 @@ def kinds_table(free: pl.DataFrame) -> Table:
     columns = [
         Column("language", "language"),
         *_OF_CODE,
-        *(Column(kind, partial(_share, kind=kind), "{:.2f}", 100, spread=True) for kind in get_args(ViolationKind)),
+        *(
+            Column(kind, partial(_share, kind=kind), "{:.2f}", 100, spread=True, result=True)
+            for kind in get_args(ViolationKind)
+        ),
     ]
     title = f"Generation: texts in per cent by the kind of their first decoding error, {_drawn(free)}"
     return tabulate("generation-kinds", title, free, columns, key=["language", *_CODE])

@@ -32,6 +32,7 @@ from tokenlab.sources.catalogue import load_source
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
+<<<<<<< HEAD
 _MEASURED = {
     "segmentation.own_text": OWN_TEXT,
     "segmentation.corpora": EXPORT,
@@ -42,6 +43,9 @@ _MEASURED = {
 """Questions whose family has no stage that draws, and writes its metrics, once these are there."""
 
 _DEFINITION = re.compile(r'<path d="[^"]*"(?: transform="[^"]*")? id="([^"]*)"(?: style="[^"]*")? />')
+=======
+_DEFINITION = re.compile(r'<path(?: d="[^"]*")?(?: transform="[^"]*")? id="([^"]*)"(?: style="[^"]*")? />')
+>>>>>>> page
 
 FAMILIES = "families.txt"
 """Beside the tables of some families only: their names."""

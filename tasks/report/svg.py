@@ -41,11 +41,11 @@ def _rewritten(text: str, tolerance: float) -> str:
     used = set(_REFERENCE.findall(text))
     styles = {name: _style(element) for element in root.iter() if (name := element.get("id")) in used}
     for element in root.iter():
-        link, name = element.attrib.pop(f"{_LINK}href", "").removeprefix("#"), element.attrib.pop("id", None)
-        if name is not None and name in used:
+        link, name = element.attrib.pop(f"{_LINK}href", ""), element.attrib.pop("id", None)
+        if name in used:
             element.set("id", _shorter(name))
         if link:
-            element.set("href", "#" + _shorter(link))
+            element.set("href", _shorter(link) if link.startswith("#") else link)  # Others are pictures as data.
         if place := _PLACE.fullmatch(element.get("transform", "")):  # of a letter in a line
             del element.attrib["transform"]
             element.set("x", place[1])
@@ -57,7 +57,7 @@ def _rewritten(text: str, tolerance: float) -> str:
         if "d" in element.attrib:
             element.set("d", _path(element.attrib["d"], tolerance))
         # Matplotlib repeats the style of a marker wherever it stands.
-        style = [part for part in _style(element) if part not in styles.get(link, [])]
+        style = [part for part in _style(element) if part not in styles.get(link.removeprefix("#"), [])]
         element.attrib.pop("style", None)
         if style:
             element.set("style", ";".join(style))

@@ -36,10 +36,11 @@ def test_what_is_seen_stays():
      <path d="M 0 0 \nL 1 0.00001 \nL 2 0 \nC 1 1 2 2.22222 3 3 \nL 3 9.87654 \nz"
      clip-path="url(#p1)" style="fill: none"/>
      <g transform="translate(1.23456 7.7) scale(0.015625 -0.1)"><use xlink:href="#m1" transform="translate(5.5 0)"/></g>
-     </g></g><clipPath id="p1"/></svg>"""
+     </g></g><clipPath id="p1"/><image xlink:href="data:image/png;base64, iVBO/Regular"/></svg>"""
     found = smaller(drawn)
     assert "gone" not in found and "figure_1" not in found and "m1" in found and 'id="p1"' in found
     assert 'width="9.12pt"' in found and 'x="1" y="2.35" href="#m1" style="fill:none"' in found
+    assert 'href="data:image/png;base64, iVBO/Regular"' in found
     assert 'd="M0 0L2 0C1 1 2 2.22 3 3L3 9.88z"' in found
     assert 'transform="translate(1.23 7.7) scale(0.015625 -0.1)"' in found and '<use href="#m1" x="5.5" />' in found
 
