@@ -32,7 +32,6 @@ from tokenlab.sources.catalogue import load_source
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
-<<<<<<< HEAD
 _MEASURED = {
     "segmentation.own_text": OWN_TEXT,
     "segmentation.corpora": EXPORT,
@@ -42,10 +41,7 @@ _MEASURED = {
 }
 """Questions whose family has no stage that draws, and writes its metrics, once these are there."""
 
-_DEFINITION = re.compile(r'<path d="[^"]*"(?: transform="[^"]*")? id="([^"]*)"(?: style="[^"]*")? />')
-=======
 _DEFINITION = re.compile(r'<path(?: d="[^"]*")?(?: transform="[^"]*")? id="([^"]*)"(?: style="[^"]*")? />')
->>>>>>> page
 
 FAMILIES = "families.txt"
 """Beside the tables of some families only: their names."""

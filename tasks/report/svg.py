@@ -42,7 +42,7 @@ def _rewritten(text: str, tolerance: float) -> str:
     styles = {name: _style(element) for element in root.iter() if (name := element.get("id")) in used}
     for element in root.iter():
         link, name = element.attrib.pop(f"{_LINK}href", ""), element.attrib.pop("id", None)
-        if name in used:
+        if name is not None and name in used:
             element.set("id", _shorter(name))
         if link:
             element.set("href", _shorter(link) if link.startswith("#") else link)  # Others are pictures as data.
