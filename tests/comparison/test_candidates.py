@@ -114,7 +114,7 @@ def test_held_out_documents_are_a_twentieth_in_the_order_of_the_text(tmp_path):
     assert divide(texts, seed=3) == parts != divide(texts, seed=4)
     few = divide(texts[:20])
     assert len(few.training) == len(few.held_out) == 10
-    with pytest.raises(InputError, match=r"at least 20 documents, .* and the text has 19"):
+    with pytest.raises(InputError, match=r"at least 20 documents .* the text has 19"):
         divide(texts[:19])
 
 

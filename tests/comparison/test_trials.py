@@ -11,7 +11,17 @@ from torch.utils.flop_counter import FlopCounterMode
 from tokenlab.comparison import trials
 from tokenlab.comparison.candidates import CodeRecipe, PatchRecipe, read_candidate, token_recipe, train_candidates
 from tokenlab.comparison.texts import divide, write_documents
-from tokenlab.comparison.trials import Body, Budget, Trial, plan, read_score, run_trial, score_documents, shape_over
+from tokenlab.comparison.trials import (
+    Body,
+    Budget,
+    Trial,
+    measured_speed,
+    plan,
+    read_score,
+    run_trial,
+    score_documents,
+    shape_over,
+)
 from tokenlab.comparison.verdict import compare_scores
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
@@ -184,3 +194,11 @@ def test_a_damaged_score_is_named(folder):
     file.write_text(json.dumps({"curve": []}))
     with pytest.raises(InputError, match=r"damaged\.json: damaged .*remove it"):
         read_score(file)
+
+
+def test_the_measured_speed_is_that_of_the_operations_of_the_text(folder):
+    one = trial(folder, "bpe")
+    speed = measured_speed(one, 0.01)
+    planned = plan(read_candidate(one.candidate), open_passages(one.training), BODY, one.budget, 0)
+    assert speed.flops_per_byte == pytest.approx(planned.flops / planned.bytes, rel=0.2)
+    assert speed.flops_per_second > 0
