@@ -113,7 +113,8 @@ def _holder(lock: int) -> str:
 
 @contextlib.contextmanager
 def locked(
-    path: Path, waiting: Callable[[int], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+    path: Path,
+    waiting: Callable[[int], contextlib.AbstractContextManager[None]] = lambda lock: contextlib.nullcontext(),
 ) -> Iterator[int]:
     """Hold the flock of the file `path`, as DVC does with its lock files; child processes do not inherit it.
 
