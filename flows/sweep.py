@@ -126,10 +126,10 @@ def results(root: Path, points: list[Point], files: list[str]) -> list[dict[str,
         shown = repo.metrics.show(files, revs=names, hide_workspace=True) if points else {}
     metrics: dict[str, dict[str, Any]] = {}
     for point in points:
-        of_point = shown.get(point.name, {}).get("data", {})
+        contents = shown.get(point.name, {}).get("data", {})
         metrics[point.name] = {
             f"{path}:{name}": value
-            for path, content in of_point.items()
+            for path, content in contents.items()
             for name, value in flatten(content.get("data", {})).items()
         }
     found = sorted({name for row in metrics.values() for name in row})

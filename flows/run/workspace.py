@@ -28,7 +28,6 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import yaml
@@ -114,7 +113,8 @@ def _holder(lock: int) -> str:
 
 @contextlib.contextmanager
 def locked(
-    path: Path, waiting: Callable[[int], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
+    path: Path,
+    waiting: Callable[[int], contextlib.AbstractContextManager[None]] = lambda lock: contextlib.nullcontext(),
 ) -> Iterator[int]:
     """Hold the flock of the file `path`, as DVC does with its lock files; child processes do not inherit it.
 

@@ -85,7 +85,7 @@ def contents(folder: Path) -> dict[str, Any]:
             run.info.status,
             run.data.params,
             run.data.metrics,
-            {name: value for name, value in run.data.tags.items() if name != "superseded"},
+            {name: value for name, value in run.data.tags.items() if name not in ("superseded", "mlflow.parentRunId")},
             sorted((given.dataset.name, given.dataset.digest) for given in run.inputs.dataset_inputs),
             {path.name: path.read_bytes() for path in artefacts(run)},
         )
