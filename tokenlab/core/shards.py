@@ -48,7 +48,7 @@ _IN_FLIGHT = 16
 """The same, and results that wait for those of slower shards before them."""
 _CONNECTING = 30
 """Seconds after which a scheduler that does not answer is an error."""
-_NO_WORKER = "10min"
+_NO_WORKER = "10m"
 """After which a local cluster without workers is an error."""
 
 
