@@ -63,7 +63,12 @@ def claims_table(runs: pl.DataFrame, words: Mapping[tuple[Any, ...], str]) -> Ta
                 rows.append([finding["claim"], finding["place"], str(model), size, str(N or ""), *cells])
     header = ["claim", "in the paper", "model", "|V|", "N", *languages]
     return Table(
-        "latom-claims", "Hiraoka, sections 5.1.2 and 5.2.2: do the claims hold?", header, rows, [_NOTE, _RANGE]
+        "latom-claims",
+        "Hiraoka, sections 5.1.2 and 5.2.2: do the claims hold?",
+        header,
+        rows,
+        [_NOTE, _RANGE],
+        languages[0],
     )
 
 

@@ -146,7 +146,8 @@ def open_cluster(options: ClusterOptions, *state: Any) -> Iterator[Cluster]:
     if address:
         with _dask_client(address, options.workers) as client:
             submit = client.get_executor(pure=False, retries=_RETRIES).submit
-            sent = client.scatter(list(state), broadcast=True, hash=False) if state else ()
+            # Results of tasks and not scattered data, so that Dask makes them again where all that had them were killed.
+            sent = [client.submit(_given, value, pure=False) for value in state]
             yield Cluster(submit, lambda: max(1, sum(client.nthreads().values())), tuple(sent))
     else:
         with processes(options.workers, *state) as cluster:
@@ -190,6 +191,10 @@ def _begin(*state: Any) -> None:
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches all processes, and the first of them says so.
     _state = state
+
+
+def _given(value: Any) -> Any:
+    return value
 
 
 def _with_state(function: Callable[..., Any], shard: Any) -> Any:
