@@ -146,7 +146,7 @@ def open_cluster(options: ClusterOptions, *state: Any) -> Iterator[Cluster]:
     if address:
         with _dask_client(address, options.workers) as client:
             submit = client.get_executor(pure=False, retries=_RETRIES).submit
-            # Results of tasks and not scattered data, so that Dask makes them again where all that had them were killed.
+            # Results of tasks, not scattered data: Dask makes them again where all that had them were killed.
             sent = [client.submit(_given, value, pure=False) for value in state]
             yield Cluster(submit, lambda: max(1, sum(client.nthreads().values())), tuple(sent))
     else:
