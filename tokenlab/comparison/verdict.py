@@ -9,7 +9,7 @@ means is the sum of two parts:
 - over the draw of the held-out documents: a paired bootstrap (Efron 1979), the same samples for all candidates.
 
 A difference is separable where it exceeds the 95 % interval by Student's t. The rule of the report's tables, one
-deviation, would name a winner in a fifth of the comparisons of a tokenizer with itself. A winner must be separable from
+deviation, is not made for many candidates at once. A winner must be separable from
 each of the others, so more candidates make no more false winners.
 """
 
