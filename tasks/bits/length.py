@@ -31,6 +31,7 @@ from tokenlab.codes.bits.search import Candidate, Characters, Split, all_splits,
 from tokenlab.codes.bits.symbols import ADDED, LONG, PREFIX, RESET, dead_symbols
 from tokenlab.codes.interface import Code, atom_numbers
 from tokenlab.codes.script import ScriptCode
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.metrics.renyi import renyi_efficiency, renyi_entropy
 from tokenlab.text.store import corpus_batches
@@ -147,16 +148,7 @@ class Texts:
 
     def batches(self) -> Iterator[list[str]]:
         """The texts in lists of at least 262,144 characters; the last may have fewer."""
-        batch: list[str] = []
-        characters = 0
-        for text in self:
-            batch.append(text)
-            characters += len(text)
-            if characters >= _BATCH:
-                yield batch
-                batch, characters = [], 0
-        if batch:
-            yield batch
+        return in_batches(self, _BATCH)
 
     def contents(self) -> "Contents":
         """How many texts there are, and how often each character occurs in them."""

@@ -2,13 +2,14 @@
 
 import multiprocessing
 import os
-import threading
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokenlab.comparison.trials import Score, Speed, Trial, measured_speed, run_trial
+from tokenlab.core.parent_death import die_with_parent
 
 _SECONDS = 0.5
 """Between two looks at the progress."""
@@ -74,17 +75,8 @@ def _begin(done: Any) -> None:
     """A process of the pool: silent, since there is one bar for all, and gone when its parent is."""
     global _done
     _done = done
-    import sys
-
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
+    die_with_parent()
 
 
 def _run(job: _Job) -> Score:

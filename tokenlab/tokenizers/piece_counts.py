@@ -56,9 +56,10 @@ def count_pieces(texts: Iterable[str], cuts: Sequence[Cut]) -> list[PieceCounts]
     """
     found: list[Counter[str]] = [Counter() for _ in cuts]
     by_spaces: Counter[str] = Counter()
+    split = any(cut.begins_at_spaces for cut in cuts)
     remaining = iter(texts)
     while batch := list(islice(remaining, _TEXTS_AT_ONCE)):
-        spaced, others = _split_at_spaces(batch)
+        spaced, others = _split_at_spaces(batch) if split else ([], batch)
         by_spaces.update(spaced)
         for cut, counter in zip(cuts, found, strict=True):
             for pieces in cut.pieces(others if cut.begins_at_spaces else batch):
