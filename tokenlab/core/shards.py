@@ -48,6 +48,8 @@ _IN_FLIGHT = 16
 """The same, and results that wait for those of slower shards before them."""
 _CONNECTING = 30
 """Seconds after which a scheduler that does not answer is an error."""
+_STATE = "1TiB"
+"""Below which Dask does not warn of a large state: it is sent once."""
 _NO_WORKER = "10m"
 """After which a local cluster without workers is an error."""
 
@@ -146,8 +148,9 @@ def open_cluster(options: ClusterOptions, *state: Any) -> Iterator[Cluster]:
     if address:
         with _dask_client(address, options.workers) as client:
             submit = client.get_executor(pure=False, retries=_RETRIES).submit
-            sent = client.scatter(list(state), broadcast=True, hash=False) if state else ()
-            yield Cluster(submit, lambda: max(1, sum(client.nthreads().values())), tuple(sent))
+            # Results of tasks, which Dask computes again where they are lost; `scatter` would leave them lost.
+            sent = tuple(client.submit(_itself, one, pure=False) for one in state)
+            yield Cluster(submit, lambda: max(1, sum(client.nthreads().values())), sent)
     else:
         with processes(options.workers, *state) as cluster:
             yield cluster
@@ -196,6 +199,10 @@ def _with_state(function: Callable[..., Any], shard: Any) -> Any:
     return function(*_state, shard)
 
 
+def _itself(state: Any) -> Any:
+    return state
+
+
 @contextmanager
 def _dask_client(address: str, workers: int) -> "Iterator[Client]":
     try:
@@ -209,6 +216,7 @@ def _dask_client(address: str, workers: int) -> "Iterator[Client]":
         ) from None
     with ExitStack() as stack:
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))  # Dask logs what it raises.
+        stack.enter_context(dask.config.set({"distributed.admin.large-graph-warning-threshold": _STATE}))
         if address == LOCAL:
             # A worker that is killed while it starts is not started again.
             stack.enter_context(dask.config.set({"distributed.scheduler.no-workers-timeout": _NO_WORKER}))
