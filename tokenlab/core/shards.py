@@ -171,7 +171,7 @@ def processes(workers: int, *state: Any) -> Iterator[Cluster]:
         return
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, state)
     try:
-        yield Cluster(partial(pool.submit, _with_state), lambda: workers)
+        yield Cluster(lambda *call: pool.submit(_with_state, *call), lambda: workers)
     except BrokenExecutor:
         raise ClusterError(
             "a process that computed a shard was killed, perhaps for want of memory; use fewer workers, and run again"
