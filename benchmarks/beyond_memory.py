@@ -22,7 +22,7 @@ TITLE = "n-gram statistics beyond memory"
 TEXTS = ("three",)
 MEMORY = MemoryOptions("2G")
 OPTIONS = StatisticsOptions(n_max=4, min_frequency=5)
-_SIZES = {True: (2, 20, 200, 2_000), False: (0.02, 0.2)}
+_SIZES = {True: (2, 20, 200), False: (0.02, 0.2)}
 """Millions of characters; in full, and with --quick."""
 _IN_MEMORY = 20
 """Millions of characters that the other engine counts, too: 200 would take it more than 16 GB."""

@@ -27,7 +27,7 @@ from prefect.exceptions import ObjectNotFound
 from prefect.logging import get_run_logger
 from prefect.logging.loggers import flow_run_logger
 from prefect.runtime import flow_run
-from prefect.states import Cancelled, Crashed, Failed, State
+from prefect.states import Cancelled, Crashed, Failed, Running, State
 
 from flows.run.history import FOLDER
 from flows.run.workspace import wait_for_lock
@@ -96,9 +96,23 @@ def one_at_a_time(root: Path) -> Iterator[None]:
         except BlockingIOError:
             if run.auto_scheduled:
                 raise StillRunning("the last run of this deployment is still at work") from None
-            get_run_logger().info("waiting until the last run of this deployment has ended")
-            wait_for_lock(lock.fileno())
+            with shown_waiting("waiting until the last run of this deployment has ended"):
+                wait_for_lock(lock.fileno())
         yield
+
+
+@contextlib.contextmanager
+def shown_waiting(line: str) -> Iterator[None]:
+    """Within the block, the log and the state of this run say that it waits for another one."""
+    get_run_logger().info(line)
+    _set_state(Running(name="Waiting", message=line))
+    yield
+    _set_state(Running())
+
+
+def _set_state(state: State) -> None:
+    with get_client(sync_client=True) as client:
+        client.set_flow_run_state(flow_run.id, state, force=True)
 
 
 @contextlib.contextmanager

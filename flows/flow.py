@@ -33,12 +33,12 @@ from prefect.runtime import flow_run, task_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.deployed import deployed, notify
+from flows.deployed import deployed, notify, shown_waiting
 from flows.parameter_check import find_problems
 from flows.rebuild import rebuild_and_compare, run_nightly_tests
 from flows.run.finish import finish
 from flows.run.history import History
-from flows.run.plan import DEFAULT_PRESET, Plan, Selection, Step, make_plan
+from flows.run.plan import DEFAULT_PRESET, Plan, Selection, Step, make_plan, put_to_use
 from flows.run.processes import Ended, Log, Processes
 from flows.run.schedule import Schedule, local_limits, time_left
 from flows.run.workspace import pipeline
@@ -145,7 +145,7 @@ def _planned(root: Path, selection: Selection) -> Iterator[Plan]:
         return
     if problems := find_problems(root, [selection.preset]):
         raise ParameterError("; ".join(problems))
-    with pipeline(root):
+    with pipeline(root, shown_waiting):
         yield make_plan(root, selection, clean=True)
 
 
@@ -158,6 +158,7 @@ def _update(root: Path, selection: Selection, workers: int) -> State:
 
 
 def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> State:
+    put_to_use(root, selection.preset)
     history = History.read(root, selection.preset)
     history.start()
     state = "Crashed"

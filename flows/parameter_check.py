@@ -19,6 +19,9 @@ from tokenlab.core.errors import InputError
 from tokenlab.core.files import write_text
 
 _CODE = tuple(Path(__file__).resolve().parents[1] / package for package in ("tasks", "tokenlab"))
+_STAGES = Path("dvc.yaml")
+"""Those of every preset."""
+
 _OUR_STAGES = b"python -m tasks."
 """In a dvc.yaml with stages of this project; the parameters of others are unknown here."""
 
@@ -31,7 +34,7 @@ def find_problems(root: Path, presets: Sequence[str]) -> list[str]:
     records: dict[str, Path] = {}
     for preset in presets:
         pipeline = find_pipeline(root, preset)
-        if (root / pipeline).exists() and _OUR_STAGES in (root / pipeline).read_bytes():
+        if (root / _STAGES).exists() and _OUR_STAGES in (root / _STAGES).read_bytes():
             record = root / ".dvc" / "tmp" / "tokenlab-parameters" / f"{preset}.json"
             if not _passed(root, pipeline, record):
                 records[str(pipeline)] = record
@@ -73,7 +76,7 @@ def _passed(root: Path, pipeline: Path, record: Path) -> bool:
 def _state(root: Path, pipeline: Path, texts: Iterable[str]) -> str:
     """A hash of the files that the result depends on; of code and texts the names, sizes and times."""
     state = hashlib.sha256()
-    for name in (folder / name for folder in (pipeline.parent, RAW.parent) for name in ("dvc.yaml", "params.yaml")):
+    for name in (_STAGES, pipeline.with_name("params.yaml"), RAW, RAW.with_name("params.yaml")):
         content = (root / name).read_bytes() if (root / name).is_file() else b""
         state.update(f"{name} {len(content)}\n".encode() + content)
     places = [path for folder in _CODE for path in folder.rglob("*.py")]

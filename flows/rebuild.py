@@ -12,7 +12,7 @@ from pathlib import Path
 
 from prefect.logging import get_run_logger
 
-from flows.run.plan import Selection, read_dag
+from flows.run.plan import Selection, put_to_use, read_dag
 from flows.run.processes import Processes
 from flows.run.reproduced import Hashes, differences, recorded_hashes
 from flows.run.workspace import locked, pipeline
@@ -32,6 +32,7 @@ def rebuild_and_compare(root: Path, selection: Selection) -> str:
             raise InputError(f"{root}: the last commit has no dvc.lock; commit it after a run")
         with read_dag(clone, selection.preset) as dag:
             addresses = dag.without_training(dag.select(selection))
+        put_to_use(clone, selection.preset)
         with pipeline(clone), Processes(clone) as processes:
             ended = processes.dvc(["repro", "--single-item", *addresses], get_run_logger().info)
         after = _recorded_hashes(clone)

@@ -18,14 +18,17 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed, State
 
-from flows.deployed import deployed, notify
-from flows.run.plan import DEFAULT_PRESET, Selection, find_pipeline, read_dag
+from flows.deployed import deployed, notify, shown_waiting
+from flows.run.plan import DEFAULT_PRESET, Selection, find_pipeline, put_to_use, read_dag
 from flows.run.processes import Processes
 from flows.run.workspace import pipeline
 from tokenlab.core.errors import ParameterError
 
 POINTS_AT_MOST = 200
 """A larger grid is taken for a mistake."""
+
+_METRICS = "metrics.json"
+"""The file with all numbers of a stage; what DVC shows by itself are a few of them."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
 
@@ -95,12 +98,16 @@ def sweep(grid: dict[str, list[Any]], preset: str = DEFAULT_PRESET, only: str | 
 def _sweep(root: Path, grid: dict[str, list[Any]], selection: Selection) -> State:
     params_file = str(find_pipeline(root, selection.preset).with_name("params.yaml"))
     points = points_of(grid, yaml.safe_load((root / params_file).read_bytes()), f"sweep-{str(flow_run.id)[-8:]}")
-    with pipeline(root), Processes(root) as processes:
+    put_to_use(root, selection.preset)
+    with pipeline(root, shown_waiting), Processes(root) as processes:
         with read_dag(root, selection.preset) as dag:
-            targets = dag.select(selection) if selection.only else [str(dag.path)]
+            selected = dag.select(selection)
+            targets = selected if selection.only else [str(dag.path)]
+            outs = [out for address in selected for out in dag.stages[address].outs]
+            metrics = [out.fs_path for out in outs if out.metric or Path(out.fs_path).name == _METRICS]
         states = [run_point(point, params_file, targets, processes, return_state=True) for point in points]
         failed = [point for point, state in zip(points, states, strict=True) if not state.is_completed()]
-        table = results(root, [point for point in points if point not in failed])
+        table = results(root, [point for point in points if point not in failed], metrics)
     description = f"{selection.preset}: metrics that differ between the points"
     create_table_artifact(table, key="sweep", description=description)
     get_run_logger().info("\n".join(["results:", *map(json.dumps, table)]))
@@ -109,23 +116,24 @@ def _sweep(root: Path, grid: dict[str, list[Any]], selection: Selection) -> Stat
     return Completed(message=f"{len(points)} points; `dvc exp show` lists them")
 
 
-def results(root: Path, points: list[Point]) -> list[dict[str, Any]]:
-    """A row for each point: its experiment, its parameters, and the metrics that differ between points."""
+def results(root: Path, points: list[Point], files: list[str]) -> list[dict[str, Any]]:
+    """A row for each point: its experiment, its parameters, and the metrics in `files` that differ between points."""
     from dvc.repo import Repo
     from dvc.utils.flatten import flatten
 
     with Repo(str(root)) as repo:
-        shown = repo.metrics.show(revs=[point.name for point in points], hide_workspace=True) if points else {}
+        names = [point.name for point in points]
+        shown = repo.metrics.show(files, revs=names, hide_workspace=True) if points else {}
     metrics: dict[str, dict[str, Any]] = {}
     for point in points:
-        files = shown.get(point.name, {}).get("data", {})
+        contents = shown.get(point.name, {}).get("data", {})
         metrics[point.name] = {
             f"{path}:{name}": value
-            for path, content in files.items()
+            for path, content in contents.items()
             for name, value in flatten(content.get("data", {})).items()
         }
-    names = sorted({name for row in metrics.values() for name in row})
-    differing = [name for name in names if len({json.dumps(row.get(name)) for row in metrics.values()}) > 1]
+    found = sorted({name for row in metrics.values() for name in row})
+    differing = [name for name in found if len({json.dumps(row.get(name)) for row in metrics.values()}) > 1]
     return [
         {"experiment": point.name, **point.values, **{name: metrics[point.name].get(name) for name in differing}}
         for point in points

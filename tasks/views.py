@@ -18,15 +18,10 @@ PARAMETER = "param."
 
 @dataclass(frozen=True)
 class Question:
-    """What an experiment answers: a short name for the command line, and the question."""
+    """What an experiment of MLflow answers: its name, as on the command line, and the question."""
 
     name: str
     text: str
-
-    @property
-    def title(self) -> str:
-        """The name of the experiment in MLflow."""
-        return f"{self.text} ({self.name})"
 
 
 @dataclass(frozen=True)
@@ -67,15 +62,31 @@ class View:
     """Files that exist when the stage has run."""
     figures: Sequence[File] = ()
     """Files that a drawing stage makes afterwards; attached once they exist, and replaced when they change."""
+    registered: str = ""
+    """Column of the key: of each of its values the best row with a tokenizer.json is a registered model."""
     tags: Mapping[str, str | Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     """Tag -> text, or {column: {value: text}}."""
+
+    @property
+    def lowest_first(self) -> bool:
+        """Whether small values of the first metric are the better ones."""
+        from tokenlab.metrics.registry import find_metric
+
+        metric = find_metric(self.metrics[0])
+        return self.lower_is_better or (metric is not None and metric.better == "lower")
 
     def columns(self) -> list[str]:
         """Every column that the view names."""
         conditions = [*self.only.values(), *(file.where for file in (*self.artefacts, *self.figures))]
         of_tags = [text for text in self.tags.values() if not isinstance(text, str)]
         mappings = [self.label, *conditions, *of_tags]
-        names = [*self.key, *self.facts, *self.metrics, *(name for mapping in mappings for name in mapping)]
+        names = [
+            *self.key,
+            *self.facts,
+            *self.metrics,
+            *filter(None, [self.registered]),
+            *(name for mapping in mappings for name in mapping),
+        ]
         return list(dict.fromkeys(names))
 
 
@@ -110,6 +121,7 @@ SEGMENTATION = View(
         "public_model": _BY_ENTROPY,
         "word_model": _BY_WORDS,
     },
+    registered="corpus",
     artefacts=[
         *(
             File(
@@ -160,6 +172,7 @@ EXPORT = View(
     label={"corpus": "{}", "configuration": "{}", "export": "{}", "seed": "seed {}"},
     metrics=["f1", "f1_of_words", "f1_of_segments", "segments_equal_to_a_word", "restored", "vocabulary", "bytes"],
     only=SEGMENTATION.only,
+    registered="corpus",
     artefacts=[
         *(File("models/{preset}/exported/{key}/{configuration}/{export}/" + name) for name in _TOKENIZER_FILES),
         File("reports/{preset}/export/{key}/scores.parquet"),
@@ -376,6 +389,7 @@ TRAINED_TOKENIZERS = View(
     label={"name": "{}", "tokenizer": "{}", "vocabulary": "|V|={}", "seed": "seed {}"},
     metrics=["bits_per_byte", "bytes_per_token", "tokens", "parameters", "epochs"],
     lower_is_better=True,
+    registered="corpus",
     artefacts=[
         File("models/{preset}/trained_tokenizers/{key}/{tokenizer}-{vocabulary}/tokenizer.json"),
         File("reports/{preset}/trained_tokenizers/{key}/scores.parquet"),

@@ -14,6 +14,7 @@ from stub_outputs import commit_stubs
 
 ROOT = Path(__file__).resolve().parent.parent
 MODEL = "reports/sample/language_models/en"
+METRICS = "reports/sample/metrics/exact.json"
 PLOTS = [
     f"{MODEL}/loss.csv",
     "reports/sample/markov_models/chain/loss.csv",
@@ -32,15 +33,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tmp_path_factory.mktemp("revisions") / "project", segmentation=workspace.SMALL, exact=workspace.SMALL_EXACT
     )
     parameters = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
-    for preset in (folder / "presets").iterdir():  # which have no results here, as in most clones
-        (preset / "dvc.lock").unlink(missing_ok=True)
-        own = {"preset": preset.name, "root": "../..", "params_file": f"presets/{preset.name}/params.yaml"}
-        without = {"exact": workspace.NO_EXACT, "segmentation": workspace.SMALL | {"corpora": {}, "own_text": {}}}
-        workspace.set_parameters(folder, own["params_file"], parameters | own | without)
     commit_stubs(folder)
     subprocess.run([*GIT, "add", "-A"], cwd=folder, check=True)
     subprocess.run([*GIT, "commit", "-qm", "results"], cwd=folder, check=True)
-    (folder / MODEL / "metrics.json").write_text('{"value": 2}\n')
+    (folder / METRICS).write_text('{"value": 2}\n')
     curve = folder / MODEL / "loss.csv"
     curve.write_text(curve.read_text().replace("1,1", "1,2"))
     models = parameters["exact"]["models"]["en"]
@@ -48,6 +44,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     workspace.set_parameters(folder, "params.yaml", {"exact": parameters["exact"]})
     with contextlib.chdir(folder), Repo() as repo:
         repo.commit("train_lm@en", force=True)
+        repo.commit("draw_exact", force=True)
     return folder
 
 
@@ -60,9 +57,7 @@ def dvc(folder: Path, *arguments: str) -> Any:
 
 @pytest.mark.slow
 def test_metrics_and_parameters_of_a_commit(project: Path) -> None:
-    assert dvc(project, "metrics", "diff", "HEAD") == {
-        f"{MODEL}/metrics.json": {"value": {"old": 1, "new": 2, "diff": 1}}
-    }
+    assert dvc(project, "metrics", "diff", "HEAD") == {METRICS: {"value": {"old": 1, "new": 2, "diff": 1}}}
     assert dvc(project, "params", "diff", "HEAD")["params.yaml"] == {
         "exact.models.en.training.steps": {"old": 20, "new": 30, "diff": 10}
     }
@@ -81,5 +76,5 @@ def test_plots_of_a_commit(project: Path) -> None:
 @pytest.mark.nightly
 def test_experiments_show_a_commit(project: Path) -> None:
     rows = {row["rev"]: row["data"]["metrics"] for row in dvc(project, "exp", "show")}
-    values = {name: metrics[f"{MODEL}/metrics.json"]["data"]["value"] for name, metrics in rows.items()}
+    values = {name: metrics[METRICS]["data"]["value"] for name, metrics in rows.items()}
     assert (values.pop("workspace"), list(values.values())) == (2, [1])

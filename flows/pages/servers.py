@@ -147,7 +147,7 @@ def _answers(server: Server) -> bool:
 
 
 class Question(NamedTuple):
-    """An experiment of MLflow: its short name, its title, and the addresses of its pages."""
+    """An experiment of MLflow: its name, the question, and the addresses of its pages."""
 
     name: str
     title: str
@@ -159,12 +159,12 @@ class Question(NamedTuple):
 def ask_questions(mlflow: Server) -> list[Question]:
     """The questions in the order in which they were first tracked. Raises OSError where MLflow does not answer."""
     answer = json.loads(ask(mlflow, "/api/2.0/mlflow/experiments/search", {"max_results": 1000}))
-    found = [
-        (int(experiment["experiment_id"]), tag["value"], experiment["name"])
-        for experiment in answer["experiments"]
-        for tag in experiment.get("tags", [])
-        if tag["key"] == "question"
-    ]
+    found = []
+    for experiment in answer["experiments"]:
+        tags = {tag["key"]: tag["value"] for tag in experiment.get("tags", [])}
+        if "question" in tags:
+            title = tags.get("mlflow.note.content", experiment["name"]).partition("\n")[0]
+            found.append((int(experiment["experiment_id"]), tags["question"], title))
     return [
         Question(name, title, *question_pages(mlflow.address, str(number))) for number, name, title in sorted(found)
     ]

@@ -22,12 +22,13 @@ class History:
     """The record of a preset. Times in seconds, `started` and `ended` since 1970.
 
     run: `state`, `started`, `ended`. states: address -> state. durations: address -> seconds of the last time that the
-    command itself ran.
+    command itself ran; ends: address -> when that was.
     """
 
     run: dict[str, Any] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     durations: dict[str, float] = field(default_factory=dict)
+    ends: dict[str, float] = field(default_factory=dict)
     path: Path = Path()
 
     @classmethod
@@ -36,7 +37,7 @@ class History:
         path = root / FOLDER / f"{preset}.json"
         try:
             content = json.loads(path.read_bytes())
-            return cls(content["run"], content.get("states", {}), content["durations"], path)
+            return cls(content["run"], content.get("states", {}), content["durations"], content.get("ends", {}), path)
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return cls(path=path)
 
@@ -49,7 +50,7 @@ class History:
         """Record the end of a stage. Completed means that its command ran and succeeded."""
         self.states[address] = state
         if state == "Completed":
-            self.durations[address] = round(seconds, 2)
+            self.durations[address], self.ends[address] = round(seconds, 2), round(time.time(), 2)
         self._write()
 
     def end(self, state: str) -> None:
@@ -57,11 +58,16 @@ class History:
         self.run |= {"state": state, "ended": time.time()}
         self._write()
 
+    def span(self, address: str) -> tuple[float, float]:
+        """When the command of a stage last started and ended; for one that never ran here, now twice."""
+        end = self.ends.get(address, time.time())
+        return end - self.durations.get(address, 0.0), end
+
     def state(self, root: Path) -> str:
         """How the last run ended; `Crashed` where it recorded no end and no run is at work."""
         state = str(self.run.get("state", "never run"))
         return "Crashed" if state == "Running" and not is_held(root) else state
 
     def _write(self) -> None:
-        content = {"run": self.run, "states": self.states, "durations": self.durations}
+        content = {"run": self.run, "states": self.states, "durations": self.durations, "ends": self.ends}
         write_text(self.path, json.dumps(content, indent=1) + "\n")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from flows.run.workspace import OUTPUTS, RAW, remove_leftovers, repair_lock_files
 from tasks.views import VIEWS
 from tokenlab.core.errors import InputError, ParameterError, one_line
+from tokenlab.core.files import write_text
 
 if TYPE_CHECKING:
     from dvc.repo import Repo
@@ -45,9 +46,12 @@ _SECONDS_BETWEEN_TRIES = 0.5
 
 
 def pipelines(root: Path) -> dict[str, Path]:
-    """The presets of the project and the dvc.yaml of each, relative to the root; the default preset first."""
-    others = {path.parent.name: path.relative_to(root) for path in sorted(root.glob("presets/*/dvc.yaml"))}
-    return {DEFAULT_PRESET: Path("dvc.yaml"), **others}
+    """The presets of the project and the dvc.yaml of each, relative to the root; the default preset first.
+
+    The dvc.yaml of another preset exists only where the preset is in use (`put_to_use`).
+    """
+    others = sorted(path.relative_to(root) for path in root.glob("presets/*/params.yaml"))
+    return {DEFAULT_PRESET: Path("dvc.yaml"), **{path.parent.name: path.with_name("dvc.yaml") for path in others}}
 
 
 def find_pipeline(root: Path, preset: str) -> Path:
@@ -60,9 +64,20 @@ def find_pipeline(root: Path, preset: str) -> Path:
     if preset not in presets:
         raise ParameterError(f"no preset {preset!r}; there are: {', '.join(presets)}")
     path, original = root / presets[preset], root / "dvc.yaml"
-    if path != original and (path.is_symlink() or path.read_bytes() != original.read_bytes()):
+    if path.is_symlink() or (path.exists() and path.read_bytes() != original.read_bytes()):
         raise InputError(f"{path} is no copy of {original}, where stages are edited; `make presets` copies it")
     return presets[preset]
+
+
+def put_to_use(root: Path, preset: str) -> None:
+    """Copy dvc.yaml beside the parameters of a preset, where DVC's commands find it.
+
+    Until then `dvc pull`, `dvc metrics show` and the like know nothing of the preset, whose results, recorded in the
+    shipped dvc.lock, are not on this machine.
+    """
+    path = root / find_pipeline(root, preset)
+    if not path.exists():
+        write_text(path, (root / "dvc.yaml").read_text(encoding="utf-8"))
 
 
 class Policy(NamedTuple):
@@ -121,8 +136,10 @@ class Dag:
         root = Path(repo.root_dir)
         self.path = find_pipeline(root, preset)
         self.cache = Path(repo.cache.local.path)
-        files = [str(root / path) for path in (self.path, RAW) if (root / path).exists()]
-        graph = Index.from_indexes(repo, (Index.from_file(repo, file) for file in files)).graph
+        stages = _load_stages(repo, root / "dvc.yaml", self.path)
+        if (root / RAW).exists():
+            stages += _load_stages(repo, root / RAW, RAW)
+        graph = Index(repo, stages=stages).graph
         order: list[Stage] = list(networkx.topological_sort(graph))[::-1]  # edges point to dependencies
         self.stages = {_address(stage): stage for stage in order}
         self.needs = {_address(stage): {_address(other) for other in graph.successors(stage)} for stage in order}
@@ -177,6 +194,15 @@ class Dag:
         """The stages that neither train a model nor depend on a trained one."""
         after = self.after(address for address in addresses if TRAINING in self.tags(address))
         return [address for address in addresses if address not in after]
+
+
+def _load_stages(repo: "Repo", source: Path, path: Path) -> "list[Stage]":
+    """The stages of the file `source` as if it lay at `path`: a preset can be read that is not in use."""
+    from dvc.dvcfile import ProjectFile
+
+    file = ProjectFile(repo, str(Path(repo.root_dir, path)))
+    file.contents = ProjectFile(repo, str(source)).contents
+    return list(file.stages.values())
 
 
 @contextmanager

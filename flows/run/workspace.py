@@ -57,24 +57,35 @@ _CLOCK_SLACK = 2.0
 """Seconds by which the start of a process, counted in ticks since boot, and the time of a file may disagree."""
 
 
+Waiting = Callable[[str], contextlib.AbstractContextManager[None]]
+"""Tells a line, and that the wait that the line announces is over."""
+
+
 @contextlib.contextmanager
-def pipeline(root: Path) -> Iterator[None]:
+def _logged(line: str) -> Iterator[None]:
+    _log(line)
+    yield
+
+
+@contextlib.contextmanager
+def pipeline(root: Path, waiting: Waiting = _logged) -> Iterator[None]:
     """Hold the workspace `root` for one run, which succeeds unless the block ends with an exception.
 
     Before the block: wait for another run, end the processes that a killed run left, repair the workspace. After it:
-    end the processes that the block left. Raises InputError where `root` is not a workspace.
+    end the processes that the block left. waiting: is told for whom this run waits. Raises InputError where `root` is
+    not a workspace.
     """
     if not (root / ".dvc").is_dir() or not (root / "dvc.yaml").is_file():
         raise InputError(f"{root}: no dvc.yaml and .dvc here; run from the root of the project")
     (root / _LOCK).parent.mkdir(exist_ok=True)
-    with locked(root / _LOCK, _log_holder) as lock:
+    with locked(root / _LOCK, lambda lock: waiting(_holder(lock))) as lock:
         unfinished = os.fstat(lock).st_size > 0  # it contains the pid of a run until that succeeds
         os.ftruncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
         try:
             if end_processes(root):
                 _log("ended processes that an earlier run had left")
-            _repair(root, unfinished)
+            _repair(root, unfinished, waiting)
             yield
             os.ftruncate(lock, 0)
         finally:
@@ -95,21 +106,27 @@ def _log(line: str) -> None:
     print(f"workspace: {line}", file=sys.stderr, flush=True)
 
 
-def _log_holder(lock: int) -> None:
+def _holder(lock: int) -> str:
     holder = os.pread(lock, 32, 0).decode(errors="replace") or "unknown"
-    _log(f"another run (pid {holder}) is working here; waiting until it ends")
+    return f"another run (pid {holder}) is working here; waiting until it ends"
 
 
 @contextlib.contextmanager
-def locked(path: Path, before_waiting: Callable[[int], None] = lambda lock: None) -> Iterator[int]:
-    """Hold the flock of the file `path`, as DVC does with its lock files; child processes do not inherit it."""
+def locked(
+    path: Path,
+    waiting: Callable[[int], contextlib.AbstractContextManager[None]] = lambda lock: contextlib.nullcontext(),
+) -> Iterator[int]:
+    """Hold the flock of the file `path`, as DVC does with its lock files; child processes do not inherit it.
+
+    waiting: gets the open file where another process holds it; the wait is inside of its context.
+    """
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            before_waiting(lock)
-            wait_for_lock(lock)
+            with waiting(lock):
+                wait_for_lock(lock)
         yield lock
     finally:
         os.close(lock)
@@ -124,20 +141,23 @@ def wait_for_lock(lock: int) -> None:
         time.sleep(_SECONDS_BETWEEN_TRIES)
 
 
-def _repair(root: Path, unfinished: bool) -> None:
+def _repair(root: Path, unfinished: bool, waiting: Waiting) -> None:
     """Wait until no other DVC works here; then, under the lock that it asks for first, remove what is unfinished."""
     told = False
-    while True:
-        with locked(root / ".dvc/tmp/lock", lambda lock: _log("another dvc is working here; waiting until it ends")):
-            others = other_dvc(root)
-            if not others:
-                (root / ".dvc/tmp/rwlock").unlink(missing_ok=True)
-                _remove_unfinished(root, everywhere=unfinished)
-                return
-        if not told:
-            _log(f"another dvc (pid {', '.join(map(str, others))}) is working here; waiting until it ends")
-        told = True
-        time.sleep(_SECONDS_BETWEEN_POLLS)
+    unnamed = "another dvc is working here; waiting until it ends"
+    with contextlib.ExitStack() as wait:
+        while True:
+            with locked(root / ".dvc/tmp/lock", lambda lock: waiting(unnamed)):
+                others = other_dvc(root)
+                if not others:
+                    (root / ".dvc/tmp/rwlock").unlink(missing_ok=True)
+                    _remove_unfinished(root, everywhere=unfinished)
+                    return
+            if not told:
+                pids = ", ".join(map(str, others))
+                wait.enter_context(waiting(f"another dvc (pid {pids}) is working here; waiting until it ends"))
+            told = True
+            time.sleep(_SECONDS_BETWEEN_POLLS)
 
 
 def other_dvc(root: Path) -> list[int]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flows.tracking.rows import MEAN, ROW
-from tasks.views import View
+from tasks.views import Question, View
 
 _TAG = "mlflow.sharedViewState."
 _RUNS, _VARIANTS = "runs", "variants"
@@ -34,7 +34,7 @@ def view_tags(views: Sequence[View]) -> dict[str, str]:
     metrics = list(dict.fromkeys(name for view in views for name in view.metrics))
     facts = list(dict.fromkeys([*(name for view in views for name in [*view.key, *view.facts]), "preset"]))
     repeats = {name for view in views for name in view.repeats}
-    ascending = views[0].lower_is_better or _lower_is_better(metrics[0])
+    ascending = views[0].lowest_first
     return {
         "mlflow.experimentKind": "custom_model_development",
         _TAG + _RUNS: _view("All runs, the best first", ROW, metrics, facts, ascending),
@@ -48,11 +48,19 @@ def view_tags(views: Sequence[View]) -> dict[str, str]:
     }
 
 
-def _lower_is_better(name: str) -> bool:
-    from tokenlab.metrics.registry import find_metric
-
-    metric = find_metric(name)
-    return metric is not None and metric.better == "lower"
+def describe(question: Question, views: Sequence[View]) -> str:
+    """The text on the page of an experiment, in Markdown; its first line is the question."""
+    lines = [question.text, ""]
+    for view in views:
+        order = "smallest" if view.lowest_first else "largest"
+        lines.append(
+            f"A run for each row of the tables of the stage `{view.stage}`; the {order} `{view.metrics[0]}` first."
+        )
+        if view.repeats:
+            lines.append(f"Runs that differ in {' and '.join(view.repeats)} alone lie below one with their means.")
+        if isinstance(paper := view.tags.get("paper"), str):
+            lines.append(f"Paper: *{paper}*.")
+    return "\n".join(lines)
 
 
 def _view(name: str, kind: str, metrics: list[str], facts: list[str], ascending: bool) -> str:

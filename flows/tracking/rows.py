@@ -10,7 +10,7 @@ import json
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -22,7 +22,7 @@ from tokenlab.core.errors import ParameterError
 ROW, MEAN = "row", "mean"
 """The tag `kind` of a run."""
 
-_FORM = 3
+_FORM = 4
 """Another form of the same results makes new runs."""
 
 _CODE = ("flows", "tasks", "tokenlab")
@@ -34,6 +34,8 @@ class Row:
 
     key: str
     """A hash that finds the run again."""
+    stage: str
+    """Address of the stage whose table has the row."""
     name: str
     params: dict[str, str]
     metrics: dict[str, float]
@@ -45,6 +47,10 @@ class Row:
     """Path -> version (DVC's md5) and context: `source` or `input`."""
     artefacts: list[str]
     figures: list[str]
+    parent: str = ""
+    """The key of the means of its variant, where there are any."""
+    model: str = ""
+    """The registered model that the row is a candidate for, where it has a tokenizer."""
 
     @property
     def description(self) -> str:
@@ -54,7 +60,7 @@ class Row:
 
 
 def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterator[Row]:
-    """The rows of a stage's table, then the means of its variants.
+    """The variants of a stage's table: the means of each, where the view has repetitions, and then its rows.
 
     Raises InputError where the table is neither in the cache nor in the workspace, and ParameterError where it lacks a
     column that the view names.
@@ -71,7 +77,7 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and name not in (*facts, *own)]
     ancestry = _Ancestry(pipeline, entry, view)
     digest = [_FORM, pipeline.digest(entry), asdict(view)]
-    variants: dict[str, list[Row]] = {}
+    variants: dict[tuple[Any, ...], list[Row]] = {}
     for row in table.iter_rows(named=True):
         described = {name: _text(row[name]) for name in facts if row[name] is not None}
         parameters = {name.removeprefix(PARAMETER): _text(row[name]) for name in own if row[name] is not None}
@@ -88,21 +94,29 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
             "mlflow.source.name": f"dvc repro {entry.address}",
             "mlflow.source.type": "LOCAL",
         }
+        artefacts = _paths(view.artefacts, row, names)
+        is_tokenizer = view.registered and any(path.endswith("/tokenizer.json") for path in artefacts)
         of_table = Row(
             key=_hash([digest, [row[name] for name in view.key]]),
+            stage=entry.address,
             name=_name(view, row),
             params={"preset": preset, **above, **parameters, **described},
             metrics=metrics,
             numbers=others,
             tags={name: text for name, text in tags.items() if text},
             datasets=datasets,
-            artefacts=_paths(view.artefacts, row, names),
+            artefacts=artefacts,
             figures=[path for path in _paths(view.figures, row, names) if pipeline.hash_of(path)],
+            model=f"{view.question.name}-{preset}-{row[view.registered]}" if is_tokenizer else "",
         )
-        variants.setdefault(tags["variant"], []).append(of_table)
-        yield of_table
-    if view.repeats:
-        yield from (_mean(name, rows, view) for name, rows in variants.items())
+        variant = tuple(row[name] for name in view.key if name not in view.repeats)
+        variants.setdefault(variant, []).append(of_table)
+    for rows in variants.values():
+        if view.repeats:
+            mean = _mean(rows, view)
+            yield mean
+            rows = [replace(row, parent=mean.key) for row in rows]
+        yield from rows
 
 
 class _Ancestry:
@@ -168,7 +182,7 @@ def _flatten(values: Mapping[str, Any]) -> Iterator[tuple[list[str], Any]]:
             yield str(name).split("."), value
 
 
-def _mean(variant: str, rows: list[Row], view: View) -> Row:
+def _mean(rows: list[Row], view: View) -> Row:
     """The mean of each number over the rows that have it, the standard deviation of the view's metrics, and everything
     that all rows share. The first metric's deviation is a metric, too."""
     of_rows = [row.metrics | row.numbers for row in rows]
@@ -182,7 +196,8 @@ def _mean(variant: str, rows: list[Row], view: View) -> Row:
     metrics, others = _parted(means | spreads, [first, f"{first}_sd", *rest])
     return Row(
         key=_hash([MEAN, [row.key for row in rows]]),
-        name=variant,
+        stage=rows[0].stage,
+        name=rows[0].tags.get("variant", ""),
         params={**_shared(row.params for row in rows), "runs": str(len(rows))},
         metrics=metrics,
         numbers=others,
@@ -217,7 +232,8 @@ def _name(view: View, row: Mapping[str, Any], without: Iterable[str] = ()) -> st
     parts = []
     for column, form in view.label.items():
         if row[column] is not None and column not in without:
-            text = _text(row[column])
+            value = row[column]
+            text = f"{value:.3g}" if isinstance(value, float) else _text(value)
             parts.append(form.format(text) if isinstance(form, str) else form.get(text, ""))
     return " ".join(filter(None, parts))
 

@@ -14,18 +14,20 @@ import json
 import logging
 import os
 import shutil
+import sqlite3
 import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
+from flows.run.history import History
 from flows.run.workspace import wait_for_lock
 from flows.tracking.lock import Pipeline
-from flows.tracking.mlflow_pages import view_tags
+from flows.tracking.mlflow_pages import describe, view_tags
+from flows.tracking.models import best_rows, register
 from flows.tracking.rows import Row
 from tasks.views import Question, View
 from tokenlab.core.errors import InputError
@@ -33,6 +35,7 @@ from tokenlab.core.files import atomic_file
 
 if TYPE_CHECKING:
     from mlflow.entities import Experiment, Run
+    from mlflow.store.model_registry.sqlalchemy_store import SqlAlchemyStore as Registry
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
 FOLDER = ".mlflow"
@@ -40,7 +43,9 @@ DATABASE = "mlruns.db"
 
 _KEY, _SUPERSEDED, _QUESTION = "key", "superseded", "question"
 _DESCRIPTION = "mlflow.note.content"
-"""The tag with the text on the page of a run."""
+"""The tag with the text on the page of a run or of an experiment."""
+_PARENT = "mlflow.parentRunId"
+"""The tag that puts a run below another one in MLflow's lists."""
 _PAGE = 5000
 _BATCH = 100
 """Most parameters that MLflow takes at once."""
@@ -61,59 +66,71 @@ class Store:
     It uses MLflow's store interface: the client queries the store before each change and takes 1.5 times as long.
     """
 
-    def __init__(self, folder: Path, store: "SqlAlchemyStore") -> None:
+    def __init__(self, folder: Path, store: "SqlAlchemyStore", registry: "Registry") -> None:
         self._folder = folder
         self._store = store
+        self._registry = registry
 
-    def synchronise(self, preset: str, tracked: list[Tracked], pipeline: Pipeline, whole: bool = True) -> str:
+    def synchronise(
+        self, preset: str, tracked: list[Tracked], pipeline: Pipeline, history: History, whole: bool = True
+    ) -> str:
         """Make the runs of a preset equal to the rows of `tracked`; return how many there are, and what changed.
 
-        whole: `tracked` is everything that the preset has; otherwise runs of other questions stay as they are.
+        history: the times of the stages. whole: `tracked` is everything that the preset has; otherwise runs of other
+        questions stay as they are.
         """
         from mlflow.entities import RunTag
 
         runs = self._runs(preset)
         changes = {"written": 0, "restored": 0, "superseded": 0}
         experiments = set()
+        best: dict[str, tuple[Row, Run]] = {}
         code = _commit(self._folder.parent)
         for question in tracked:
             experiment = self._experiment(question)
             experiments.add(experiment.experiment_id)
+            numbers = {"": ""}
+            registered = {row.key: name for name, row in best_rows(question.rows, question.views[0]).items()}
             for row in question.rows:
-                run = runs.pop(row.key, None)
+                run, parent = runs.pop(row.key, None), numbers[row.parent]
                 if run is None or run.info.status != "FINISHED":
-                    self._write(experiment, row, run, code, pipeline)
+                    run = self._write(experiment, row, run, code | {_PARENT: parent}, pipeline, history.span(row.stage))
                     changes["written"] += 1
-                    continue
-                changes["restored"] += self._restore(run)
-                for path in row.figures:
-                    _place(pipeline, path, _artefact_folder(run))
+                else:
+                    changes["restored"] += self._restore(run)
+                    for path in row.figures:
+                        _place(pipeline, path, _artefact_folder(run))
+                if run.data.tags.get(_PARENT, "") != parent:
+                    self._store.set_tag(run.info.run_id, RunTag(_PARENT, parent))
+                numbers[row.key] = run.info.run_id
+                if row.key in registered:
+                    best[registered[row.key]] = row, run
         for run in runs.values():
             if run.info.lifecycle_stage == "active" and (whole or run.info.experiment_id in experiments):
                 self._store.set_tag(run.info.run_id, RunTag(_SUPERSEDED, "true"))
                 self._store.delete_run(run.info.run_id)
                 changes["superseded"] += 1
+        register(self._registry, preset, best, whole)
         changed = ", ".join(f"{count} {what}" for what, count in changes.items() if count)
         return f"{sum(len(question.rows) for question in tracked)} runs ({changed or 'nothing new'})"
 
     def _experiment(self, tracked: Tracked) -> "Experiment":
-        from mlflow.entities import ExperimentTag
+        from mlflow.entities import ExperimentTag, ViewType
 
-        experiment = self._store.get_experiment_by_name(tracked.question.title)
-        location = (self._folder / "artifacts" / tracked.question.name).as_uri()
+        name = tracked.question.name
+        every = self._store.search_experiments(ViewType.ALL)
+        experiment = next((one for one in every if one.tags.get(_QUESTION) == name), None)
         if experiment is None:
-            number = self._store.create_experiment(tracked.question.title, artifact_location=location)
-            experiment = self._store.get_experiment(number)
-        elif experiment.artifact_location != location:
-            raise InputError(
-                f"{self._folder}: made while the project lay elsewhere ({experiment.artifact_location}); "
-                "delete this folder, then `make track` writes it again"
-            )
+            location = (self._folder / "artifacts" / name).as_uri()
+            experiment = self._store.get_experiment(self._store.create_experiment(name, artifact_location=location))
         if experiment.lifecycle_stage != "active":
             self._store.restore_experiment(experiment.experiment_id)
-        for name, value in {_QUESTION: tracked.question.name, **view_tags(tracked.views)}.items():
-            if experiment.tags.get(name) != value:
-                self._store.set_experiment_tag(experiment.experiment_id, ExperimentTag(name, value))
+        if experiment.name != name:  # as older versions named it
+            self._store.rename_experiment(experiment.experiment_id, name)
+        tags = {_QUESTION: name, _DESCRIPTION: describe(tracked.question, tracked.views), **view_tags(tracked.views)}
+        for tag, value in tags.items():
+            if experiment.tags.get(tag) != value:
+                self._store.set_experiment_tag(experiment.experiment_id, ExperimentTag(tag, value))
         return experiment
 
     def _runs(self, preset: str) -> dict[str, "Run"]:
@@ -132,14 +149,21 @@ class Store:
         return found
 
     def _write(
-        self, experiment: "Experiment", row: Row, run: "Run | None", code: dict[str, str], pipeline: Pipeline
-    ) -> None:
+        self,
+        experiment: "Experiment",
+        row: Row,
+        run: "Run | None",
+        code: dict[str, str],
+        pipeline: Pipeline,
+        span: tuple[float, float],
+    ) -> "Run":
+        """Write the run of a row, which lasts as long as its stage did: from span[0] to span[1], seconds since 1970."""
         from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunStatus, RunTag
 
         if run is None:
             texts = {_KEY: row.key, **row.tags, **code, _DESCRIPTION: row.description}
             tags = [RunTag(name, value) for name, value in texts.items() if value]
-            run = self._store.create_run(experiment.experiment_id, "", _now(), tags, row.name)
+            run = self._store.create_run(experiment.experiment_id, "", round(1000 * span[0]), tags, row.name)
         else:
             self._restore(run)
         number, started = run.info.run_id, run.info.start_time
@@ -158,7 +182,8 @@ class Store:
         self._store.log_inputs(number, inputs)
         for path in (*row.artefacts, *row.figures):
             _place(pipeline, path, _artefact_folder(run))
-        self._store.update_run_info(number, RunStatus.FINISHED, _now(), None)
+        self._store.update_run_info(number, RunStatus.FINISHED, round(1000 * span[1]), None)
+        return run
 
     def _restore(self, run: "Run") -> bool:
         """Let a run count again; return whether it was superseded."""
@@ -169,11 +194,6 @@ class Store:
         if _SUPERSEDED in run.data.tags:
             self._store.delete_tag(run.info.run_id, _SUPERSEDED)
         return True
-
-
-def _now() -> int:
-    """Milliseconds since 1970."""
-    return int(time.time() * 1000)
 
 
 def _artefact_folder(run: "Run") -> Path:
@@ -205,6 +225,8 @@ def _place(pipeline: Pipeline, path: str, folder: Path) -> None:
 def open_store(root: Path) -> Iterator[Store]:
     """The store of the project in `root`, made where there is none; other processes that track wait.
 
+    A store that was moved or copied with its project is made anew, for its runs name files by absolute paths.
+
     Raises InputError where it is damaged.
     """
     folder = root / FOLDER
@@ -216,12 +238,16 @@ def open_store(root: Path) -> Iterator[Store]:
         os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "1", "MLFLOW_LOGGING_LEVEL": "WARNING"}
         logging.getLogger("alembic").setLevel(logging.WARNING)
         from mlflow.exceptions import MlflowException
+        from mlflow.store.model_registry.sqlalchemy_store import SqlAlchemyStore as Registry
         from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
         from sqlalchemy import event
 
         database = folder / DATABASE
         artefacts = (folder / "artifacts").as_uri()
         try:
+            if _made_elsewhere(database, artefacts):
+                database.unlink()
+                shutil.rmtree(folder / "artifacts", ignore_errors=True)
             if not database.exists():
                 # Making the tables takes a second; the rename leaves no half-made database after a kill.
                 with atomic_file(database) as temporary:
@@ -230,14 +256,26 @@ def open_store(root: Path) -> Iterator[Store]:
             store.engine.dispose()  # connections opened before the listener is there would miss it
             if not event.contains(store.engine, "connect", _without_flush):
                 event.listen(store.engine, "connect", _without_flush)
+            registry = Registry(f"sqlite:///{database}")
             try:
-                yield Store(folder, store)
+                yield Store(folder, store, registry)
             finally:
                 # MLflow keeps its engines, and a kept connection would go on using a database that was deleted.
                 store.engine.dispose()
+                registry.engine.dispose()
         except MlflowException as error:
             problem = str(error).partition("\n")[0]
             raise InputError(f"{database}: {problem}; delete {folder}, then `make track` writes it again") from error
+
+
+def _made_elsewhere(database: Path, artefacts: str) -> bool:
+    """Whether the experiments keep their files outside the folder `artefacts`."""
+    if not database.exists():
+        return False
+    with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(database)) as connection:
+        places = connection.execute("SELECT artifact_location FROM experiments").fetchall()
+        return any(not place.startswith(artefacts) for (place,) in places)
+    return False  # MLflow says what is wrong with it
 
 
 def _without_flush(connection: Any, record: Any) -> None:

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from flows.run.history import History
 from flows.run.plan import DEFAULT_PRESET, find_pipeline
 from flows.run.workspace import RAW
 from tasks.views import VIEWS, View
@@ -45,7 +46,9 @@ def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, view
     if tag is not None and not tracked:
         return ""
     with open_store(root) as store:
-        changes = store.synchronise(preset, list(tracked.values()), pipeline, whole=tag is None)
+        changes = store.synchronise(
+            preset, list(tracked.values()), pipeline, History.read(root, preset), whole=tag is None
+        )
         if tag is None:
             write_text(stamp, sources + _identity(root))
     commands = " or ".join(f"`make compare QUESTION={name}`" for name in tracked)
@@ -55,8 +58,8 @@ def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, view
 def _sources(root: Path, path: Path, views: Sequence[View]) -> str:
     """A hash of everything that the runs of a preset come from: views, dvc.yaml, parameters, dvc.lock, this code."""
     state = hashlib.sha256(repr(tuple(views)).encode())
-    names = ("dvc.yaml", "params.yaml", "dvc.lock")
-    files = [root / folder / name for folder in (path.parent, RAW.parent) for name in names]
+    beside = [one.with_name(name) for one in (path, RAW) for name in ("params.yaml", "dvc.lock")]
+    files = [root / name for name in (Path("dvc.yaml"), RAW, *beside)]
     for file in [*files, *sorted(Path(__file__).parent.glob("*.py"))]:
         content = file.read_bytes() if file.exists() else b""
         state.update(f"{file.name} {len(content)}\n".encode() + content)
@@ -64,6 +67,6 @@ def _sources(root: Path, path: Path, views: Sequence[View]) -> str:
 
 
 def _identity(root: Path) -> str:
-    """The database file: a new one lacks the runs of the old one."""
+    """The database file, for a new one lacks the runs of the old one, and its place, which the runs name."""
     database = root / _DATABASE
-    return f" {database.stat().st_ino}" if database.exists() else " none"
+    return f" {database.stat().st_ino if database.exists() else None} {root}"

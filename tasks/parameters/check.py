@@ -40,7 +40,9 @@ def problems_of_raw_data(root: Path) -> list[str]:
 
 
 def problems_of_preset(root: Path, pipeline: Path) -> tuple[list[str], list[str]]:
-    """A line for each problem in the parameters beside a dvc.yaml, and the paths in them that no stage makes.
+    """A line for each problem in the parameters of a preset, and the paths in them that no stage makes.
+
+    pipeline: the dvc.yaml beside them, which need not exist: every preset has the stages of the root's.
 
     Raises TokenlabError or OSError for a file that cannot be read at all.
     """
@@ -53,7 +55,7 @@ def problems_of_preset(root: Path, pipeline: Path) -> tuple[list[str], list[str]
     if sections is not None and not lines:
         lines += check_references(sections)
         lines += check_patches(sections.patches, [*sections.corpora, *sections.concatenated])
-        made = {*outputs_of(root / pipeline, str(pipeline), given)}
+        made = {*outputs_of(root / PIPELINE, PIPELINE, given)}
         raw = read_sections(root / RAW / PARAMS, str(RAW / PARAMS))
         made |= {*outputs_of(root / RAW / PIPELINE, str(RAW / PIPELINE), raw)}
         paths = not_made(sections, made)

@@ -13,9 +13,11 @@ from matplotlib.ticker import LogLocator
 
 from tasks.report.bits import CHARACTERS, CODES, STARTS, read_lengths
 from tasks.report.inputs import read_parts, read_table
+from tasks.report.metrics import write_metrics
 from tasks.report.plot import THOUSANDS, curve, draw_all, grid, label, legend_above, panels, save, whole_numbers
 from tasks.report.style import ACCENT, GREY, INK, OCHRE, SECOND
 from tasks.runtime.stage import Stage, run
+from tasks.views import BITS, TRANSLATION
 from tokenlab.core.files import atomic_folder
 
 _VARIANTS = {
@@ -49,6 +51,7 @@ def draw(stage: Stage) -> None:
             drawings.append(partial(draw_translation, scores, folder / "translation"))
             drawings.append(partial(draw_losses, losses, folder / "loss"))
         draw_all(drawings)
+    write_metrics(stage, {"bits.corpora": BITS, "bits.translation": TRANSLATION})
 
 
 def draw_savings(lengths: pl.DataFrame, path: Path) -> None:

@@ -19,6 +19,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from tasks.codes.encoded import read_merges
 from tasks.report.inputs import read_table
+from tasks.report.metrics import write_metrics
 from tasks.report.plot import (
     THOUSANDS,
     curve,
@@ -33,6 +34,7 @@ from tasks.report.plot import (
 )
 from tasks.report.style import ACCENT, INK, LENGTH_COLOURS, SECOND, Line, code_lines, line_colours
 from tasks.runtime.stage import Stage, read_json, run, write_json
+from tasks.views import CODES
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import atom_numbers, names_of, shown
@@ -115,6 +117,7 @@ def draw(stage: Stage) -> None:
         for name, panel in _OVERVIEWS.items() if corpora else ():
             drawings.append(partial(draw_overview, corpora, panel, folder / "overview" / name))
         draw_all(drawings)
+    write_metrics(stage, {"codes.corpora": CODES})
 
 
 def _read(variants: Path, curves: Path) -> _Corpus:
@@ -328,6 +331,7 @@ def draw_overview(corpora: dict[str, _Corpus], panel: Panel, path: Path) -> None
         of_two = curves.filter(tokenizer="bpe", text=TRAINING, N=2)
         _learned(axes, of_two, "bpe", panel, K=of_two["K"].min())
         _finish([axes], panel)
+        whole_numbers(axes, 3)
     label(found.values(), _SIZE, panel.label)
     legend_above(figure, columns=5)
     save(figure, path)

@@ -13,9 +13,11 @@ from matplotlib.axes import Axes
 from tasks.report.draw_segmentation import draw_loss
 from tasks.report.exact import CORRECTED, vocabulary_name
 from tasks.report.inputs import read_table
+from tasks.report.metrics import write_metrics
 from tasks.report.plot import draw_all, grid, legend_above, legend_over, save
 from tasks.report.style import ACCENT, GREY, INK, SECOND
 from tasks.runtime.stage import Stage, run
+from tasks.views import EXACT, MARKOV
 from tokenlab.core.files import atomic_folder
 
 _MODELS = {"exact": "exact tokenized model", "trained": "trained GPT-2"}
@@ -44,6 +46,7 @@ def draw(stage: Stage) -> None:
             loss = read_table(stage.reports("language_models", name, "loss.csv"))
             drawings.append(partial(draw_loss, loss, folder / "language_models" / name, "token"))
         draw_all(drawings)
+    write_metrics(stage, {"exact.evaluated": EXACT, "exact.markov": MARKOV})
 
 
 def draw_markov(scores: pl.DataFrame, path: Path) -> None:

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from tasks.report.inputs import read_parts
+from tasks.report.metrics import write_metrics
 from tasks.report.patches import (
     MODELS_OF_BPE,
     longest_points,
@@ -28,6 +29,7 @@ from tasks.report.patches import (
 from tasks.report.plot import THOUSANDS, curve, draw_all, grid, legend_above, save
 from tasks.report.style import ACCENT, GREEN, GREY, INK, OCHRE, PURPLE, SECOND, VIOLET
 from tasks.runtime.stage import Stage, run
+from tasks.views import PATCH_MODELS, PATCHERS
 from tokenlab.core.files import atomic_folder
 
 _LINES = {
@@ -81,6 +83,7 @@ def draw(stage: Stage) -> None:
             if len(longest_points(scores)):
                 drawings.append(partial(draw_longest, scores, folder / "longest"))
         draw_all(drawings)
+    write_metrics(stage, {"patches.corpora": PATCHERS, "patches.models": PATCH_MODELS})
 
 
 def main_losses(losses: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:

@@ -12,9 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 from tasks.report.inputs import read_table
+from tasks.report.metrics import write_metrics
 from tasks.report.plot import curve, draw_all, grid, in_cells, legend_above, legend_over, save, whole_numbers
 from tasks.report.style import ACCENT, INK, SECOND, SOFT, line_colours
 from tasks.runtime.stage import Stage, read_json, run
+from tasks.views import SEGMENTATION
 from tokenlab.core.files import atomic_folder
 from tokenlab.text.documents import join_words
 
@@ -32,6 +34,7 @@ def draw(stage: Stage) -> None:
             loss = read_table(stage.reports("entropy_models", name, "loss.csv"))
             drawings.append(partial(draw_loss, loss, folder / "entropy_models" / name))
         draw_all(drawings)
+    write_metrics(stage, {"segmentation.corpora": SEGMENTATION})
 
 
 def _of_corpus(stage: Stage, name: str, folder: Path) -> Iterator[Callable[[], None]]:
@@ -160,11 +163,14 @@ def draw_boundaries(rows: dict[str, list[str]], path: Path) -> None:
     line = in_cells("".join(next(iter(rows.values()))))
     figure, ((axes,),) = grid(1, 1, (2.2 + 0.27 * len(line.cells), 0.5 + 0.3 * len(rows)))
     gold = join_words(rows["gold"])[1] if "gold" in rows else None
+    marks: dict[str, list[tuple[float, float]]] = {SECOND: [], ACCENT: []}
     for y, pieces in enumerate(rows.values()):
         line.draw(axes, y, fontsize=10)
         for offset in join_words(pieces)[1]:
             right, x = gold is None or offset in gold, line.positions[offset]
-            axes.plot([x, x], [y - 0.42, y + 0.42], color=SECOND if right else ACCENT, linewidth=1.5)
+            marks[SECOND if right else ACCENT] += [(x, y - 0.42), (x, y + 0.42), (math.nan, math.nan)]
+    for colour, points in marks.items():  # One line with gaps is a small file.
+        axes.plot(*zip(*points, strict=True) if points else ([], []), color=colour, linewidth=1.5)
     line.bare(axes, list(rows))
     if gold is not None:
         axes.set_xlabel("blue: a boundary of the gold words; red: none", fontsize=8)

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID
 
+import killing
 import psutil
 import pytest
 from killing import PROJECT
@@ -51,9 +52,14 @@ def test_scheduled_run_beside_the_last_one_is_refused(tmp_path: Path, run_of: Ca
         pass
 
 
-def test_requested_run_waits_for_the_last_one(tmp_path: Path, run_of: Callable[..., None]) -> None:
+def test_requested_run_waits_for_the_last_one(
+    tmp_path: Path, run_of: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its state says so; it is Running again when it works."""
     run_of(UUID(int=1))
     entered = threading.Event()
+    states: list[str | None] = []
+    monkeypatch.setattr(deployed, "_set_state", lambda state: states.append(state.name))
 
     def second() -> None:
         with one_at_a_time(tmp_path):
@@ -63,8 +69,10 @@ def test_requested_run_waits_for_the_last_one(tmp_path: Path, run_of: Callable[.
     with one_at_a_time(tmp_path):
         thread.start()
         assert not entered.wait(0.3)
+        killing.wait_until(lambda: states == ["Waiting"])
     assert entered.wait(60)
     thread.join(60)
+    assert states == ["Waiting", "Running"]
 
 
 ENGINE = """

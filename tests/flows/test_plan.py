@@ -10,7 +10,7 @@ import pytest
 import toy_pipeline
 
 from flows.__main__ import describe
-from flows.run.plan import Plan, Policy, Selection, Step, find_pipeline, make_plan, read_policy
+from flows.run.plan import Plan, Policy, Selection, Step, find_pipeline, make_plan, put_to_use, read_policy
 from tokenlab.core.errors import InputError, ParameterError
 
 pytestmark = pytest.mark.usefixtures("own_site_cache")
@@ -98,8 +98,8 @@ def test_preset_needs_raw_data_of_another_pipeline(fresh: Path) -> None:
     )
     pipeline = 'stages: {use: {wdir: "${root}", cmd: exec true, deps: [data/raw/text], outs: ["data/${preset}"]}}\n'
     (fresh / "presets/big").mkdir(parents=True)
+    (fresh / "dvc.yaml").write_text(pipeline)
     for folder, parameters in (("", "preset: sample\nroot: .\n"), ("presets/big", "preset: big\nroot: ../..\n")):
-        (fresh / folder / "dvc.yaml").write_text(pipeline)
         (fresh / folder / "params.yaml").write_text(parameters)
     assert list(reasons(make_plan(fresh, Selection("big")))) == ["data/raw/dvc.yaml:get", "presets/big/dvc.yaml:use"]
     assert list(reasons(make_plan(fresh, Selection("big", end="data/raw/dvc.yaml:get")))) == ["data/raw/dvc.yaml:get"]
@@ -116,11 +116,20 @@ def test_unknown_names_are_one_line(fresh: Path) -> None:
     assert (status, output.count("\n")) == (2, 1)
 
 
+def test_a_preset_is_read_before_it_is_used(fresh: Path) -> None:
+    """Reading leaves it out of use; then it has a copy of the stages."""
+    toy_pipeline.write_files(fresh, {"presets/big/params.yaml": "letters: 4\n"})
+    assert "presets/big/dvc.yaml:fan" in reasons(make_plan(fresh, Selection("big")))
+    assert not (fresh / "presets/big/dvc.yaml").exists()
+    put_to_use(fresh, "big")
+    assert (fresh / "presets/big/dvc.yaml").read_bytes() == (fresh / "dvc.yaml").read_bytes()
+
+
 @pytest.mark.parametrize("kind", ["edited", "link"])
 def test_a_preset_with_a_dag_of_its_own_is_refused(fresh: Path, kind: str) -> None:
     """Neither a copy that somebody forgot to renew, nor a link, which DVC cannot read in a commit."""
     pipeline = fresh / "presets" / "big" / "dvc.yaml"
-    pipeline.parent.mkdir(parents=True)
+    toy_pipeline.write_files(fresh, {"presets/big/params.yaml": "letters: 4\n"})
     shutil.copy(fresh / "dvc.yaml", pipeline)
     assert find_pipeline(fresh, "big") == Path("presets/big/dvc.yaml")
     if kind == "link":

@@ -100,7 +100,7 @@ def statistics_of(
     if source is None:
         return count_text(text, options, memory)
     if not is_parquet(source):
-        with open_source(source) as counted:
+        with open_source(source, longest_line=text.longest_line) as counted:
             _check_no_table(counted)
             return count_text(counted, options, memory)
     statistics = read_statistics(source)

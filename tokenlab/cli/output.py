@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from tqdm import tqdm
 
-from tokenlab.core.errors import InputError, ParameterError, TokenlabError
+from tokenlab.core.errors import InputError, ParameterError, TokenlabError, of_rust, one_line
 
 Item = TypeVar("Item")
 
@@ -181,5 +181,8 @@ def named_errors(name: str) -> Iterator[None]:
     """Put the name of an input before errors about it; errors of reading it have it already."""
     try:
         yield
-    except InputError as error:
-        raise error if str(error).startswith(f"{name}:") else InputError(f"{name}: {error}") from None
+    except BaseException as error:
+        if not isinstance(error, InputError) and not of_rust(error):
+            raise
+        said = one_line(error)
+        raise error if said.startswith(f"{name}:") else InputError(f"{name}: {said}") from None

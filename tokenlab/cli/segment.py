@@ -234,7 +234,7 @@ def _read_entropies(text: Corpus, source: str) -> Iterator["Line"]:
     from tokenlab.entropy.scored_lines import read_entropy_lines
 
     def checked() -> Iterator["Line"]:
-        records = read_entropy_lines(source)
+        records = read_entropy_lines(source, text.longest_line)
         number = 0
         for number, sentence in enumerate(text.lines(), 1):
             record = next(records, None)

@@ -48,8 +48,6 @@ _IN_FLIGHT = 16
 """The same, and results that wait for those of slower shards before them."""
 _CONNECTING = 30
 """Seconds after which a scheduler that does not answer is an error."""
-_STATE = "1TiB"
-"""Below which Dask does not warn of a large state: it is sent once."""
 _NO_WORKER = "10m"
 """After which a local cluster without workers is an error."""
 
@@ -148,9 +146,9 @@ def open_cluster(options: ClusterOptions, *state: Any) -> Iterator[Cluster]:
     if address:
         with _dask_client(address, options.workers) as client:
             submit = client.get_executor(pure=False, retries=_RETRIES).submit
-            # Results of tasks, which Dask computes again where they are lost; `scatter` would leave them lost.
-            sent = tuple(client.submit(_itself, one, pure=False) for one in state)
-            yield Cluster(submit, lambda: max(1, sum(client.nthreads().values())), sent)
+            # Results of tasks, not scattered data: Dask makes them again where all that had them were killed.
+            sent = [client.submit(_given, value, pure=False) for value in state]
+            yield Cluster(submit, lambda: max(1, sum(client.nthreads().values())), tuple(sent))
     else:
         with processes(options.workers, *state) as cluster:
             yield cluster
@@ -171,7 +169,7 @@ def processes(workers: int, *state: Any) -> Iterator[Cluster]:
         return
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, state)
     try:
-        yield Cluster(lambda *call: pool.submit(_with_state, *call), lambda: workers)
+        yield Cluster(lambda function, shard: pool.submit(_with_state, function, shard), lambda: workers)
     except BrokenExecutor:
         raise ClusterError(
             "a process that computed a shard was killed, perhaps for want of memory; use fewer workers, and run again"
@@ -195,12 +193,12 @@ def _begin(*state: Any) -> None:
     _state = state
 
 
+def _given(value: Any) -> Any:
+    return value
+
+
 def _with_state(function: Callable[..., Any], shard: Any) -> Any:
     return function(*_state, shard)
-
-
-def _itself(state: Any) -> Any:
-    return state
 
 
 @contextmanager
@@ -216,7 +214,6 @@ def _dask_client(address: str, workers: int) -> "Iterator[Client]":
         ) from None
     with ExitStack() as stack:
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))  # Dask logs what it raises.
-        stack.enter_context(dask.config.set({"distributed.admin.large-graph-warning-threshold": _STATE}))
         if address == LOCAL:
             # A worker that is killed while it starts is not started again.
             stack.enter_context(dask.config.set({"distributed.scheduler.no-workers-timeout": _NO_WORKER}))

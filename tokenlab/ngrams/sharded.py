@@ -16,7 +16,6 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 
 from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError
+from tokenlab.core.files import scratch_folder
 from tokenlab.core.shards import Cluster, map_shards
 from tokenlab.ngrams.clusters import COMPOSED
 from tokenlab.ngrams.counting import (
@@ -110,13 +110,15 @@ def sharded_statistics(
         ClusterError: as `map_shards`.
         InputError: as `ngram_statistics`; no room for the temporary files.
     """
-    with _scratch(folder) as place:
+    with scratch_folder(folder) as place:
         runs = map_shards(partial(count_shard, options, str(place)), enumerate(shards), list, cluster)
         corpus, units = _divide(runs, options, place, memory)
         partitions = range(len(corpus.bounds) - 1)
-        counts = map_shards(partial(merge_partition, corpus), partitions, list, cluster)
+        counts = np.concatenate(map_shards(partial(merge_partition, corpus), partitions, list, cluster))
+        if counts.sum() != sum(run.characters for run in runs):
+            raise _changed(place)
         tokens = sum(run.tokens for run in runs)
-        _write_pairs(corpus, np.concatenate(counts), tokens)
+        _write_pairs(corpus, counts, tokens)
         rows = map_shards(partial(finish_partition, corpus), partitions, list, cluster)
         return _assemble(corpus, units, tokens, rows)
 
@@ -220,7 +222,7 @@ def _merged(corpus: _Corpus, low: int, high: int) -> list[Columns]:
             symbols, counts, filled, following, final, path, sums, written, least, nodes, node_sums
         )
         if needed == UNSORTED:
-            raise InputError(f"{corpus.folder}: a file in it was changed; run again")
+            raise _changed(corpus.folder)
         found.append((nodes[:new].copy(), node_sums[:new].copy()))
         if needed >= 0:
             block = next(blocks[needed], None)
@@ -399,7 +401,7 @@ def _write(path: Path, columns: Columns) -> None:
     """Write a file, which then is there as a whole: a worker that is killed leaves no part of it."""
     table = pa.table({name: pa.array(column) for name, column in columns.items()})
     part = path.with_suffix(f".{os.getpid()}")
-    options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.OSFile(str(part), "wb") as file, pa.ipc.new_file(file, table.schema, options=options) as writer:
         writer.write_table(table, max_chunksize=_ROWS)
     part.replace(path)
@@ -407,10 +409,17 @@ def _write(path: Path, columns: Columns) -> None:
 
 def _read(path: str | Path, block: int | None = None) -> Columns:
     """The columns of a file, or of one of its blocks."""
-    with pa.OSFile(str(path)) as file:
-        reader = pa.ipc.open_file(file)
-        found = reader.read_all() if block is None else reader.get_batch(block)
-        return {name: found[name].to_numpy().copy() for name in found.schema.names}
+    try:
+        with pa.OSFile(str(path)) as file:
+            reader = pa.ipc.open_file(file)
+            found = reader.read_all() if block is None else reader.get_batch(block)
+    except (pa.ArrowException, IndexError):
+        raise _changed(path) from None
+    return {name: found[name].to_numpy().copy() for name in found.schema.names}
+
+
+def _changed(path: str | Path) -> InputError:
+    return InputError(f"{path}: damaged or changed while it was in use; run again")
 
 
 def _mapped(rows: int, kind: Any, folder: str) -> NDArray[Any]:
@@ -420,17 +429,3 @@ def _mapped(rows: int, kind: Any, folder: str) -> NDArray[Any]:
     with tempfile.TemporaryFile(prefix="tokenlab-", dir=folder) as file:
         os.posix_fallocate(file.fileno(), 0, rows * np.dtype(kind).itemsize)  # a page without room would end us
         return np.asarray(np.memmap(file, kind, "r+", shape=rows))
-
-
-@contextmanager
-def _scratch(folder: str | Path | None) -> Iterator[Path]:
-    """A temporary folder; errors of writing to it are of the user."""
-    place = str(folder or tempfile.gettempdir())
-    try:
-        with tempfile.TemporaryDirectory(prefix="tokenlab-", dir=place) as name:
-            yield Path(name)
-    except OSError as error:
-        raise InputError(
-            f"{place}: no room for the counts of shards ({error.strerror or error}); make room, or set TMPDIR to "
-            "another folder"
-        ) from None

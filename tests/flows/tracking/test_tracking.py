@@ -5,6 +5,7 @@ import json
 import shutil
 import signal
 import sqlite3
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from toy_pipeline import repro, write_files
 from tracked_pipeline import PARAMS, TRACKING, VIEW, set_params
 
 import flows.tracking.synchronise
+from flows.run.history import History
 from flows.tracking.lock import Pipeline
 from flows.tracking.mlflow_pages import view_tags
 from flows.tracking.rows import MEAN, ROW, Row, rows_of
@@ -83,7 +85,7 @@ def contents(folder: Path) -> dict[str, Any]:
             run.info.status,
             run.data.params,
             run.data.metrics,
-            {name: value for name, value in run.data.tags.items() if name != "superseded"},
+            {name: value for name, value in run.data.tags.items() if name not in ("superseded", "mlflow.parentRunId")},
             sorted((given.dataset.name, given.dataset.digest) for given in run.inputs.dataset_inputs),
             {path.name: path.read_bytes() for path in artefacts(run)},
         )
@@ -135,6 +137,9 @@ def test_a_variant_has_the_means(built: Path) -> None:
     assert mean.numbers == pytest.approx({"recall_sd": 0, "size_sd": 0.5**0.5, "segments": 10.5})
     assert mean.params["runs"] == "2" and "seed" not in mean.params and mean.params["method.wideness"] == "7"
     assert "seed" not in mean.tags and mean.artefacts == ["reports/sample/zh/scores.parquet"]
+    assert [row.name for row in rows(built) if row.parent == mean.key] == [
+        f"{mean.name} seed {seed}" for seed in (0, 1)
+    ]
 
 
 def test_keys_depend_on_everything_before_a_row(project: Path) -> None:
@@ -219,7 +224,8 @@ def test_tracked_once_then_again_from_the_cache(project: Path) -> None:
         assert datasets == sorted((path, md5) for path, (md5, _) in row.datasets.items())
         assert files == {Path(path).name: (project / path).read_bytes() for path in (*row.artefacts, *row.figures)}
     (experiment,) = [e for e in client(project).search_experiments() if e.experiment_id != "0"]
-    assert experiment.name == "Where do words end? (words)"
+    assert experiment.name == "words"
+    assert experiment.tags["mlflow.note.content"].startswith("Where do words end?\n")
 
     assert track(project) == ""
     (project / ".mlflow/tracked/sample").unlink()
@@ -384,12 +390,53 @@ def count(folder: Path) -> int:
 
 
 @pytest.mark.slow
-def test_moved_project_is_reported(project: Path) -> None:
+@pytest.mark.parametrize("how", ["moved", "copied"])
+def test_a_project_elsewhere_gets_a_new_store(project: Path, how: str) -> None:
+    """Its runs name files by absolute paths."""
     track(project)
-    moved = project.rename(project.with_name("moved"))
-    (moved / ".mlflow/tracked/sample").unlink()
-    with pytest.raises(InputError, match=r"made while the project lay elsewhere .*; delete this folder"):
-        track(moved)
+    other = project.with_name("other")
+    if how == "moved":
+        project.rename(other)
+    else:
+        subprocess.run(["cp", "-a", project, other], check=True)
+    assert "24 runs (24 written)" in track(other)
+    assert all(path.is_relative_to(other) for run in runs(other) for path in artefacts(run))
+
+
+@pytest.mark.slow
+def test_a_run_lasts_as_long_as_its_stage(project: Path) -> None:
+    history = History.read(project, "sample")
+    history.stage_ended("evaluate@zh", "Completed", 12.5)
+    ended = history.ends["evaluate@zh"]
+    track(project)
+    spans = {run.data.tags["stage"]: (run.info.start_time, run.info.end_time) for run in runs(project)}
+    assert spans["evaluate@zh"] == pytest.approx((1000 * (ended - 12.5), 1000 * ended), abs=1)
+    assert spans["evaluate@own"][0] == spans["evaluate@own"][1]  # never run by the runner
+
+
+@pytest.mark.slow
+def test_the_best_tokenizer_of_a_corpus_loads_by_name(project: Path) -> None:
+    """By the means over the seeds, and again when the rows change; a corpus that has left has no model."""
+    import mlflow
+
+    view = replace(VIEW, registered="corpus")
+    track(project, views=[view])
+    mlflow.set_tracking_uri(f"sqlite:///{project}/.mlflow/mlruns.db")
+
+    def content(corpus: str) -> Any:
+        folder = mlflow.artifacts.download_artifacts(f"models:/words-sample-{corpus}@best")
+        return json.loads(Path(folder, "tokenizer.json").read_bytes())
+
+    rows_ = rows(project, view)
+    best = max(
+        (row for row in rows_ if row.parent == "" and row.params["bpe"] == "raw"), key=lambda row: row.metrics["f1"]
+    )
+    assert content("zh") == ["zh", 0, best.params["method"]]
+    set_params(project, corpora={"zh": PARAMS["corpora"]["zh"]}, scores={"seeds": [3, 1], "digits": 3})
+    repro(project)
+    track(project, views=[view])
+    assert content("zh")[:2] == ["zh", 3]
+    assert [model.name for model in client(project).search_registered_models()] == ["words-sample-zh"]
 
 
 @pytest.mark.slow
