@@ -26,6 +26,11 @@ def pool() -> Iterator[Cluster]:
         yield cluster
 
 
+def _listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
 @contextmanager
 def dask_processes() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """The address of a scheduler, and its process; two workers."""
@@ -44,6 +49,10 @@ def dask_processes() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         for command in commands
     ]
     try:
+        deadline = time.monotonic() + 600
+        while not _listens(port):
+            assert running[0].poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
         yield address, running[0]
     finally:
         for process in running:

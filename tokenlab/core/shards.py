@@ -214,6 +214,8 @@ def _dask_client(address: str, workers: int) -> "Iterator[Client]":
         ) from None
     with ExitStack() as stack:
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))  # Dask logs what it raises.
+        # A state is sent once, however large.
+        stack.enter_context(dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}))
         if address == LOCAL:
             # A worker that is killed while it starts is not started again.
             stack.enter_context(dask.config.set({"distributed.scheduler.no-workers-timeout": _NO_WORKER}))
