@@ -31,7 +31,7 @@ endif
 .DEFAULT_GOAL := help
 
 help: ## list these targets
-	@echo "make repro [PRESET=sample|cpu|answer|paper] [ONLY=tag]    and:"
+	@echo "make repro [PRESET=sample|news|cpu|answer|paper] [ONLY=tag]    and:"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Variables: PYTHON=/path/to/python to set up with; TOKENLAB_MIRROR=folder with copies of the raw data"
 
@@ -79,7 +79,7 @@ tour: $(STAMP) ## run docs/tour.ipynb and write its outputs
 presets: ## copy an edited dvc.yaml to the presets in use
 	@for copy in presets/*/dvc.yaml; do [ ! -e "$$copy" ] || cp --remove-destination dvc.yaml "$$copy"; done
 
-readme: $(STAMP) ## write the tables of README.md from the reports
+readme: $(STAMP) ## write the tables, the diagram and the examples of README.md and docs/
 	@exec $(RUN) -m tasks.report.readme
 
 $(STAMP): requirements.lock pyproject.toml

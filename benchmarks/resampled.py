@@ -7,9 +7,13 @@ million, 56,700 segments were distinct, and 54,600 of as many drawn from them (w
 67,000, with three about 50,500).
 
 Repeating the source would flatter a trainer, which counts distinct words and keeps each of them once.
+
+`python -m benchmarks.resampled FILE CHARACTERS` prints lines like those of a file, for texts that no disk should hold.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,3 +55,8 @@ def _contexts(points: NDArray[np.int64]) -> NDArray[np.int64]:
     before = np.roll(points, 1)
     pairs = np.where(points == _LINE_END, _LINE_END, before << 21 | points)
     return np.unique(pairs, return_inverse=True)[1]
+
+
+if __name__ == "__main__":
+    for line in resampled(Path(sys.argv[1]).read_text(encoding="utf-8").splitlines(), int(sys.argv[2]), seed=1):
+        sys.stdout.write(line + "\n")

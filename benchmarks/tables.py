@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchmarks import (
     atoms,
+    beyond_memory,
     bits,
     bpe_training,
     entropy,
@@ -36,6 +37,7 @@ _BENCHMARKS = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         statistics,
+        beyond_memory,
         segmentation,
         word_model,
         export,

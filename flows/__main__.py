@@ -18,8 +18,8 @@ from flows.run.plan import DEFAULT_PRESET, Plan, Selection, find_stale, make_pla
 from flows.run.processes import Interrupted, signals_raise
 from flows.run.workspace import pipeline
 from flows.tracking.synchronise import track
-from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
+from tokenlab.core.parent_death import die_with_parent
 
 _REASONS_SHOWN = 2
 

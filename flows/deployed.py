@@ -31,8 +31,8 @@ from prefect.states import Cancelled, Crashed, Failed, Running, State
 
 from flows.run.history import FOLDER
 from flows.run.workspace import wait_for_lock
-from tasks.runtime.parent_death import PARENT, die_with_parent
 from tokenlab.core.errors import TokenlabError
+from tokenlab.core.parent_death import PARENT, die_with_parent
 
 ON_FAILURE = "TOKENLAB_ON_FAILURE"
 """Environment variable: the command or the address that receives notifications."""

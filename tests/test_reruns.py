@@ -79,7 +79,8 @@ def edit(folder: Path, files: list[str], parameters: dict[str, Any]) -> None:
 
 
 REPORT = [f"tasks/report/{name}" for name in ("style.py", "papers.yaml", "templates/page.html.j2", "page.py")]
-HELPERS = ["tokenlab/core/errors.py", "tokenlab/core/files.py", "tasks/runtime/pool.py", "tasks/views.py"]
+REPORT += ["tasks/views.py"]  # which numbers are metrics
+HELPERS = ["tokenlab/core/errors.py", "tokenlab/core/files.py", "tasks/runtime/pool.py"]
 EXACT = {"markov_experiment@third-order", "evaluate_exact@en", "draw_exact", "report"}
 PATCH_MODELS = {"train_patch_lm@en", "evaluate_patch_lm@en", "zero_shot@en", "draw_patches", "report"}
 CODE_TOKENIZERS = {

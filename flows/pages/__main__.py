@@ -20,8 +20,8 @@ from flows.pages.servers import (
 )
 from flows.prefect_environment import SECRET_FILE
 from flows.run.processes import Interrupted, signals_raise
-from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
+from tokenlab.core.parent_death import die_with_parent
 
 _USUAL = {"prefect": 4200, "mlflow": 5000, "reports": 8000}
 

@@ -37,7 +37,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from flows.pages.servers import MLFLOW_ADDRESS, Question, Server, ask_questions
 from flows.prefect_environment import HOST, origins, read_secret
 from flows.run.plan import pipelines
-from tasks.runtime.parent_death import die_with_parent
+from tokenlab.core.parent_death import die_with_parent
 
 _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",

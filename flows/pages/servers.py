@@ -23,8 +23,8 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 from flows.prefect_environment import HOST, environment, origins, read_secret
 from flows.tracking.mlflow_pages import question_pages
-from tasks.runtime.parent_death import PARENT
 from tokenlab.core.errors import InputError, ParameterError, TokenlabError
+from tokenlab.core.parent_death import PARENT
 
 MLFLOW_ADDRESS = "TOKENLAB_MLFLOW_ADDRESS"
 """Environment variable of the server of the reports: where MLflow is served beside it."""

@@ -9,7 +9,7 @@ import re
 import signal
 import sys
 
-from tasks.runtime.parent_death import die_with_parent
+from tokenlab.core.parent_death import die_with_parent
 
 BUSY = 75
 """EX_TEMPFAIL: try again later."""

@@ -1,6 +1,6 @@
 """The processes of a run: DVC and its stages, each with the path of the workspace in its environment.
 
-A process follows the thread that started it (`tasks.runtime.parent_death`): if the runner is killed, the kernel ends
+A process follows the thread that started it (`tokenlab.core.parent_death`): if the runner is killed, the kernel ends
 the process and its stage. If the runner is only asked to end, `Processes.stop` kills the sessions, and no new process
 starts. `end_processes` is used twice more: by the running pipeline to stop its children, and by the next run to stop
 orphans.
@@ -25,8 +25,8 @@ from typing import IO, NoReturn
 import psutil
 
 from flows.run.dvc_child import BUSY
-from tasks.runtime.parent_death import PARENT
 from tokenlab.core.errors import TokenlabError
+from tokenlab.core.parent_death import PARENT
 
 Log = Callable[[str], None]
 """Receives each line that a process prints."""

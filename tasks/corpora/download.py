@@ -7,8 +7,8 @@ TOKENLAB_MIRROR names the mirror folder.
 import os
 import sys
 
-from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, TokenlabError, one_line
+from tokenlab.core.parent_death import die_with_parent
 from tokenlab.sources.fetch import fetch
 
 

@@ -4,10 +4,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import Field
+
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tokenlab.core.errors import InputError
 from tokenlab.sources.record import RECORD, read_record, substitutes
 from tokenlab.text.documents import Document, split_sentences
+from tokenlab.text.options import LONGEST_LINE
 from tokenlab.text.readers import read_documents
 from tokenlab.text.store import write_corpus
 
@@ -21,12 +24,23 @@ class Corpus(Parameters):
     sentence_ends: str | None = "。！？"
     text_key: str | None = None
     sources: list[str] | None = None
+    longest_line: int = Field(default=LONGEST_LINE, ge=1)
+
+    def documents(self, root: Path = Path()) -> Iterator[Document]:
+        """All texts of the file. root: the folder of the project. Raises InputError and ParameterError."""
+        return read_documents(
+            root / self.path,
+            self.format,
+            text_key=self.text_key,
+            sources=self.sources,
+            longest_line=self.longest_line,
+        )
 
 
 def prepare(stage: Stage) -> None:
     """Write the sentences of a corpus, and the facts about it that tables and pages show."""
     corpus = stage.parameters(f"corpora.{stage.variant}", Corpus)
-    documents = read_documents(corpus.path, corpus.format, text_key=corpus.text_key, sources=corpus.sources)
+    documents = corpus.documents()
     if corpus.gold:
         documents = _with_words(documents, corpus.path, f"corpora.{stage.variant}.gold")
     else:

@@ -21,9 +21,9 @@ from pydantic import BaseModel, ValidationError
 from tasks.parameters.paths import check_paths, check_scripts, not_made, outputs_of
 from tasks.parameters.references import check_patches, check_references
 from tasks.parameters.sections import RawSections, Sections
-from tasks.runtime.parent_death import die_with_parent
 from tasks.segmentation.methods import METHODS
 from tokenlab.core.errors import ParameterError, TokenlabError, one_line
+from tokenlab.core.parent_death import die_with_parent
 
 PARAMS, PIPELINE = "params.yaml", "dvc.yaml"
 RAW = Path("data", "raw")

@@ -12,7 +12,6 @@ import yaml
 from tasks.parameters.sections import Sections
 from tokenlab.core.errors import InputError
 from tokenlab.segment.isolation import run_sets
-from tokenlab.text.readers import read_documents
 
 
 def not_made(sections: Sections, made: set[str]) -> dict[str, str]:
@@ -112,8 +111,7 @@ def check_scripts(root: Path, sections: Sections, not_made: Mapping[str, str]) -
         if corpus is None or f"corpora.{name}.path" not in not_made or not family.word_models:
             continue
         try:
-            texts = read_documents(root / corpus.path, corpus.format, text_key=corpus.text_key, sources=corpus.sources)
-            if not any(segmented(document.text) for document in texts):
+            if not any(segmented(document.text) for document in corpus.documents(root)):
                 yield (
                     f"segmentation.corpora.{name}: {corpus.path} has no character of a script written without spaces "
                     "(Chinese, kana, Thai, Lao, Khmer, Burmese, Tibetan), and word models find no words in others; "

@@ -46,7 +46,7 @@ _SPLIT = [
     Column("prefixes", "prefixes"),
     Column("written", lambda rows: EMISSIONS[rows["policy"][0]]),
     Column("tokens added", "added", "{:,}"),
-    Column("saved %", "saved", "{:.2f}", 100),
+    Column("saved %", "saved", "{:.2f}", 100, result=True),
     Column("H", "entropy", "{:.3f}"),
     Column("Rényi % of |V|", "renyi", "{:.1f}", 100),
 ]
@@ -149,7 +149,10 @@ def savings_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
             optional=True,
             note="paper: another text and another vocabulary",
         ),
-        *(Column(f"{known:,} known", saved, where={"known": known}) for known in rows["known"].unique().sort()),
+        *(
+            Column(f"{known:,} known", saved, where={"known": known}, result=True)
+            for known in rows["known"].unique().sort()
+        ),
         Column("resets", lambda rows: rows["resets"].max(), "{:,}"),
     ]
     title = "Tokens saved over byte fallback in per cent: three / four prefixes / four, on change alone"
@@ -190,7 +193,10 @@ def tokenizers_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | Non
         Column("|V|", "vocabulary", "{:,}", where={"code": "bytes"}),
         Column("tokens/character", _tokens_per_character, "{:.3f}", where={"code": "bytes"}),
         Column("fallen back %", "fallback_characters", "{:.2f}", 100, where={"code": "bytes"}),
-        *(Column(f"{name}, %", partial(saved, variant=name), where=_LOSSLESS) for name in _VARIANTS.values()),
+        *(
+            Column(f"{name}, %", partial(saved, variant=name), where=_LOSSLESS, result=True)
+            for name in _VARIANTS.values()
+        ),
         Column("resets", lambda rows: rows["resets"].max(), "{:,}", where=_LOSSLESS),
     ]
     title = "Over tokenizers: tokens saved over their byte fallback"
@@ -220,7 +226,7 @@ def entropy_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
             of_codes(lambda code: _only(code, "renyi_nominal"), "{:.1f}", 100),
         ),
         Column("% of the used", of_codes(lambda code: _only(code, "renyi_observed"), "{:.1f}", 100)),
-        Column("bits per character", of_codes(_bits_per_character, "{:.2f}")),
+        Column("bits per character", of_codes(_bits_per_character, "{:.2f}"), result=True),
     ]
     title = "Entropy of single tokens: byte fallback / four prefixes at every run / on change alone"
     return tabulate("bits-entropy", title, rows, columns, key=["corpus", "known"], notes=notes)
@@ -239,7 +245,8 @@ def comparison_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | Non
     def pair(rows: pl.DataFrame) -> str:
         return f"{shown(_tokens_per_character(rows), '{:.3f}')} / {shown(_bits_per_character(rows), '{:.2f}')}"
 
-    columns = [Column("corpus", "corpus"), *(Column(name, pair, where=code) for name, code in codes.items())]
+    columns = [Column("corpus", "corpus")]
+    columns += [Column(name, pair, where=code, result="emission" in code) for name, code in codes.items()]
     title = "Without merges: tokens per character / bits per character by the entropy of single tokens"
     return tabulate("bits-comparison", title, lengths, columns, key=["corpus"], notes=notes)
 
@@ -271,7 +278,7 @@ def corpus_table(lengths: pl.DataFrame, corpus: str, notes: Sequence[str]) -> Ta
         Column("base", lambda rows: shown(rows["known"][0], "{:,} characters") or rows["base"][0]),
         Column("code", lambda rows: _variant(rows.row(0, named=True))),
         Column("tokens", "tokens", "{:,}"),
-        Column("saved %", "saved", "{:.2f}", 100),
+        Column("saved %", "saved", "{:.2f}", 100, result=True),
         Column("resets", "resets", "{:,}"),
         Column("ambiguous", "ambiguous", "{:,}"),
         Column("byte tokens %", "byte_tokens", "{:.1f}", 100),

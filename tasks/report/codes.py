@@ -187,7 +187,7 @@ def _summary(scores: pl.DataFrame, label: str, saved: bool, notes: list[str]) ->
         Column("|C|", lambda rows: rows.filter(code="character")["alphabet"].item(), "{:,}"),
         Column("K", lambda rows: rows.filter(code="latom")["K"].max()),
         *(Column(code_name(code), partial(cell, code=code)) for code in (_SUMMARISED if saved else rivals)),
-        Column("best", best),
+        Column("best", best, result=True),
     ]
     measured = "tokens saved against characters" if saved else "bits per character"
     title = f"All corpora, BPE at {size_text(label)}, N = 2: {measured}; {_SPREAD}"
@@ -213,7 +213,7 @@ def _sizes_table(scores: pl.DataFrame, lengths: list[int], notes: list[str]) -> 
     ]
     for N in lengths:
         columns += [
-            Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}),
+            Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}, result=True),
             Column(f"paper K, N = {N}", partial(_paper_K, paper=paper, N=N)),
         ]
     title = "Characters, and the smallest K with K^N of at least |C|"

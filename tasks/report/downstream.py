@@ -12,6 +12,7 @@ import polars as pl
 from tasks.report.codes import size_text
 from tasks.report.generation import generation_tables
 from tasks.report.inputs import all_generated, corpus_facts, notes_of, read_parts
+from tasks.report.latom_claims import claims_tables
 from tasks.report.style import code_name
 from tasks.report.table import Column, Table, read_paper, tabulate
 from tasks.report.verdict import against
@@ -32,22 +33,23 @@ class DownstreamResults(NamedTuple):
 
     classification: list[Table]
     generation: list[Table]
+    claims: list[Table]
 
     @property
     def main(self) -> list[Table]:
         """The tables of results.txt."""
-        shown = ("classification-f1-", "generation-errors")
+        shown = ("classification-f1-", "generation-errors", "latom-claims")
         return [table for table in self.all if table.name.startswith(shown)]
 
     @property
     def all(self) -> list[Table]:
         """The tables that are written as files."""
-        return [*self.classification, *self.generation]
+        return [*self.classification, *self.generation, *self.claims]
 
 
 def downstream_results(stage: Stage) -> DownstreamResults:
     """Read the results of a preset."""
-    return DownstreamResults(classification_tables(stage), generation_tables(stage))
+    return DownstreamResults(classification_tables(stage), generation_tables(stage), claims_tables(stage))
 
 
 def classification_tables(stage: Stage) -> list[Table]:
@@ -98,7 +100,7 @@ def f1_table(scores: pl.DataFrame, model: str, notes: list[str], generated: bool
     columns = _of_cut("|V|")
     for language in scores["language"].unique(maintain_order=True):
         columns += [
-            Column(language, "f1", "{:.2f}", 100, where={"language": language}, spread=True),
+            Column(language, "f1", "{:.2f}", 100, where={"language": language}, spread=True, result=True),
             Column(f"paper {language}", partial(printed, language=language), optional=True, note=_OTHER_CORPUS),
         ]
     seeds = scores["seed"].n_unique()
@@ -129,7 +131,13 @@ def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:
     columns = _of_cut("|V|")
     for language in pairs["language"].unique(maintain_order=True):
         columns += [
-            Column(f"{language}, against {name}", cell, where={"language": language, "rival": rival}, optional=True)
+            Column(
+                f"{language}, against {name}",
+                cell,
+                where={"language": language, "rival": rival},
+                optional=True,
+                result=True,
+            )
             for rival, name in RIVALS.items()
         ]
     title = f"Classification, {model}: difference of weighted F1 to characters and to bytes, in points"
@@ -158,7 +166,7 @@ def texts_table(scores: pl.DataFrame, metrics: dict[str, Any], notes: list[str],
     ]
     for N in sorted(scores["N"].drop_nulls().unique()):
         columns += [
-            Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}),
+            Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}, result=True),
             Column(f"paper K, N = {N}", partial(printed, N=N), optional=True),
         ]
     title = "Labelled texts, and the smallest K with K^N of at least |C|"
@@ -172,7 +180,7 @@ def training_table(scores: pl.DataFrame, notes: list[str]) -> Table:
         Column("model", "model"),
         *_of_cut("|V|"),
         Column("entries", "vocabulary", "{:,.0f}"),
-        Column("tokens/text", "tokens_per_text", "{:.1f}"),
+        Column("tokens/text", "tokens_per_text", "{:.1f}", result=True),
         Column("padding %", "padding", "{:.1f}", 100),
         Column("epochs", "epochs", "{:.2f}"),
         Column("weights", "parameters", "{:,.0f}"),

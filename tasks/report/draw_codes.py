@@ -331,6 +331,7 @@ def draw_overview(corpora: dict[str, _Corpus], panel: Panel, path: Path) -> None
         of_two = curves.filter(tokenizer="bpe", text=TRAINING, N=2)
         _learned(axes, of_two, "bpe", panel, K=of_two["K"].min())
         _finish([axes], panel)
+        whole_numbers(axes, 3)
     label(found.values(), _SIZE, panel.label)
     legend_above(figure, columns=5)
     save(figure, path)

@@ -163,11 +163,14 @@ def draw_boundaries(rows: dict[str, list[str]], path: Path) -> None:
     line = in_cells("".join(next(iter(rows.values()))))
     figure, ((axes,),) = grid(1, 1, (2.2 + 0.27 * len(line.cells), 0.5 + 0.3 * len(rows)))
     gold = join_words(rows["gold"])[1] if "gold" in rows else None
+    marks: dict[str, list[tuple[float, float]]] = {SECOND: [], ACCENT: []}
     for y, pieces in enumerate(rows.values()):
         line.draw(axes, y, fontsize=10)
         for offset in join_words(pieces)[1]:
             right, x = gold is None or offset in gold, line.positions[offset]
-            axes.plot([x, x], [y - 0.42, y + 0.42], color=SECOND if right else ACCENT, linewidth=1.5)
+            marks[SECOND if right else ACCENT] += [(x, y - 0.42), (x, y + 0.42), (math.nan, math.nan)]
+    for colour, points in marks.items():  # One line with gaps is a small file.
+        axes.plot(*zip(*points, strict=True) if points else ([], []), color=colour, linewidth=1.5)
     line.bare(axes, list(rows))
     if gold is not None:
         axes.set_xlabel("blue: a boundary of the gold words; red: none", fontsize=8)

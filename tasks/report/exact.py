@@ -101,7 +101,7 @@ def markov_tables(scores: pl.DataFrame) -> list[Table]:
         for model in ("exact", "trained"):
             for name, estimator in (("naive", "naive"), ("corrected", CORRECTED)):
                 which = {"model": model, "estimator": estimator}
-                columns.append(Column(f"{name}, {model} model", _probability, where=which))
+                columns.append(Column(f"{name}, {model} model", _probability, where=which, result=name == "corrected"))
         title = (
             f"{experiment}, {vocabulary_name(str(vocabulary))}: probability of {first} by the chain and by its "
             f"tokenized models; mean ± sd of {prompts} prompts"
@@ -128,7 +128,7 @@ def markov_errors(summary: pl.DataFrame) -> Table:
     columns = [
         Column("estimator", lambda rows: f"{_estimator(rows['estimator'][0])}, {rows['model'][0]} model"),
         Column("vocabulary", lambda rows: vocabulary_name(rows["vocabulary"][0])),
-        Column("mean", "mean_error", _error),
+        Column("mean", "mean_error", _error, result=True),
         Column("largest", lambda rows: rows["max_error"].max(), _error),
         Column("mean, biased", "mean_error_biased", _error),
         Column("undefined %", "undefined", "{:.1f}", 100),
@@ -164,7 +164,7 @@ def bits_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
         Column("sentences", "texts", "{:,}"),
         Column("characters/token", lambda rows: rows["characters"] / rows["tokens"], "{:.2f}"),
         *(Column(which, f"{which}_bits_per_character", "{:.4f}") for which in ("exact", "naive", "untruncated")),
-        Column("saved %", saved, "{:.2f}", 100),
+        Column("saved %", saved, "{:.2f}", 100, result=True),
         Column("never made %", "short_never_made", "{:.2f}", 100),
         Column("calls/byte", "calls_per_byte", "{:.2f}"),
         Column("tokens/byte", "tokens_per_byte", "{:.2f}"),
@@ -180,7 +180,7 @@ def bias_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
         Column("prompts", "texts", "{:,}"),
         Column("KL", "kl", "{:.3f}"),
         Column("TV", "total_variation", "{:.3f}"),
-        Column("other best %", "differs", "{:.1f}", 100),
+        Column("other best %", "differs", "{:.1f}", 100, result=True),
         Column("undefined %", "undefined", "{:.1f}", 100),
         Column("bits, exact", "exact_next_bits", "{:.3f}"),
         Column("bits, naive", "naive_next_bits", "{:.3f}"),

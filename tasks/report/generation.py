@@ -56,7 +56,7 @@ def errors_table(free: pl.DataFrame, notes: Sequence[str], generated: bool) -> T
     columns = [*_OF_CODE]
     for language in free["language"].unique(maintain_order=True):
         columns += [
-            Column(language, "error_share", "{:.2f}", 100, where={"language": language}, spread=True),
+            Column(language, "error_share", "{:.2f}", 100, where={"language": language}, spread=True, result=True),
             Column(f"paper {language}", partial(printed, language=language), optional=True, note=_OTHER_CORPUS),
         ]
     title = f"Generation: texts with a decoding error in per cent, {_drawn(free)}"
@@ -83,7 +83,12 @@ def verdicts_table(free: pl.DataFrame, notes: Sequence[str]) -> Table:
     columns = [*_OF_CODE]
     for language in free["language"].unique(maintain_order=True):
         columns += [
-            Column(f"{language}, against {name}", partial(cell, language=language, rival=rival), optional=True)
+            Column(
+                f"{language}, against {name}",
+                partial(cell, language=language, rival=rival),
+                optional=True,
+                result=True,
+            )
             for rival, name in RIVALS.items()
         ]
     title = "Generation: share of texts with a decoding error, against bytes and random codes"
@@ -105,7 +110,10 @@ def kinds_table(free: pl.DataFrame) -> Table:
     columns = [
         Column("language", "language"),
         *_OF_CODE,
-        *(Column(kind, partial(_share, kind=kind), "{:.2f}", 100, spread=True) for kind in get_args(ViolationKind)),
+        *(
+            Column(kind, partial(_share, kind=kind), "{:.2f}", 100, spread=True, result=True)
+            for kind in get_args(ViolationKind)
+        ),
     ]
     title = f"Generation: texts in per cent by the kind of their first decoding error, {_drawn(free)}"
     return tabulate("generation-kinds", title, free, columns, key=["language", *_CODE])
@@ -128,7 +136,7 @@ def costs_table(scores: pl.DataFrame) -> Table:
         Column("bits/character", "bits_per_character", "{:.3f}", where=free, spread=True),
         Column("free", "bits_of_scored", "{:.3f}", where=free, spread=True, note=_COST),
         Column("constrained", "bits_of_scored", "{:.3f}", where=bound, spread=True),
-        Column("saved", saved, "{:.4f}", spread=True),
+        Column("saved", saved, "{:.4f}", spread=True, result=True),
         Column("errors, free", wrong, where=free),
         Column("errors, constrained", wrong, where=bound),
     ]

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from tasks.report.style import with_variables
 from tasks.runtime.stage import Stage, read_json
 
 
@@ -53,4 +54,4 @@ def pictures(folder: Path) -> dict[str, str]:
 def svg(path: Path) -> str:
     """A picture as an element of the page."""
     text = path.read_text(encoding="utf-8")
-    return text[text.index("<svg") :]
+    return with_variables(text[text.index("<svg") :])

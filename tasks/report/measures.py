@@ -24,6 +24,8 @@ _NOTES = {
     "renyi_efficiency": "Rényi entropy and efficiency at alpha 2.5; efficiency is over the whole vocabulary, observed "
     "efficiency over the tokens that occur",
 }
+_RESULTS = ("normalised_length", "f1", "bits_per_character")
+"""Metrics that stay in sight where there are many."""
 _SEEN = "the learned codes and the tokenizers over their atoms were trained on these texts, which favours them"
 _OF_ATOMS = "tokenizer of atoms"
 """The kind of tokenizers that `measure_codes` measures, on texts from the corpus that they were trained on."""
@@ -77,7 +79,7 @@ def _parity_table(name: str, rows: pl.DataFrame, facts: Mapping[str, Mapping[str
     columns = [
         *_NAMES,
         *(Column(corpus, "parity", "{:.2f}", where={"corpus": corpus}) for corpus in corpora),
-        Column("Gini ↓", lambda rows: rows["gini"][0], "{:.3f}"),
+        Column("Gini ↓", lambda rows: rows["gini"][0], "{:.3f}", result=True),
     ]
     title = f"{name}: tokens for the same {rows['texts'][0]:,} texts, against English, and the Gini coefficient"
     notes = notes_of(facts[corpus] for corpus in corpora if corpus in facts)
@@ -104,6 +106,7 @@ def metric_columns(scores: pl.DataFrame, metrics: Sequence[Metric], reference: s
             metric.name,
             "{:.1f}" if metric.unit == SHARE else "{:,.0f}" if metric.unit == COUNT else "{:,.3f}",
             100 if metric.unit == SHARE else 1,
+            result=metric.name in _RESULTS,
             note=_NOTES.get(metric.name, "").format(reference=reference) if reference else "",
         )
         for metric in metrics

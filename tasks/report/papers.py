@@ -54,4 +54,4 @@ def _paper_table(name: str, tables: Mapping[str, Table], preset: str) -> Table:
             rows.append([claim["place"], printed(name, claim), found, where, claim.get("why", "")])
     header = ["in the paper", "its figure", "ours", "our table: column", "why different"]
     notes = [f"ours: `make repro PRESET={preset} ONLY={paper['family']}`", paper["why"], paper["address"]]
-    return Table(f"paper-{name}", paper["title"], header, rows, notes)
+    return Table(f"paper-{name}", paper["title"], header, rows, notes, "ours")

@@ -350,7 +350,7 @@ def costs_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]) ->
         _WEIGHTS,
         Column("paper weights", _printed_of(sources, "parameters"), optional=True),
         *_costs([Column("paper formula", _printed_of(sources, "flops"), "{:.1f}", 1000 / PAPER_BYTES, optional=True)]),
-        Column("training TFLOPs", "training_flops", lambda value: _three_digits(value / 1e12)),
+        Column("training TFLOPs", "training_flops", lambda value: _three_digits(value / 1e12), result=True),
         Column("steps", "steps", "{:,.0f}"),
         Column("training MB", "training_bytes", lambda value: _three_digits(value / 1e6)),
         Column("epochs", "epochs", "{:.2f}"),
@@ -374,7 +374,7 @@ def rates_table(losses: pl.DataFrame, notes: Sequence[str]) -> Table | None:
             Column(f"{rate:g}", "held_out", "{:.3f}", where={"learning_rate": rate})
             for rate in tried["learning_rate"].unique().sort()
         ),
-        Column("chosen", "chosen", "{:g}"),
+        Column("chosen", "chosen", "{:g}", result=True),
     ]
     title = "Learning rates of the patch models: bits per byte of validation text with the small budget, one seed"
     rows = tried.join(chosen, key, maintain_order="left")
@@ -455,7 +455,7 @@ def patchers_table(patchers: pl.DataFrame, sources: Sources, notes: Sequence[str
         Column("symbols", "symbols", "{:,}"),
         Column("threshold, nats", "threshold", "{:.4f}"),
         Column("cap", "cap"),
-        Column("bytes/patch", "bytes_per_patch", "{:.2f}"),
+        Column("bytes/patch", "bytes_per_patch", "{:.2f}", result=True),
         Column("calibrated", "calibrated", "{:.2f}", optional=True, note=_CALIBRATED),
         Column(
             "paper bytes",
@@ -505,7 +505,10 @@ def boundaries_table(patchers: pl.DataFrame, scores: pl.DataFrame | None, notes:
         [part.select(name for name in shown_columns if name in part.columns) for part in parts], how="diagonal_relaxed"
     )
     columns = [Column("corpus", "corpus"), Column("patcher", "patcher")]
-    columns += [Column(heading, column, "{:,.1f}", 100, spread=True) for heading, column in shares]
+    columns += [
+        Column(heading, column, "{:,.1f}", 100, spread=True, result=heading.endswith("F1"))
+        for heading, column in shares
+    ]
     title = "Boundaries of patches against " + " and ".join(against.values())
     key = ["corpus", "patcher"]
     return tabulate("patch-boundaries", title, rows, columns, key=key, notes=[*notes, _BOUNDARIES])
@@ -520,7 +523,7 @@ def merges_table(merges: pl.DataFrame) -> Table:
         Column("most bytes", "largest_bytes", "{:,}"),
         Column("S", "longest"),
         Column("merges", "merges", "{:,}"),
-        Column("V'", "hierarchical_vocabulary", "{:,}"),
+        Column("V'", "hierarchical_vocabulary", "{:,}", result=True),
         Column(
             "paper V'",
             lambda rows: _PAPER_MERGES.get((rows["tokenizer"][0], rows["longest"][0])),

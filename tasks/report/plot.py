@@ -29,8 +29,9 @@ from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from tasks.report.style import ACCENT, INK, RULE
-from tasks.runtime.parent_death import die_with_parent
+from tasks.report.svg import smaller
 from tokenlab.core.files import atomic_file
+from tokenlab.core.parent_death import die_with_parent
 
 THOUSANDS = FuncFormatter(lambda value, _: f"{value:,.0f}")
 
@@ -80,6 +81,8 @@ matplotlib.rcParams.update(
         "axes.labelsize": 9,
         "axes.titlesize": 10,
         "axes.edgecolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.axisbelow": True,
@@ -266,6 +269,8 @@ def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) ->
         for name in formats:
             with atomic_file(path.with_name(f"{path.name}.{name}")) as temporary:
                 figure.savefig(temporary, format=name, dpi=150, metadata=_METADATA[name])
+                if name == "svg":
+                    temporary.write_text(smaller(temporary.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def draw_all(drawings: Sequence[Callable[[], None]]) -> None:

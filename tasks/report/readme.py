@@ -1,5 +1,5 @@
 """`make readme`: keep the tables of the presets in git, write them and the diagram of the pipeline into the pages that
-show them, and draw README's picture.
+show them, draw README's picture, and run its examples.
 
 Tables in reports/ are outputs, which git ignores: a run on one's own text leaves no change in git. docs/tables/ has
 those of the presets as they are shipped.
@@ -9,9 +9,11 @@ A page marks a section by two lines, such as
     <!-- tables segmentation-pku answer/patch-models of `make readme` -->
     <!-- end of tables -->
 
-Tables are those of the preset `cpu` where none is named.
+Tables are those of the preset `cpu` where none is named. The section `examples` has commands after `$ `, each with
+what it prints.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -27,16 +29,21 @@ from tasks.report.table import Table, read_markdown
 from tasks.runtime.stage import read_json
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 from tokenlab.core.files import atomic_folder, write_text
+from tokenlab.text.store import read_corpus
 
 _TABLES_SECTION = re.compile(
     "(<!-- tables (?P<names>[^\n]*?) of `make readme` -->\n).*?(<!-- end of tables -->)", re.DOTALL
 )
-PIPELINE_SECTION = re.compile("(<!-- pipeline of `make readme` -->\n)(.*?)(<!-- end of pipeline -->)", re.DOTALL)
+PIPELINE_SECTION, EXAMPLES_SECTION, _PICTURE_SECTION = (
+    re.compile(f"(<!-- {name} of `make readme` -->\n)(.*?)(<!-- end of {name} -->)", re.DOTALL)
+    for name in ("pipeline", "examples", "picture")
+)
 _NODE, _ARROW = re.compile(r'(node\d+)\["(.+)"\]'), re.compile(r"(node\d+)-->(node\d+)")
-KEPT_TABLES = {preset: Path("docs", "tables", preset) for preset in ("sample", "cpu", "answer")}
+KEPT_TABLES = {preset: Path("docs", "tables", preset) for preset in ("sample", "news", "cpu", "answer")}
 """Preset -> the folder of its tables in git."""
 
 _TABLES = KEPT_TABLES["cpu"]
+_RESULTS = "results.txt"
 _TABLE_PAGES = tuple(
     map(
         Path,
@@ -52,7 +59,7 @@ _TABLE_PAGES = tuple(
         ),
     )
 )
-_PIPELINE_PAGE = Path("README.md")
+_PIPELINE_PAGE, _FRONT = Path("docs/pipeline.md"), Path("README.md")
 _FIGURES = {
     "segmentation": "segmentation/pku/lambda.svg",
     "codes": "codes/english/held-out.svg",
@@ -63,9 +70,12 @@ _FIGURES = {
 """Family -> its main figure among those of `cpu`."""
 _SENTENCES = Path("reports/sample/segmentation/zh/sentences.json")
 _PICTURE = Path("docs/sentence")
+_BUILTIN = Path("data/raw/builtin")
 _OVERVIEW, _SUMMARY = "overview", "segmentation-pku-summary"
-_OTHER_TEXTS = {"Thai segments": "own-text-thai", "Japanese segments": "own-text-japanese"}
+_OTHER_TEXTS = {"Thai": "own-text-thai", "Japanese": "own-text-japanese"}
 """Columns of the overview, and the tables with their figures."""
+_LEFT_OUT = ("paper: ", "SIGHAN 2005 ")
+"""How notes begin that README does not need: about a column that the overview has not, and terms that its end has."""
 
 _SHOWN = {
     "bpe": "BPE",
@@ -88,6 +98,8 @@ def main() -> None:
             _rewrite(page, _TABLES_SECTION, _tables)
         _rewrite(_PIPELINE_PAGE, PIPELINE_SECTION, _pipeline)
         _draw_picture()
+        _rewrite(_FRONT, _PICTURE_SECTION, _caption)
+        _rewrite(_FRONT, EXAMPLES_SECTION, _examples)
     except (TokenlabError, OSError) as error:
         print(f"readme: {one_line(error)}", file=sys.stderr)
         sys.exit(EXIT_STATUS)
@@ -99,18 +111,16 @@ def tables_to_keep(folder: Path) -> dict[str, bytes]:
 
 
 def _is_kept(name: str) -> bool:
-    return name.endswith((".md", ".csv")) or name == "results.txt"
+    return name.endswith((".md", ".csv")) or name == _RESULTS
 
 
 def keep_tables(made: Path, kept: Path) -> None:
-    """Replace the tables in git by those of the last run, where there was one.
-
-    Raises InputError where these are of some families only.
-    """
-    if (made / FAMILIES).exists():
-        raise InputError(f"{made} has some families only; run `make repro PRESET={kept.name}` without ONLY first")
+    """Replace the tables in git by those of the last run, where there was one; a run of some families leaves the tables
+    of the others, and has no results.txt of all."""
     if made.exists():
         tables = tables_to_keep(made)
+        if (made / FAMILIES).exists():
+            tables = tables_to_keep(kept) | {name: tables[name] for name in tables if name != _RESULTS}
         with atomic_folder(kept) as folder:
             for name, content in tables.items():
                 (folder / name).write_bytes(content)
@@ -168,19 +178,26 @@ def _shown(name: str) -> str:
 
 
 def overview_table() -> Table:
-    """README's table: word F1 on PKU, and on other languages from their text alone."""
+    """README's table: word F1 of what each method cuts, on PKU, and on other languages from their text alone.
+
+    BPE cuts text into its tokens, so its row has their scores.
+    """
     (header, *summary), notes = read_markdown(_read(_TABLES / f"{_SUMMARY}.md"))
+    sizes = [heading.removeprefix("segments, ") for heading in header if heading.startswith("segments, ")]
     others = []
     for name in _OTHER_TEXTS.values():
-        (columns, *rows), more = read_markdown(_read(_TABLES / f"{name}.md"))
+        (columns, *found), more = read_markdown(_read(_TABLES / f"{name}.md"))
         notes += more
-        others.append({row[0]: row[columns.index("F1")] for row in rows})
-    headings = (f"{heading} sentences" if ", " in heading else heading for heading in header[1:])
-    rows = [
-        [label, *figures, *(other.get(label.partition(":")[0], "") for other in others)] for label, *figures in summary
-    ]
-    columns = [header[0], *headings, *_OTHER_TEXTS]
-    return Table(_OVERVIEW, "Word F1 in per cent", columns, rows, list(dict.fromkeys(notes)))
+        others.append({row[0]: row[columns.index("F1")] for row in found})
+    rows = []
+    for label, *figures in summary:
+        measured = dict(zip(header[1:], figures, strict=True))
+        kind = "BPE" if label.startswith("BPE") else "segments"
+        of_sizes = [measured[f"{kind}, {size}"] for size in sizes]
+        rows.append([label, *of_sizes, *(other.get(label.partition(":")[0], "") for other in others)])
+    columns = [header[0], *(f"Chinese, {size} sentences" for size in sizes), *_OTHER_TEXTS]
+    notes = [note for note in dict.fromkeys(notes) if not note.startswith(_LEFT_OUT)]
+    return Table(_OVERVIEW, "Word F1 in per cent of what each method cuts", columns, rows, notes)
 
 
 def _read(path: Path) -> str:
@@ -189,12 +206,41 @@ def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def _caption(found: re.Match[str]) -> str:
+    """The section with the picture, and what its sentence says in English."""
+    chinese = "".join(_example()["gold"])
+    place = next((document.id for document in read_corpus(_BUILTIN / "zh") if document.text == chinese), None)
+    if place is None:
+        raise InputError(f"{_SENTENCES}: its example is no sentence of {_BUILTIN / 'zh'}; run `make repro` first")
+    english = next(document.text for document in read_corpus(_BUILTIN / "en") if document.id == place)
+    caption = f"“{english}” in Chinese, cut by six methods; filled boxes are words of the language. Generated text."
+    return f"{found[1]}![A Chinese sentence, cut by six methods]({_PICTURE}.svg)\n\n*{caption}*\n{found[3]}"
+
+
+def _examples(found: re.Match[str]) -> str:
+    """The section with its commands, and what they print now."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    lines = ["```console"]
+    for command in re.findall(r"^\$ (.*)$", found[2], re.MULTILINE):
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, env=os.environ | {"PATH": path})
+        if done.returncode:
+            raise InputError(f"{_FRONT}: `{command}` ended with {done.returncode}: {done.stderr.strip()}")
+        lines += [f"$ {command}", *done.stdout.expandtabs().splitlines()]
+    return "\n".join([found[1].rstrip(), *lines, "```", found[3]])
+
+
+def _example() -> dict[str, list[str]]:
+    """A sentence as each configuration cuts it."""
+    if not _SENTENCES.exists():
+        raise InputError(f"{_SENTENCES}: no such file; run `make repro` first")
+    found: dict[str, list[str]] = read_json(_SENTENCES)["example"]
+    return found
+
+
 def _draw_picture() -> None:
     from tasks.report.draw_segmentation import draw_sentence
 
-    if not _SENTENCES.exists():
-        raise InputError(f"{_SENTENCES}: no such file; run `make repro` first")
-    example = read_json(_SENTENCES)["example"]
+    example = _example()
     draw_sentence({label: example[name] for name, label in _SHOWN.items()}, example["gold"], _PICTURE)
 
 

@@ -264,7 +264,7 @@ def export_table(scores: pl.DataFrame, left_out: Mapping[str, str], facts: Mappi
         Column("|V|", "vocabulary", "{:,}"),
         Column("MB", "bytes", "{:.2f}", 1e-6),
         Column("round trip", "restored", "{:.2f}", 100),
-        Column("equal segments", "segments_equal_to_a_word", "{:.2f}", 100),
+        Column("equal segments", "segments_equal_to_a_word", "{:.2f}", 100, result=facts["gold_words"] is None),
         Column("equal tokens", "segments_equal_to_a_token", "{:.2f}", 100),
     ]
     if facts["gold_words"] is not None:

@@ -27,6 +27,7 @@ _MARKS: dict[type[str], str] = {Best: "*", Tied: "≈", Ours: "†"}
 _CLASSES: dict[type[str], str] = {Best: "best", Tied: "tied", Ours: "ours"}
 _OURS = "†: a method of this project"
 _EXPLANATIONS = ("bold: ", _OURS)
+_FIGURE = re.compile(r"[-+±×(]?\d|$")
 _BARS, _NOTE = re.compile(r"(?<!\\)\|"), re.compile(r"\*[^*]")
 
 
@@ -67,6 +68,8 @@ class Column:
     """published figures in the same conditions"""
     optional: bool = False
     """whether the column is left out where no row has a value"""
+    result: bool = False
+    """whether this is the result, which stays in sight where a page is narrow; by default the first with `best`"""
     note: str = ""
     """stands below a table that has the column"""
 
@@ -110,6 +113,18 @@ class Table(NamedTuple):
     header: list[str]
     rows: list[list[str]]
     notes: list[str]
+    result: str = ""
+    """heading of the column with the result; empty where no column is more than the others"""
+
+    @property
+    def label(self) -> int:
+        """The place of the column that tells the rows apart: the one with the most names among the first three."""
+        columns = [{cell for cell in column if not _FIGURE.match(cell)} for column in zip(*self.rows, strict=True)]
+        return max(range(min(3, len(columns))), key=lambda place: len(columns[place]), default=0)
+
+    def without(self, notes: Iterable[str]) -> "Table":
+        """The table without notes that stand elsewhere."""
+        return self._replace(notes=[note for note in self.notes if note not in notes])
 
     def explained(self, best: str = "bold") -> list[str]:
         """What the marks of the table mean. best: how the best is shown."""
@@ -178,8 +193,10 @@ def tabulate(
     places = [place for place, column in enumerate(columns) if not column.optional or any(row[place] for row in rows)]
     header = [columns[place].heading for place in places]
     of_columns = [columns[place].note for place in places if columns[place].note]
+    results = sorted((columns[place] for place in places), key=lambda column: (not column.result, column.best is None))
+    result = results[0].heading if results[0].result or results[0].best else ""
     rows = [[row[place] for place in places] for row in rows]
-    return Table(name, title, header, rows, list(dict.fromkeys([*notes, *of_columns])))
+    return Table(name, title, header, rows, list(dict.fromkeys([*notes, *of_columns])), result)
 
 
 def _groups(scores: pl.DataFrame, key: Sequence[str]) -> list[pl.DataFrame]:

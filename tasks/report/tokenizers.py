@@ -56,7 +56,7 @@ def _table(stage: Stage, name: str, scores: pl.DataFrame) -> Table:
         Column("tokens", "tokens", "{:,}"),
         Column("× tokens", ratio, "{:.3f}", note=_RULE),
         Column("bytes/token", "bytes_per_token", "{:.3f}"),
-        Column("bits/byte", "bits_per_byte", "{:.4f}", spread=True),
+        Column("bits/byte", "bits_per_byte", "{:.4f}", spread=True, result=True),
         Column("against byte-level", verdict),
         Column("weights", "parameters", "{:,}"),
         Column("epochs", "epochs", "{:.2f}"),

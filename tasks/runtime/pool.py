@@ -1,15 +1,15 @@
 """Pools for the jobs of a stage: threads for NumPy and Numba, processes for trainings, whose random numbers come from a
 generator that threads would share; and a training in several processes of its own."""
 
-import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, TypeVar
 
 from tqdm import tqdm
 
-from tasks.runtime.parent_death import die_with_parent
+from tokenlab.core.parent_death import die_with_parent
+from tokenlab.core.shards import map_shards, processes
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -23,34 +23,27 @@ def pooled(work: Callable[[Job], Result], jobs: Iterable[Job], description: str)
     """
     listed = list(jobs)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        return _results(pool, [pool.submit(work, job) for job in listed], description)
+        futures = [pool.submit(work, job) for job in listed]
+        try:
+            for future in tqdm(as_completed(futures), total=len(futures), desc=description, disable=None):
+                future.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+        return [future.result() for future in futures]
 
 
 def in_processes(work: Callable[[Job], Result], jobs: Sequence[Job], workers: int, description: str) -> list[Result]:
     """The results of all jobs in their order, from `workers` processes at a time; with a progress bar.
 
-    One worker is this process itself: another takes seconds to start. Function, jobs and results are pickled. The first
-    exception of a job cancels the jobs that have not started.
+    Function, jobs and results are pickled. The first exception of a job cancels the jobs that have not started.
     """
-    workers = min(workers, len(jobs))
-    if workers <= 1:
-        return [work(job) for job in jobs]
-    # Workers are spawned: a fork would copy the locks of Arrow's threads.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, initializer=die_with_parent) as pool:
-        return _results(pool, [pool.submit(work, job) for job in jobs], description)
 
+    def shown(results: Iterator[Result]) -> list[Result]:
+        return list(tqdm(results, total=len(jobs), desc=description, disable=None))
 
-def _results(
-    pool: ThreadPoolExecutor | ProcessPoolExecutor, futures: list[Future[Result]], description: str
-) -> list[Result]:
-    try:
-        for future in tqdm(as_completed(futures), total=len(futures), desc=description, disable=None):
-            future.result()
-    except BaseException:
-        pool.shutdown(cancel_futures=True)
-        raise
-    return [future.result() for future in futures]
+    with processes(max(1, min(workers, len(jobs)))) as cluster:
+        return map_shards(work, jobs, shown, cluster)
 
 
 def in_processes_of_training(train: Callable[[Job], Result], job: Job, processes: int, device: str) -> Result:

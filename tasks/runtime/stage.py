@@ -15,9 +15,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 from pydantic.dataclasses import dataclass
 
-from tasks.runtime.parent_death import die_with_parent
 from tokenlab.core.errors import EXIT_STATUS, ParameterError, TokenlabError, one_line
 from tokenlab.core.files import write_text
+from tokenlab.core.parent_death import die_with_parent
 
 
 class Parameters(BaseModel):

@@ -1,8 +1,13 @@
 """Every command says in one line what is wrong with a file, by whatever argument or option it is named."""
 
+import argparse
+import json
+
 import pytest
-from command import ended_here, tokenlab_here
+from command import ended_here, tokenlab, tokenlab_here
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
+
+from tokenlab.cli.commands import command_parser
 
 COMMANDS = """
 segment
@@ -59,6 +64,33 @@ def test_bad_files_are_one_line(folder):
             assert (ended.status, ended.out, ended.said.count("\n")) == (2, "", 1), (command, name, ended)
             assert name in ended.said, (command, ended)
     assert sorted(folder.iterdir()) == before
+
+
+def flags(parser, command=()):
+    """Each command with each of its options that take a value."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from flags(below, (*command, name))
+        elif action.option_strings and action.nargs != 0:
+            yield from ((*command, flag) for flag in action.option_strings if flag.startswith("--"))
+
+
+def test_two_hyphens_as_the_value_of_an_option():
+    found = [*flags(command_parser())]
+    assert len(found) > 200
+    for *command, flag in found:
+        said = tokenlab_here(*command, f"{flag}=--", status=2)
+        assert flag in said and ": expected a value, not --;" in said, said
+
+
+def test_a_panic_of_the_library_is_one_line(folder):
+    settings = json.loads((folder / "t.json").read_text())
+    split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+    (folder / "t.json").write_text(json.dumps(settings | {"pre_tokenizer": split}))
+    (folder / "good.txt").write_text("a" * 40 + "b\n")
+    said = tokenlab("measure", "good.txt", "--tokenizer", "t.json", status=2)
+    assert said.startswith("tokenlab: t.json: the tokenizer fails on this text: Onig: Regex search error:")
 
 
 def test_unknown_commands_are_one_line():

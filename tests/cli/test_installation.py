@@ -19,6 +19,7 @@ EXTRAS = {
 }
 NEED_EXTRAS = (
     "tokenlab.classification.",
+    "tokenlab.comparison.",
     "tokenlab.entropy.training",
     "tokenlab.language.",
     "tokenlab.networks.",
@@ -63,12 +64,13 @@ def test_imported_packages_are_declared() -> None:
         names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
         foreign = {name.split(".")[0] for name in names} - sys.stdlib_module_names - declared - {"tokenlab"}
         assert foreign <= EXTRAS, (module, foreign)
-        # They import torch and sentencepiece inside a function, and say what is missing.
+        # They import torch, sentencepiece and dask inside a function, and say what is missing.
         lazily = module in (
             "tokenlab.cli.entropy",
             "tokenlab.cli.generate",
             "tokenlab.tokenizers.export.agreement",
             "tokenlab.core.devices",
+            "tokenlab.core.shards",
         )
         assert not foreign or lazily or module.startswith(NEED_EXTRAS), (module, foreign)
 

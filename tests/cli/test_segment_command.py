@@ -12,6 +12,7 @@ from plain_segmentation import plain_segments, utility_table
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import SegmentOptions
 from tokenlab.segment.words import WordModel, WordOptions
+from tokenlab.text.sample import sample_lines
 
 TEXT = "共同创造美好的新世纪，共同 努力\n\n美好的世纪abc　12％\n"
 WORDS = ["--method", "words", "--sweeps", 4, "--classes", 9, "--seed", 3]
@@ -71,6 +72,31 @@ def test_a_word_model_is_fitted_kept_and_used_again(tmp_path, text, chinese_sent
     assert tokenlab("segment", "-", "--model", kept, stdin=stdin) == expected.text()
     lines = tokenlab("segment", "-", "--model", kept, "--format", "json", stdin=stdin).splitlines()
     assert [json.loads(line)["text"] for line in lines] == chinese_sentences[:20]
+
+
+def test_a_word_model_of_a_sample_segments_all_of_the_text(tmp_path, text, chinese_sentences):
+    sample = sample_lines(chinese_sentences, 2000)
+    model = WordModel.fit(sample, WordOptions(sweeps=4, classes=9, seed=3))
+    model.save(tmp_path / "expected")
+    expected = "".join(batch.text() for batch in model.segment(chinese_sentences))
+    assert tokenlab("segment", text, *WORDS, "--sample", "2K", "--save-model", tmp_path / "kept") == expected
+    assert (tmp_path / "kept").read_bytes() == (tmp_path / "expected").read_bytes()
+    assert "--sample is 'many'" in tokenlab("segment", text, *WORDS, "--sample", "many", status=2)
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["--workers 2", *(pytest.param(place, marks=pytest.mark.slow) for place in ("--workers 4", "--cluster local"))],
+)
+def test_segments_do_not_depend_on_where_they_are_found(tmp_path, chinese_sentences, place):
+    sentences = chinese_sentences * (900_000 // sum(map(len, chinese_sentences)))  # several batches
+    (tmp_path / "text").write_text("\n".join(sentences), encoding="utf-8")
+    model = WordModel.fit(chinese_sentences, WordOptions(sweeps=2, classes=0))
+    model.save(tmp_path / "model")
+    expected = "".join(batch.text() for batch in model.segment(sentences))
+    assert tokenlab("segment", tmp_path / "text", "--model", tmp_path / "model", *place.split()) == expected
+    by_statistics = ("segment", tmp_path / "text", "--n-max", 3)
+    assert tokenlab(*by_statistics, *place.split()) == tokenlab(*by_statistics)
 
 
 def test_delimiter_leaves_the_spaces_of_the_text():

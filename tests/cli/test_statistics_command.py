@@ -93,3 +93,20 @@ def test_bad_options_are_one_line_and_status_2(tmp_path):
     ]:
         assert message in tokenlab("statistics", *arguments, status=2), arguments
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_bounded_memory_changes_nothing(tmp_path):
+    source = tmp_path / "source.txt"
+    source.write_text("新世纪的世纪\n美好的世纪\nกำลัง\n" * 500, encoding="utf-8")
+    plain, bounded = (tmp_path / name for name in ("plain.parquet", "bounded.parquet"))
+    tokenlab("statistics", source, "-o", plain, "--min-frequency", "2")
+    printed = tokenlab("statistics", source, "-o", bounded, "--min-frequency", "2", "--memory", "1G", "--top", "4")
+    assert bounded.read_bytes() == plain.read_bytes()
+    assert printed == tokenlab("statistics", source, "--min-frequency", "2", "--top", "4")
+    command = ["segment", "-", "--statistics-from", source]
+    assert tokenlab(*command, "--memory", "1G", stdin=CHINESE) == tokenlab(*command, stdin=CHINESE)
+    for size, message in (("2", "must be a number and"), ("1X", "must be a number and"), ("299M", "at least 300M")):
+        assert message in tokenlab("statistics", source, "--memory", size, status=2)
+    assert "no meaning with --method words" in tokenlab(
+        "segment", source, "--method", "words", "--memory", "1G", status=2
+    )

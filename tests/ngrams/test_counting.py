@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from ngram_texts import all_options, texts
 from plain_segmentation import split_units
-from unicode_text import SENTENCES, text
+from unicode_text import SENTENCES
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
@@ -72,21 +72,6 @@ def as_dictionary(statistics):
                 statistics.right_entropy[row],
             )
     return table
-
-
-alphabets = st.sampled_from(["ab的国\U00020000 \u3000\n", "กทีำ e\u0301क\u094d\u1100\u1161🇫\u200d\n"])
-texts = st.lists(
-    alphabets.flatmap(lambda alphabet: st.text(alphabet, max_size=12)) | text, min_size=1, max_size=6
-).filter(lambda sentences: any(sentence.strip() for sentence in sentences))
-all_options = st.builds(
-    StatisticsOptions,
-    n_max=st.integers(1, 7),
-    count_tokens=st.sampled_from(["ngram", "unigram", "bigram"]),
-    edge=st.sampled_from(["skip", "symbol"]),
-    min_frequency=st.integers(1, 3),
-    log_base=st.sampled_from(["e", "2"]),
-    unit=st.sampled_from(["cluster", "character"]),
-)
 
 
 @settings(max_examples=400, deadline=None)

@@ -14,7 +14,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from tasks.runtime.parent_death import die_with_parent
+from tokenlab.core.parent_death import die_with_parent
 
 
 def square(number):

@@ -1,6 +1,6 @@
 """Counts of pairs beyond 2^31, 2^32 and 2^53 (where int32, uint32 and float64 go wrong) stay exact in the BPE kernels.
 
-A text has at most 2^30 symbols, so the counts come from weights, or are put into the table and the heap directly.
+The counts come from weights, or are put into the table and the heap directly.
 """
 
 import numpy as np
@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from plain_sequences import flat
 
 from tokenlab.core.errors import InputError
-from tokenlab.tokenizers import apply_merges, bpe_sweep, tokenize
+from tokenlab.tokenizers import bpe_sweep, merges, tokenize
 from tokenlab.tokenizers.bpe_kernels import _index_pairs, _merge, lay_out
-from tokenlab.tokenizers.merges import LARGEST_TOTAL
 from tokenlab.tokenizers.pairs_kernels import (
     add_list,
     find,
@@ -25,6 +24,7 @@ from tokenlab.tokenizers.pairs_kernels import (
     push,
     with_room,
 )
+from tokenlab.tokenizers.unigram import LARGEST_TOTAL, unigram_sweep
 
 MORE = 2**33 + 1  # in float64 the sum of this and 2^53 is rounded
 large_counts = st.builds(
@@ -78,9 +78,9 @@ def test_a_merge_subtracts_exactly(more):
 
 def _counts_after_a_merge(sequences, more):
     """Counts of all pairs after the merge of 0 and 1 into 3."""
-    cells, _ = lay_out(*flat(sequences))
+    cells, starts = lay_out(*flat(sequences), np.empty(0, np.int32))
     once, owners = np.empty(0, np.int64), np.empty(0, np.int32)
-    pairs, pool, used = _index_pairs(cells, once, owners)
+    pairs, pool, used = _index_pairs(cells, starts, once, owners)
     pairs.counts[: pairs.size[0]] += more
     widths = np.array([1, 1, 1, 2], np.int64)
     before, after, kept = np.zeros((2, 5), np.int64), np.zeros((2, 5), np.int64), np.empty(used, np.int32)
@@ -105,18 +105,30 @@ def test_a_growing_table_keeps_large_counts_and_places():
         assert pairs.starts[row] == 2**32 + number * 2**51 + sum(range(number))
 
 
-def test_a_text_with_too_many_places_is_refused_before_it_is_read():
-    """Positions are int32. The symbols here take no memory."""
+def test_positions_of_long_text_are_int64(monkeypatch):
+    """From 2^31 cells on, which here are few."""
+    random = np.random.default_rng(7)
+    sequences = flat([random.integers(0, 4, size).tolist() for size in (400, 70, 1, 0, 300)])
+    weights = random.integers(1, 2**40, 5)
+    short = (
+        bpe_sweep(*sequences, 4, range(4, 90), weights),
+        tokenize(*sequences, 4, bpe_sweep(*sequences, 4, [90]).merges),
+    )
+    monkeypatch.setattr(merges, "_SHORT", 0)
+    assert merges._cells(*sequences)[1].dtype == np.int64
+    long = (
+        bpe_sweep(*sequences, 4, range(4, 90), weights),
+        tokenize(*sequences, 4, bpe_sweep(*sequences, 4, [90]).merges),
+    )
+    for one, other in zip(short, long, strict=True):
+        assert all(np.array_equal(*pair) for pair in zip(one, other, strict=True))
+
+
+def test_a_unigram_text_with_too_many_places_is_refused():
+    """The symbols here take no memory."""
     symbols = np.broadcast_to(np.int32(0), LARGEST_TOTAL)
-    offsets = np.array([0, LARGEST_TOTAL])
-    merges = np.array([[0, 0]], np.int32)
-    for run in (
-        lambda: bpe_sweep(symbols, offsets, 1, [2]),
-        lambda: apply_merges(symbols, offsets, 1, merges, [2]),
-        lambda: tokenize(symbols, offsets, 1, merges),
-    ):
-        with pytest.raises(InputError, match="too many at once"):
-            run()
+    with pytest.raises(InputError, match="too many at once"):
+        unigram_sweep(symbols, np.array([0, LARGEST_TOTAL]), 1, [2])
 
 
 def test_a_pair_may_occur_three_times_2_31_times():

@@ -1,10 +1,12 @@
 """Tokenizers trained from counts of pieces: against Hugging Face's trainer, and on any text."""
 
+import collections
 import gzip
 import itertools
 import json
 import random
 import re
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -16,9 +18,17 @@ from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.generated import generate
 from tokenlab.text.readers import read_documents
+from tokenlab.tokenizers import piece_counts
 from tokenlab.tokenizers.cuts import Cut, check_cut, make_cut
 from tokenlab.tokenizers.options import TrainOptions
-from tokenlab.tokenizers.piece_counts import PieceCounts, count_pieces, merge_counts, read_counts, write_counts
+from tokenlab.tokenizers.piece_counts import (
+    PieceCounts,
+    count_in_shards,
+    count_pieces,
+    merge_counts,
+    read_counts,
+    write_counts,
+)
 from tokenlab.tokenizers.trained import train_tokenizers, unreached_tokens
 
 SPECIAL = ("pad=<|pad|>", "eos=<|endoftext|>", "<|im_start|>")
@@ -204,6 +214,19 @@ def test_counts_are_kept(tmp_path):
         merge_counts([read, read_counts(tmp_path / "b.tsv")])
 
 
+@pytest.mark.parametrize("memory", [1, 2000, 10**9])
+def test_counts_of_shards_are_those_of_the_text(corpora, tmp_path, memory):
+    """From one text a shard to one shard."""
+    for lines in corpora.values():
+        cuts = [make_cut("auto", lines), make_cut("gpt2", [])]
+        found = count_in_shards(lines[:150], cuts, memory, tmp_path)
+        for counts, expected in zip(found, count_pieces(lines[:150], cuts), strict=True):
+            assert (counts.pieces, counts.counts.tolist()) == (expected.pieces, expected.counts.tolist())
+            assert counts.cut == expected.cut
+    assert not list(tmp_path.iterdir())
+    assert count_in_shards([], [make_cut("gpt2", [])], 1)[0].pieces == []
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [("a\n", ":1: not a piece"), ("a\t1\nb\tx\n", ":2: not"), ("a\t0\n", ":1: the count 0"), ("", "no piece"),
@@ -247,6 +270,46 @@ def test_what_cannot_be_trained():
         train_tokenizers(counts._replace(cut=None), TrainOptions())
     with pytest.raises(ParameterError, match="'Ã©', which is also a learned"):
         train_tokenizers(counts._replace(pieces=["é", "é"]), TrainOptions(special_tokens=("Ã©",)))
+
+
+def test_words_that_occur_again_are_counted_as_in_their_texts():
+    """Most words are cut once, not at each place: the counts are those of the pieces of the texts."""
+    texts = [document.text for document in generate("en", sentences=60, seed=3)]
+    texts += [
+        " two  spaces",
+        "x ",
+        "",
+        "don't 'tis 3.14 1234567 a,b",
+        "tab\tand\n\nline",
+        *THAI,
+        "\xa0no break",
+        *texts,
+    ]
+    for name in ("auto", "words", "gpt2", "llama3", "whitespace", "none", r"[^\s,.]+", " |x"):
+        cut = make_cut(name, texts)
+        (counts,) = count_pieces(texts, [cut])
+        expected = collections.Counter(itertools.chain(*cut.pieces(texts)))
+        assert dict(zip(counts.pieces, counts.counts.tolist(), strict=True)) == expected
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.text(st.sampled_from("ab '’กดี漢か。34.,\xa0\u0301😀\u3000"), max_size=12), max_size=5),
+    st.sampled_from([0, 1 << 18]),
+)
+def test_any_words_are_counted_as_in_their_texts(texts, kept):
+    cuts = [make_cut(name, []) for name in ("auto", "gpt2", "llama3", "whitespace")]
+    with mock.patch.multiple(piece_counts, _WORDS_KEPT=kept, _TEXTS_AT_ONCE=2):
+        found = count_pieces(texts, cuts)
+    for cut, counts in zip(cuts, found, strict=True):
+        expected = collections.Counter(itertools.chain(*cut.pieces(texts)))
+        assert dict(zip(counts.pieces, counts.counts.tolist(), strict=True)) == expected
+
+
+def test_a_token_is_reached_after_letters():
+    (counts,) = count_pieces(["cat's"] * 9, [make_cut("auto", [])])
+    (tokenizer,) = train_tokenizers(counts, TrainOptions((259,), special_tokens=()))
+    assert unreached_tokens(tokenizer) == ["'s"] and not unreached_tokens(tokenizer, counts.pieces)
 
 
 def test_the_order_of_texts_changes_nothing():

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, add_lines, numbered_lines, open_corpus
 from tokenlab.cli.options import Commands, add_command, add_family, add_options, named_as_flags, options_from
-from tokenlab.cli.output import in_batches, json_line, named_errors, tabbed, whole_output, with_progress, write
+from tokenlab.cli.output import json_line, named_errors, tabbed, whole_output, with_progress, write
 from tokenlab.codes.bits.options import BitOptions
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -126,26 +127,11 @@ def _texts(corpus: Corpus, on_error: str, errors: Counter[str]) -> Iterator[tupl
         yield from corpus.read("encoding")
         return
     mark = "\ufffd" if on_error == "replace" else ""
-    for number, line in enumerate(with_progress(_byte_lines(corpus), "encoding"), 1):
-        text, count = _NOT_UTF8.subn(mark, line.decode(errors="surrogateescape"))
+    lines = with_progress(corpus.plain_lines(errors="surrogateescape"), "encoding")
+    for number, line in enumerate(lines, 1):
+        text, count = _NOT_UTF8.subn(mark, line)
         errors["utf8"] += count
         yield f"{corpus.name}:{number}", text
-
-
-def _byte_lines(corpus: Corpus) -> Iterator[bytes]:
-    """The bytes of each line, split as `read_lines` splits: at LF, without one trailing CR, the first without a BOM."""
-    from tokenlab.text.lines import read_blocks
-
-    open_line: list[bytes] = []  # The pieces of a line that spans several blocks.
-    start = b"\xef\xbb\xbf"
-    for block in read_blocks(corpus.path):
-        first, *others = block.split(b"\n")
-        open_line.append(first)
-        for line in others:
-            yield b"".join(open_line).removeprefix(start).removesuffix(b"\r")
-            open_line, start = [line], b""
-    if rest := b"".join(open_line).removeprefix(start):
-        yield rest.removesuffix(b"\r")
 
 
 def _decode(options: argparse.Namespace) -> None:
@@ -165,7 +151,7 @@ def _decode(options: argparse.Namespace) -> None:
 
     errors: Counter[str] = Counter()
     with whole_output() as keep:
-        for where, line in numbered_lines(options.input, "decoding"):
+        for where, line in numbered_lines(options, "decoding"):
             with named_errors(where):
                 decoded = decode(parser.parse(tokens_of(line)), spelled, options.on_error, emission)
             errors.update(error.kind for error in decoded.errors)

@@ -231,7 +231,7 @@ def _decode(options: argparse.Namespace) -> None:
         raise InputError(f"{options.code}: the code `{code.kind}` is irreversible; only reversible ones are decoded")
     atoms_of = {name: atom for atom, name in names_of(code).items()}
     with whole_output() as keep:
-        for where, line in numbered_lines(options.input, "decoding"):
+        for where, line in numbered_lines(options, "decoding"):
             with named_errors(where):
                 text = code.decode(parse_atoms(line, atoms_of))
             keep(text + "\n")
@@ -248,7 +248,7 @@ def _check(options: argparse.Namespace) -> None:
     atoms_of = {name: atom for atom, name in names_of(code).items()}
     lines = atoms = bad = 0
     with whole_output() as keep:
-        for _, line in numbered_lines(options.input, "checking"):
+        for _, line in numbered_lines(options, "checking"):
             tokens = line.split()
             lines, atoms = lines + 1, atoms + len(tokens)
             if found := code.check("".join([atoms_of.get(token, _NO_ATOM) for token in tokens])):

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from tokenlab.cli import (
     bits,
     codes,
+    compare,
     entropy,
     exact,
     export,
@@ -22,7 +23,21 @@ from tokenlab.cli import (
 from tokenlab.core.errors import EXIT_STATUS, InputError
 
 SHELLS = ("bash", "zsh", "fish")
-_COMMANDS = (segment, export, train, score, measure, ngram_statistics, entropy, codes, bits, exact, patches, generate)
+_COMMANDS = (
+    segment,
+    export,
+    train,
+    score,
+    measure,
+    compare,
+    ngram_statistics,
+    entropy,
+    codes,
+    bits,
+    exact,
+    patches,
+    generate,
+)
 _FILES = (
     "CODE",
     "ENTROPIES",
@@ -43,6 +58,12 @@ _FILES = (
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(EXIT_STATUS, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """Of `--option=--`, argparse before Python 3.13 removes the value and hands on an empty list."""
+        if action.option_strings and arg_strings == ["--"]:
+            self.error(f"argument {'/'.join(action.option_strings)}: expected a value, not --")
+        return super()._get_values(action, arg_strings)
 
 
 class _Version(argparse.Action):
@@ -81,6 +102,14 @@ def _arguments(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 def run(arguments: Sequence[str] | None) -> None:
     """Parse the arguments and run the command."""
+    options = command_parser().parse_args(arguments)
+    if sys.stdout is None:
+        raise InputError("standard output is closed; send it somewhere")
+    options.run(options)
+
+
+def command_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
     parser = _Parser(prog="tokenlab", description="How should this text be cut?", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.add_argument(
@@ -93,7 +122,4 @@ def run(arguments: Sequence[str] | None) -> None:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in _COMMANDS:
         command.add_parser(commands)
-    options = parser.parse_args(arguments)
-    if sys.stdout is None:
-        raise InputError("standard output is closed; send it somewhere")
-    options.run(options)
+    return parser

@@ -25,9 +25,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from tokenlab.cli.options import add_options, options_from
 from tokenlab.cli.output import room_for_copy, temporary_file, with_progress
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.text.documents import Document, join_words
+from tokenlab.text.options import LONGEST_LINE, LineOptions
 
 Format = Literal["text", "sighan", "ces", "jsonl", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -83,6 +85,7 @@ def add_corpus(
         add_lines(parser, kinds, name)
     else:
         parser.add_argument("input", metavar=name, nargs=several, help=f"{kinds}; `-` is standard input")
+        add_options(parser, LineOptions)
     parser.add_argument(
         "--format",
         action=_FormatAction,
@@ -98,8 +101,9 @@ def add_corpus(
 
 
 def add_lines(parser: argparse.ArgumentParser, what: str, name: str = "INPUT") -> None:
-    """Add the argument that names an input; it is standard input where nothing is named."""
+    """Add the argument that names an input, standard input where nothing is named, and `--longest-line`."""
     parser.add_argument("input", metavar=name, nargs="?", default="-", help=f"{what}; default: standard input")
+    add_options(parser, LineOptions)
 
 
 def add_json(target: argparse._ActionsContainer, what: str, *, former: bool = False) -> None:
@@ -133,6 +137,7 @@ class Corpus:
     format: Format
     guessed: bool = False
     text_key: str | None = None
+    longest_line: int = LONGEST_LINE
 
     def lines(self) -> Iterator[str]:
         """The sentences: lines, blank ones too, verses, or the lines of documents.
@@ -165,22 +170,28 @@ class Corpus:
 
     def placed_documents(self) -> Iterator[tuple[int | str, Document]]:
         """The texts, empty ones too, with gold words where the corpus has them; each with its place, as of `read`."""
-        from tokenlab.text.lines import read_lines
-
         if self.format == "text":
-            for number, line in enumerate(read_lines(self.path, self.name), 1):
+            for number, line in enumerate(self.plain_lines(), 1):
                 yield number, Document(str(number), line)
         elif self.format == "sighan":  # Not by `read_documents`, which drops blank lines: lines stay lines.
-            for number, line in enumerate(read_lines(self.path, self.name), 1):
+            for number, line in enumerate(self.plain_lines(), 1):
                 yield number, Document(str(number), *join_words(line.split()))
         else:
             yield from self._of_others()
+
+    def plain_lines(self, errors: str = "strict") -> Iterator[str]:
+        """The lines of a text. errors: what Python's decoder does with bytes that are not UTF-8."""
+        from tokenlab.text.lines import read_lines
+
+        return read_lines(self.path, self.name, longest_line=self.longest_line, errors=errors)
 
     def _of_others(self) -> Iterator[tuple[int | str, Document]]:
         from tokenlab.text.readers import read_documents
 
         try:
-            documents = read_documents(self.path, self.format, text_key=self.text_key, blank=True)
+            documents = read_documents(
+                self.path, self.format, text_key=self.text_key, blank=True, longest_line=self.longest_line
+            )
             for number, document in enumerate(documents, 1):
                 if self.format == "ces":
                     yield document.id, document
@@ -203,19 +214,21 @@ def open_corpus(options: argparse.Namespace, *, checked: bool = False) -> Iterat
         InputError: nothing to read, or, where it is checked, as `Corpus.lines`.
         ParameterError: an option that the format does not have, or an output that is the input.
     """
-    with open_source(options.input, options.corpus_format, options.text_key) as corpus:
+    with open_source(options.input, options.corpus_format, options.text_key, longest_line_of(options)) as corpus:
         if checked:
             corpus.check()
         yield corpus
 
 
 @contextmanager
-def open_source(source: str, form: str = "auto", text_key: str | None = None) -> Iterator[Corpus]:
+def open_source(
+    source: str, form: str = "auto", text_key: str | None = None, longest_line: int = LONGEST_LINE
+) -> Iterator[Corpus]:
     """The corpus in a file, in a folder, or in `-`, standard input. Raises as `open_corpus`."""
     name, path = _named(source), Path(source)
     check_no_output(source)
     if source != "-" and (path.is_file() or (path.is_dir() and form in ("ces", "jsonl", "parquet"))):
-        yield _corpus(name, path, form, text_key)
+        yield _corpus(name, path, form, text_key, longest_line)
         return
     with temporary_file() as spool:
         from tokenlab.text.lines import read_blocks
@@ -226,16 +239,25 @@ def open_source(source: str, form: str = "auto", text_key: str | None = None) ->
                 spool.write(block)
         with room_for_copy(name):
             spool.flush()
-        yield _corpus(name, Path(spool.name), form, text_key)
+        yield _corpus(name, Path(spool.name), form, text_key, longest_line)
 
 
-def numbered_lines(source: str, what: str) -> Iterator[tuple[str, str]]:
-    """The lines of a plain text, each with its place for an error message. Raises InputError, and as `open_corpus`."""
+def longest_line_of(options: argparse.Namespace) -> int:
+    """The value of `--longest-line`. Raises ParameterError for less than 1."""
+    return options_from(options, LineOptions).longest_line
+
+
+def numbered_lines(options: argparse.Namespace, what: str) -> Iterator[tuple[str, str]]:
+    """The lines of the plain text that the options of `add_lines` name, each with its place for an error message.
+
+    Raises InputError, and as `open_corpus`.
+    """
     from tokenlab.text.lines import read_lines
 
-    check_no_output(source)
-    for number, line in enumerate(with_progress(read_lines(source), what), 1):
-        yield f"{_named(source)}:{number}", line
+    check_no_output(options.input)
+    lines = read_lines(options.input, longest_line=longest_line_of(options))
+    for number, line in enumerate(with_progress(lines, what), 1):
+        yield f"{_named(options.input)}:{number}", line
 
 
 def _named(source: str) -> str:
@@ -249,7 +271,7 @@ class _InPieces:
         return cast(io.BufferedReader, sys.stdin.buffer).read1(size)
 
 
-def _corpus(name: str, path: Path, form: str, text_key: str | None) -> Corpus:
+def _corpus(name: str, path: Path, form: str, text_key: str | None, longest_line: int) -> Corpus:
     from tokenlab.text.lines import read_blocks
 
     guessed = form == "auto"
@@ -258,7 +280,7 @@ def _corpus(name: str, path: Path, form: str, text_key: str | None) -> Corpus:
         form = _guessed_format(name, first[:_BYTES_TO_GUESS_FROM])
     if text_key is not None and form not in ("jsonl", "parquet"):
         raise ParameterError(f"--text-key has no meaning with the format {form}, only with jsonl and parquet")
-    return Corpus(name, path, form, guessed, text_key)  # type: ignore[arg-type]
+    return Corpus(name, path, form, guessed, text_key, longest_line)  # type: ignore[arg-type]
 
 
 def _guessed_format(name: str, first: bytes) -> Format:

@@ -8,11 +8,12 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from tokenlab.core.errors import EXIT_STATUS, TokenlabError, one_line
+from tokenlab.core.errors import EXIT_STATUS, TokenlabError, of_rust, one_line
 
 _BY_SIGNAL = 128
 """Exit status of a process that a signal ended, less the number of the signal."""
@@ -42,14 +43,16 @@ def ended_well(command: Callable[[], None], *, whole_process: bool) -> int:
     with _Signals(whole_process) as signals:
         try:
             try:
-                command()
+                with _panics_unseen() if whole_process else nullcontext():
+                    command()
             except SystemExit:
                 _flush()
                 raise
             _flush()
             return 0
         except BaseException as error:
-            if not signals.number and not isinstance(error, TokenlabError | OSError | MemoryError):
+            fixable = isinstance(error, TokenlabError | OSError | MemoryError) or of_rust(error)
+            if not signals.number and not fixable:
                 raise  # SystemExit, and errors in the program
             signals.ignore()
             status, said = _reason(error, signals.number)
@@ -61,6 +64,32 @@ def ended_well(command: Callable[[], None], *, whole_process: bool) -> int:
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGPIPE)
         return status
+
+
+@contextmanager
+def _panics_unseen() -> Iterator[None]:
+    """Drop what a panic of Rust writes to the standard error of the process, in many lines, before it is an error.
+
+    What compiled code writes there is kept until the block ends; Python's own standard error is written at once.
+    """
+    try:
+        python, shown, kept = sys.stderr, os.dup(2), os.memfd_create("stderr")
+    except (AttributeError, OSError):  # no Linux, or closed by the shell
+        yield
+        return
+    dropped = False
+    try:
+        os.dup2(kept, 2)
+        sys.stderr = open(shown, "w", buffering=1, encoding=python.encoding, errors=python.errors)  # noqa: SIM115, PTH123
+        yield
+    except BaseException as error:
+        dropped = of_rust(error) or (error.__context__ is not None and of_rust(error.__context__))
+        raise
+    finally:
+        os.dup2(shown, 2)
+        sys.stderr = python
+        if not dropped:
+            os.write(2, os.pread(kept, os.fstat(kept).st_size, 0))
 
 
 class _Signals:

@@ -412,9 +412,9 @@ def given_text(options: argparse.Namespace, name: str) -> bytes:
     if options.file is not None:
         if options.bytes:
             raise ParameterError("--bytes has no meaning with --file; leave it out")
-        from tokenlab.text.lines import read_blocks
+        from tokenlab.text.lines import read_whole
 
-        return _checked(b"".join(read_blocks(options.file)), "standard input" if options.file == "-" else options.file)
+        return _checked(read_whole(options.file), "standard input" if options.file == "-" else options.file)
     if options.bytes:
         try:
             return _checked(bytes.fromhex(options.text), name)

@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, longest_line_of, open_corpus, open_source
 from tokenlab.cli.ngram_statistics import add_statistics_from, statistics_of
 from tokenlab.cli.options import Commands, add_command, add_options, check_meaning, named_as_flags, options_from
 from tokenlab.cli.output import (
@@ -119,7 +119,7 @@ def _export(arguments: argparse.Namespace) -> None:
         _require_sentencepiece(to_run=checked is not None)
     with ExitStack() as stack:
         if checked is not None:  # Before any work: an error in this text, too, must leave nothing behind.
-            compared = stack.enter_context(open_source(checked))
+            compared = stack.enter_context(open_source(checked, longest_line=longest_line_of(arguments)))
             compared.check()
         text = stack.enter_context(open_corpus(arguments, checked=True))
         stack.enter_context(named_as_flags(SegmentOptions, ExportOptions))

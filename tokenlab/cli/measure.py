@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokenlab.cli.corpus import TOKENIZER, Corpus, add_corpus, add_json, open_corpus, open_source
+from tokenlab.cli.corpus import TOKENIZER, Corpus, add_corpus, add_json, longest_line_of, open_corpus, open_source
 from tokenlab.cli.options import Commands, add_command
 from tokenlab.cli.output import json_line, named_errors, with_progress, write
 from tokenlab.core.errors import InputError, ParameterError
@@ -58,7 +58,8 @@ def _measure(options: argparse.Namespace) -> None:
     if [options.input, *options.parallel].count("-") > 1:
         raise ParameterError("standard input can be only one of TEXT and --parallel; name files for the others")
     with ExitStack() as stack:
-        others = [open_source(name, options.corpus_format, options.text_key) for name in options.parallel]
+        form, longest_line = options.corpus_format, longest_line_of(options)
+        others = [open_source(name, form, options.text_key, longest_line) for name in options.parallel]
         texts = [stack.enter_context(text) for text in (open_corpus(options), *others)]
         names = dict.fromkeys([*options.tokenizer, *filter(None, [options.reference])])
         tokenizers = {name: read_text_tokenizer(name) for name in names}

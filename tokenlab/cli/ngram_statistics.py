@@ -2,18 +2,21 @@
 
 import argparse
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
 from tokenlab.cli.options import Commands, add_command, add_options, options_from
 from tokenlab.cli.output import check_output, json_line, named_errors, tabbed, with_progress, write, written
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import MemoryOptions
 from tokenlab.ngrams.options import StatisticsOptions
 
 if TYPE_CHECKING:
     from tokenlab.ngrams.counting import NgramStatistics
 
 _TOP = 20
+_ALL = MemoryOptions()
 _ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl")
 
 
@@ -33,6 +36,7 @@ def add_parser(commands: Commands) -> None:
     )
     add_json(parser, "print the rows as JSON, an object a line")
     add_options(parser.add_argument_group("statistics"), StatisticsOptions)
+    add_options(parser, MemoryOptions)
 
 
 def add_statistics_from(target: argparse._ActionsContainer, **settings: Any) -> None:
@@ -56,7 +60,9 @@ def _statistics(options: argparse.Namespace) -> None:
     if options.output is not None:
         check_output("--output", options.output, [options.input], ", since it is written as a whole", _ENDINGS)
     with open_corpus(options) as text:
-        statistics = count_text(text, options_from(options, StatisticsOptions))
+        statistics = count_text(
+            text, options_from(options, StatisticsOptions), options_from(options, MemoryOptions), options.output
+        )
     if options.output is not None:
         with written(options.output):
             _write(statistics, options.output)
@@ -64,15 +70,27 @@ def _statistics(options: argparse.Namespace) -> None:
         write(_most_frequent(statistics, top, options.json))
 
 
-def count_text(text: Corpus, options: StatisticsOptions) -> "NgramStatistics":
-    """The statistics of a text; errors contain its name."""
+def count_text(
+    text: Corpus, options: StatisticsOptions, memory: MemoryOptions, output: str | None = None
+) -> "NgramStatistics":
+    """The statistics of a text; errors contain its name.
+
+    output: where they will be written, so that there is room for temporary files, too.
+    """
     from tokenlab.ngrams.counting import ngram_statistics
+    from tokenlab.ngrams.sharded import in_shards, sharded_statistics
 
     with named_errors(text.name):
-        return ngram_statistics(with_progress(text.lines(), "counting"), options)
+        lines = with_progress(text.lines(), "counting")
+        if memory.memory is None:
+            return ngram_statistics(lines, options)
+        folder = None if output is None else Path(output).resolve().parent
+        return sharded_statistics(in_shards(lines, memory.bytes), options, memory.bytes, folder)
 
 
-def statistics_of(text: Corpus, source: str | None, options: StatisticsOptions) -> "NgramStatistics":
+def statistics_of(
+    text: Corpus, source: str | None, options: StatisticsOptions, memory: MemoryOptions = _ALL
+) -> "NgramStatistics":
     """The statistics of another text, or those in a Parquet file, where `source` names one; else of this text.
 
     Raises InputError for a Parquet file that was made with other options, and for a table in another format.
@@ -80,11 +98,11 @@ def statistics_of(text: Corpus, source: str | None, options: StatisticsOptions) 
     from tokenlab.ngrams.table import is_parquet, read_statistics
 
     if source is None:
-        return count_text(text, options)
+        return count_text(text, options, memory)
     if not is_parquet(source):
-        with open_source(source) as counted:
+        with open_source(source, longest_line=text.longest_line) as counted:
             _check_no_table(counted)
-            return count_text(counted, options)
+            return count_text(counted, options, memory)
     statistics = read_statistics(source)
     if statistics.options != options:
         theirs, ours = vars(statistics.options), vars(options)
@@ -135,7 +153,12 @@ def _most_frequent(statistics: "NgramStatistics", top: int, as_json: bool) -> st
     from tokenlab.ngrams.table import statistics_batches
 
     rows = np.argsort(-statistics.count, kind="stable")[:top]
-    table = pa.Table.from_batches(list(statistics_batches(statistics))).take(pa.array(rows))
+    ascending, begin, parts = np.sort(rows), 0, []
+    for batch in statistics_batches(statistics):
+        first, end = np.searchsorted(ascending, [begin, begin + len(batch)])
+        parts.append(batch.take(pa.array(ascending[first:end] - begin)))
+        begin += len(batch)
+    table = pa.Table.from_batches(parts).take(pa.array(np.searchsorted(ascending, rows)))
     if as_json:
         return "".join(map(json_line, table.to_pylist()))
     return tabbed([table.column_names, *(map(_cell, row.values()) for row in table.to_pylist())])

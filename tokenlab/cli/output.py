@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from tqdm import tqdm
 
-from tokenlab.core.errors import InputError, ParameterError, TokenlabError
+from tokenlab.core.errors import InputError, ParameterError, TokenlabError, of_rust, one_line
 
 Item = TypeVar("Item")
 
@@ -176,24 +176,13 @@ def sweeps_shown() -> Iterator[Callable[[int, int], None]]:
         yield progress
 
 
-def in_batches(items: Iterable[Item], most: int, size: Callable[[Any], int] = len) -> Iterator[list[Item]]:
-    """The items in lists, each ended by the item with which its size reaches `most`."""
-    batch: list[Item] = []
-    total = 0
-    for item in items:
-        batch.append(item)
-        total += size(item)
-        if total >= most:
-            yield batch
-            batch, total = [], 0
-    if batch:
-        yield batch
-
-
 @contextmanager
 def named_errors(name: str) -> Iterator[None]:
     """Put the name of an input before errors about it; errors of reading it have it already."""
     try:
         yield
-    except InputError as error:
-        raise error if str(error).startswith(f"{name}:") else InputError(f"{name}: {error}") from None
+    except BaseException as error:
+        if not isinstance(error, InputError) and not of_rust(error):
+            raise
+        said = one_line(error)
+        raise error if said.startswith(f"{name}:") else InputError(f"{name}: {said}") from None

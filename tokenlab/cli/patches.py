@@ -28,7 +28,6 @@ from tokenlab.cli.options import (
 )
 from tokenlab.cli.output import (
     check_output,
-    in_batches,
     json_line,
     named_errors,
     tabbed,
@@ -36,6 +35,7 @@ from tokenlab.cli.output import (
     write,
     written,
 )
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.options import check_least, option
 from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions

@@ -6,10 +6,11 @@ By n-gram statistics or the predictive entropy of a language model (Entropy-driv
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
 from tokenlab.cli.entropy import add_scoring_options, scored_lines
@@ -25,7 +26,6 @@ from tokenlab.cli.options import (
 )
 from tokenlab.cli.output import (
     check_output,
-    in_batches,
     json_line,
     named_errors,
     sweeps_shown,
@@ -34,7 +34,10 @@ from tokenlab.cli.output import (
     write,
     written,
 )
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import MemoryOptions, size
+from tokenlab.core.shards import ClusterOptions, map_shards, open_cluster
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.options import BoundaryOptions, SegmentOptions
@@ -54,10 +57,15 @@ _METHODS = {
     "words": "a model of pairs of words, fitted to INPUT, which takes up to a minute or so",
 }
 _ISOLATION = ("isolate", "split_kana")
-_STATISTICS = {*field_names(StatisticsOptions), *field_names(SegmentOptions), "statistics_from"}
+_STATISTICS = {
+    *field_names(StatisticsOptions),
+    *field_names(SegmentOptions),
+    *field_names(MemoryOptions),
+    "statistics_from",
+}
 _BOUNDARIES = {*field_names(BoundaryOptions), *_ISOLATION}
-_KINDS = (BoundaryOptions, DeviceOptions, ScoringOptions, StatisticsOptions, SegmentOptions, WordOptions)
-_OTHERS = {"statistics_from": "--statistics-from", "save_model": "--save-model"}
+_KINDS = (BoundaryOptions, DeviceOptions, MemoryOptions, ScoringOptions, StatisticsOptions, SegmentOptions, WordOptions)
+_OTHERS = {"sample": "--sample", "statistics_from": "--statistics-from", "save_model": "--save-model"}
 """The options that have no meaning with some ways of segmenting."""
 
 
@@ -104,13 +112,22 @@ def add_parser(commands: Commands) -> None:
     add_options(scripts, SegmentOptions, only=_ISOLATION)
     utilities = parser.add_argument_group("utilities of segments (with --method variation or statistics)")
     add_utilities(utilities, without=_ISOLATION)
-    add_options(parser.add_argument_group("n-gram statistics (with the same methods)"), StatisticsOptions)
+    counting = parser.add_argument_group("n-gram statistics (with the same methods)")
+    add_options(counting, StatisticsOptions)
+    add_options(counting, MemoryOptions)
     words = parser.add_argument_group("word model (with --method words)")
     add_options(words, WordOptions, without=["split_kana"])
+    words.add_argument(
+        "--sample",
+        metavar="SIZE",
+        help="fit the model to lines of so many characters, such as 50M, drawn by a hash of their content, and segment "
+        "all of INPUT by it, with memory that does not grow with INPUT (default: fit it to all of INPUT)",
+    )
     words.add_argument("--save-model", metavar="FILE", help="keep the fitted model there, for --model")
     group = parser.add_argument_group("boundaries by entropy (with --entropies or a language model)")
     add_options(group, BoundaryOptions)
     add_scoring_options(parser)
+    add_options(parser.add_argument_group("where it is computed; the result is the same"), ClusterOptions)
 
 
 def add_utilities(target: argparse._ActionsContainer, without: Collection[str] = ()) -> None:
@@ -125,17 +142,48 @@ def _segment(options: argparse.Namespace) -> None:
     by a month of Chinese news, on sentences held out: --method statistics 78.1, variation (default) 79.0, words 82.2.
     """
     way = _way(options)
-    meant, segmented = _WAYS[way]
-    check_meaning(options, f"with {way}", meant, *_KINDS, **_OTHERS)
+    meant, segment = _WAYS[way]
+    check_meaning(options, f"with {way}", meant | {*field_names(ClusterOptions)}, *_KINDS, **_OTHERS)
     delimiter = _delimiter(options)
     # A text may contain the delimiter in its last line, so nothing is printed before all of it is segmented.
     with nullcontext(write) if delimiter is None else whole_output() as output:
-        for batch in segmented(options):
-            if options.json:
-                for sentence, spans in zip(batch.sentences(), batch.spans(), strict=True):
-                    output(json_line({"text": sentence, "offsets": spans}))
-            else:
-                output(batch.text() if delimiter is None else batch.delimited(delimiter))
+        segment(options, _Output(output, _Form(options.json, delimiter), options_from(options, ClusterOptions)))
+
+
+class _Form(NamedTuple):
+    """How segments are printed."""
+
+    json: bool
+    delimiter: str | None
+
+    def text(self, batch: "Segmentation") -> str:
+        """The lines of a batch."""
+        if self.json:
+            found = zip(batch.sentences(), batch.spans(), strict=True)
+            return "".join(json_line({"text": sentence, "offsets": spans}) for sentence, spans in found)
+        return batch.text() if self.delimiter is None else batch.delimited(self.delimiter)
+
+
+class _Output(NamedTuple):
+    """Where segments are printed, how, and where they are found."""
+
+    write: Callable[[str], None]
+    form: _Form
+    place: ClusterOptions
+
+    def segmented(self, segment: Callable[[Any], "Segmentation"], batches: Iterable[Any]) -> None:
+        """Segment batches and print their lines."""
+
+        def write_all(texts: Iterator[str]) -> None:
+            for text in texts:
+                self.write(text)
+
+        with open_cluster(self.place, segment, self.form) as cluster:
+            map_shards(_segmented_text, batches, write_all, cluster)
+
+
+def _segmented_text(segment: Callable[[Any], "Segmentation"], form: _Form, batch: Any) -> str:
+    return form.text(segment(batch))
 
 
 def _way(options: argparse.Namespace) -> str:
@@ -157,19 +205,23 @@ def _delimiter(options: argparse.Namespace) -> str | None:
     return given
 
 
-def _by_entropy(options: argparse.Namespace) -> Iterator["Segmentation"]:
+def _by_entropy(options: argparse.Namespace, output: _Output) -> None:
     """By the entropies of a language model, or by those in a file."""
-    from tokenlab.segment.by_entropy import segment_by_entropy
-
     source = getattr(options, "entropies", None)
     _check_file("--entropies", source)
     boundaries = options_from(options, BoundaryOptions)
     chosen = options_from(options, SegmentOptions)
     with open_corpus(options, checked=True) as text:
         scored = scored_lines(text, options) if source is None else _read_entropies(text, source)
-        for batch in in_batches(scored, _BATCH, size=lambda line: len(line[0]) + 1):
-            sentences, entropies = zip(*batch, strict=True)
-            yield segment_by_entropy(sentences, entropies, boundaries, chosen.isolate, chosen.split_kana)
+        batches = in_batches(scored, _BATCH, size=lambda line: len(line[0]) + 1)
+        output.segmented(partial(_at_boundaries, boundaries, chosen), batches)
+
+
+def _at_boundaries(boundaries: BoundaryOptions, chosen: SegmentOptions, lines: Sequence["Line"]) -> "Segmentation":
+    from tokenlab.segment.by_entropy import segment_by_entropy
+
+    sentences, entropies = zip(*lines, strict=True)
+    return segment_by_entropy(sentences, entropies, boundaries, chosen.isolate, chosen.split_kana)
 
 
 def _check_file(option: str, source: str | None) -> None:
@@ -182,7 +234,7 @@ def _read_entropies(text: Corpus, source: str) -> Iterator["Line"]:
     from tokenlab.entropy.scored_lines import read_entropy_lines
 
     def checked() -> Iterator["Line"]:
-        records = read_entropy_lines(source)
+        records = read_entropy_lines(source, text.longest_line)
         number = 0
         for number, sentence in enumerate(text.lines(), 1):
             record = next(records, None)
@@ -199,7 +251,7 @@ def _read_entropies(text: Corpus, source: str) -> Iterator["Line"]:
     return checked()
 
 
-def _by_statistics(options: argparse.Namespace) -> Iterator["Segmentation"]:
+def _by_statistics(options: argparse.Namespace, output: _Output) -> None:
     from tokenlab.segment.by_statistics import Segmenter
 
     defaults = {"vbe_weight": 0.0} if getattr(options, "method", None) == "statistics" else {}
@@ -207,41 +259,51 @@ def _by_statistics(options: argparse.Namespace) -> Iterator["Segmentation"]:
     source = getattr(options, "statistics_from", None)
     _check_file("--statistics-from", source)
     with open_corpus(options, checked=source is not None) as text:  # Counting reads all of it, too.
-        statistics = statistics_of(text, source, counted)
+        statistics = statistics_of(text, source, counted, options_from(options, MemoryOptions))
         with named_as_flags(SegmentOptions):
             segmenter = Segmenter(statistics, chosen)
         del statistics  # The segmenter keeps the part that it needs.
         lines = with_progress(text.lines(), "segmenting")
-        yield from segmenter.segment(_noting_scripts(lines, text.name) if chosen.isolate == "script" else lines)
+        if chosen.isolate == "script":
+            lines = _noting_scripts(lines, text.name)
+        output.segmented(segmenter.segment_batch, segmenter.batches(lines))
 
 
-def _by_words(options: argparse.Namespace) -> Iterator["Segmentation"]:
+def _by_words(options: argparse.Namespace, output: _Output) -> None:
+    from tokenlab.segment.words.model import WordModel
+    from tokenlab.text.sample import sample_lines
+
     chosen = options_from(options, WordOptions)
-    kept = getattr(options, "save_model", None)
+    kept, sampled = getattr(options, "save_model", None), getattr(options, "sample", None)
     if kept is not None:
         check_output("--save-model", kept, [options.input])
+    drawn = None if sampled is None else size("--sample", sampled)
     with open_corpus(options) as text:
-        model = _fit(text, chosen)
-    if kept is not None:
-        with written(kept):
-            model.save(kept)
-    assert model.training is not None, "`fit` segments its text"
-    yield model.training
+        lines = list(text.lines()) if drawn is None else sample_lines(with_progress(text.lines(), "drawing"), drawn)
+        with sweeps_shown() as progress, named_errors(text.name):
+            model = WordModel.fit(lines, chosen, progress=progress)
+        del lines
+        if kept is not None:
+            with written(kept):
+                model.save(kept)
+        if drawn is None:
+            assert model.training is not None, "`fit` segments its text"
+            output.write(output.form.text(model.training))
+        else:
+            _by_model(model, text, output)
 
 
-def _fit(text: Corpus, chosen: WordOptions) -> "WordModel":
-    from tokenlab.segment.words.model import WordModel
-
-    with sweeps_shown() as progress, named_errors(text.name):
-        return WordModel.fit(list(text.lines()), chosen, progress=progress)
-
-
-def _by_word_model(options: argparse.Namespace) -> Iterator["Segmentation"]:
+def _by_word_model(options: argparse.Namespace, output: _Output) -> None:
     from tokenlab.segment.words.model import WordModel
 
     model = WordModel.load(options.model)
     with open_corpus(options, checked=True) as text:
-        yield from model.segment(_noting_scripts(with_progress(text.lines(), "segmenting"), text.name))
+        _by_model(model, text, output)
+
+
+def _by_model(model: "WordModel", text: Corpus, output: _Output) -> None:
+    lines = _noting_scripts(with_progress(text.lines(), "segmenting"), text.name)
+    output.segmented(model.segment_batch, model.batches(lines))
 
 
 def _noting_scripts(lines: Iterator[str], name: str) -> Iterator[str]:
@@ -264,10 +326,10 @@ def _noting_scripts(lines: Iterator[str], name: str) -> Iterator[str]:
         )
 
 
-_WAYS: dict[str, tuple[set[str], Callable[[argparse.Namespace], Iterator["Segmentation"]]]] = {
+_WAYS: dict[str, tuple[set[str], Callable[[argparse.Namespace, _Output], None]]] = {
     "--method variation": (_STATISTICS, _by_statistics),
     "--method statistics": (_STATISTICS, _by_statistics),
-    "--method words": ({*field_names(WordOptions), "save_model"}, _by_words),
+    "--method words": ({*field_names(WordOptions), "sample", "save_model"}, _by_words),
     "a fitted word model": (set(), _by_word_model),
     "--model": (_BOUNDARIES | {*field_names(DeviceOptions), *field_names(ScoringOptions)}, _by_entropy),
     "--entropies": (_BOUNDARIES, _by_entropy),

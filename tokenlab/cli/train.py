@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_source
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, longest_line_of, open_source
 from tokenlab.cli.options import Commands, add_command, add_options, named_as_flags, options_from
 from tokenlab.cli.output import (
     check_folder,
@@ -22,6 +22,7 @@ from tokenlab.cli.output import (
     written,
 )
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import MemoryOptions
 from tokenlab.tokenizers.options import CUTS, WORDS_FILE, TrainOptions
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def add_parser(commands: Commands) -> None:
         "the tokenizer cuts differently",
     )
     add_json(parser, "print an object for each size, one a line")
+    add_options(parser, MemoryOptions)
     counting = add_command(commands, _count, "count the pieces that a tokenizer is trained from")
     add_corpus(counting, "text or table of counts", several="+")
     counting.add_argument(
@@ -88,6 +90,7 @@ def add_parser(commands: Commands) -> None:
     )
     counting.argument_default = argparse.SUPPRESS
     _add_cut(counting)
+    add_options(counting, MemoryOptions)
 
 
 def _add_cut(parser: argparse.ArgumentParser) -> None:
@@ -119,15 +122,16 @@ def _train(arguments: argparse.Namespace) -> None:
     _check_inputs([*inputs, *tables, *checked], getattr(arguments, "cut", None))
     check_folder("--output", arguments.output, [*inputs, *tables, *checked], _is_own)
     with ExitStack() as stack, named_as_flags(TrainOptions, cut="--cut"):
-        compared = [stack.enter_context(open_source(name)) for name in checked]
+        compared = [stack.enter_context(open_source(name, longest_line=longest_line_of(arguments))) for name in checked]
         texts = _opened(stack, inputs, arguments)
         for text in compared:
             text.check()  # Before any work: an error in a text must leave nothing behind.
-        counts, plain = _counts(texts, tables, getattr(arguments, "cut", None))
+        memory = options_from(arguments, MemoryOptions)
+        counts, plain = _counts(texts, tables, getattr(arguments, "cut", None), memory)
         with named_errors(", ".join([*inputs, *tables])):
             trained = _trained(counts[0], options)
             beside = [] if plain is None else _trained(plain, _plain_options(options))
-        rows = [_measured(tokenizer, counts[1], compared or texts) for tokenizer in trained]
+        rows = [_measured(tokenizer, *counts, compared or texts) for tokenizer in trained]
         for row, tokenizer in zip(rows, beside, strict=False):
             measures = _measures(tokenizer, compared or texts)
             row |= {f"byte_level_{name}": value for name, value in measures.items()}
@@ -157,7 +161,7 @@ def _count(arguments: argparse.Namespace) -> None:
     parts = [read_counts(name) for name in tables]
     with ExitStack() as stack:
         if texts := _opened(stack, [name for name in arguments.input if name not in tables], arguments):
-            parts += _count_texts(texts, cut or "auto")[0]
+            parts += _count_texts(texts, cut or "auto", options_from(arguments, MemoryOptions))[0]
     with named_errors(", ".join(arguments.input)):
         counts = merge_counts(parts)
         if not counts.pieces:
@@ -181,34 +185,39 @@ def _is_own(name: str) -> bool:
 
 
 def _opened(stack: ExitStack, names: Sequence[str], arguments: argparse.Namespace) -> list[Corpus]:
-    return [stack.enter_context(open_source(name, arguments.corpus_format, arguments.text_key)) for name in names]
+    form, longest_line = arguments.corpus_format, longest_line_of(arguments)
+    return [stack.enter_context(open_source(name, form, arguments.text_key, longest_line)) for name in names]
 
 
 def _documents(texts: Sequence[Corpus]) -> "Iterator[Document]":
     return (document for text in texts for _, document in text.placed_documents())
 
 
-def _count_texts(texts: Sequence[Corpus], name: str, others: "Sequence[Cut]" = ()) -> "tuple[list[PieceCounts], Cut]":
+def _count_texts(
+    texts: Sequence[Corpus], name: str, memory: MemoryOptions, others: "Sequence[Cut]" = ()
+) -> "tuple[list[PieceCounts], Cut]":
     """The counts of the texts by a cut and by others, and the cut with its learned words."""
     from tokenlab.tokenizers.cuts import make_cut
-    from tokenlab.tokenizers.piece_counts import count_pieces
+    from tokenlab.tokenizers.piece_counts import count_in_shards, count_pieces
 
     total = sum(len(document.text) for document in _documents(texts))  # Errors of reading come before any work.
     with sweeps_shown() as progress:
         cut = make_cut(name, (document.text for document in _documents(texts)), progress)
-    lines = (document.text for document in _documents(texts))
-    return count_pieces(with_progress(lines, "counting", total=total), [cut, *others]), cut
+    lines = with_progress((document.text for document in _documents(texts)), "counting", total=total)
+    if memory.memory is None:
+        return count_pieces(lines, [cut, *others]), cut
+    return count_in_shards(lines, [cut, *others], memory.bytes), cut
 
 
 def _counts(
-    texts: Sequence[Corpus], tables: Sequence[str], name: str | None
+    texts: Sequence[Corpus], tables: Sequence[str], name: str | None, memory: MemoryOptions
 ) -> "tuple[tuple[PieceCounts, Cut], PieceCounts | None]":
     """The counts and their cut, and the counts of the same texts for plain byte-level BPE; None without texts."""
     from tokenlab.tokenizers.cuts import gpt2_cut, make_cut
     from tokenlab.tokenizers.piece_counts import merge_counts, read_counts
 
     if texts:
-        (counts, plain), cut = _count_texts(texts, name or "auto", [gpt2_cut()])
+        (counts, plain), cut = _count_texts(texts, name or "auto", memory, [gpt2_cut()])
         return (counts, cut), plain
     with named_errors(", ".join(tables)):
         counts = merge_counts([read_counts(table) for table in tables])
@@ -236,12 +245,12 @@ def _plain_options(options: TrainOptions) -> TrainOptions:
     return TrainOptions(tuple(max(size, least) for size in options.vocabulary), special_tokens=options.special_tokens)
 
 
-def _measured(tokenizer: "Tokenizer", cut: "Cut", texts: Sequence[Corpus]) -> Row:
+def _measured(tokenizer: "Tokenizer", counts: "PieceCounts", cut: "Cut", texts: Sequence[Corpus]) -> Row:
     """Size and measures of a tokenizer."""
     from tokenlab.tokenizers.trained import cut_differently, unreached_tokens
 
     row = {"vocabulary": tokenizer.get_vocab_size(), **_measures(tokenizer, texts)}
-    row["unreached_tokens"] = len(unreached_tokens(tokenizer))
+    row["unreached_tokens"] = len(unreached_tokens(tokenizer, counts.pieces))
     if cut.cutter is not None:
         lines = (document.text for document in _beginning(texts))
         row["lines_cut_differently"] = 0

@@ -17,12 +17,23 @@ class SourceError(TokenlabError):
     """A source of data that cannot be fetched: neither mirror nor network, wrong bytes, an unknown name."""
 
 
+class ClusterError(TokenlabError):
+    """Workers or a scheduler that cannot be reached, or that were lost. What was written is whole, so run again."""
+
+
 EXIT_STATUS = 2
 """Exit status of a command or stage after an error that the user can fix."""
 
 
+def of_rust(error: BaseException) -> bool:
+    """Whether Rust code raised an error: `tokenizers` raises plain Exceptions, and a panic is not even one."""
+    return type(error) is Exception or type(error).__module__ == "pyo3_runtime"
+
+
 def one_line(error: BaseException) -> str:
     """The one line that commands and stages print for an error."""
+    if of_rust(error):
+        return f"the tokenizer fails on this text: {' '.join(str(error).split())}; use another one"
     if isinstance(error, OSError) and error.strerror:
         if error.filename:
             return f"{error.filename}: {error.strerror}; check the path, its permissions and the space left"

@@ -1,5 +1,6 @@
 """Atomic writing of files and folders: complete, or not there at all."""
 
+import errno
 import os
 import shutil
 import tempfile
@@ -51,6 +52,25 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def scratch_folder(parent: str | Path | None = None) -> Iterator[Path]:
+    """Yield an empty folder for temporary files, which is removed at the end, whatever happened.
+
+    parent: where it is made; default: the system's, TMPDIR. Raises InputError where there is no room in it.
+    """
+    place = str(parent or tempfile.gettempdir())
+    try:
+        with tempfile.TemporaryDirectory(prefix="tokenlab-", dir=place) as name:
+            yield Path(name)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise InputError(
+            f"{place}: no room for temporary files ({os.strerror(error.errno)}); make room, or name another folder by "
+            "TMPDIR"
+        ) from None
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -6,6 +6,7 @@ command line makes its flags from them (`tokenlab.cli.options`). The dataclasses
 """
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, get_args
 
@@ -61,3 +62,42 @@ def check_least(name: str, value: float | None, least: float) -> None:
     """
     if value is not None and not value >= least:
         raise ParameterError(f"{name} is {value}; it must be at least {least}")
+
+
+def size(name: str, given: str) -> int:
+    """The number that is written as 50M, 2G and the like, in powers of 1,000.
+
+    Raises ParameterError naming the option.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT])i?B?", given, re.IGNORECASE)
+    if not found:
+        raise ParameterError(f"{name} is {given!r}; it must be a number and K, M, G or T, such as 2G")
+    return int(float(found[1]) * 1000 ** (1 + "KMGT".index(found[2].upper())))
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryOptions:
+    """How much memory work may use that else grows with the text. The result does not depend on it.
+
+    Raises ParameterError where it is no size of at least 300M.
+    """
+
+    memory: str | None = option(
+        "keep within this much memory, such as 2G, with temporary files; the result is the same",
+        None,
+        metavar="SIZE",
+        none="all",
+    )
+
+    def __post_init__(self) -> None:
+        if self.memory is not None and self.bytes < _LEAST_MEMORY - _PROCESS:
+            raise ParameterError(f"memory is {self.memory}; it must be at least 300M")
+
+    @property
+    def bytes(self) -> int:
+        """What remains of it beside Python and its libraries."""
+        return size("memory", self.memory or "") - _PROCESS
+
+
+_PROCESS = 200_000_000
+_LEAST_MEMORY = 300_000_000

@@ -19,6 +19,7 @@ from tokenlab.core.files import atomic_file
 from tokenlab.entropy.stored import ENTROPY, entropy_column, entropy_lists
 from tokenlab.ngrams.table import is_parquet
 from tokenlab.text.lines import read_lines
+from tokenlab.text.options import LONGEST_LINE
 from tokenlab.text.store import parquet_batches
 
 Line = tuple[str, NDArray[np.float32]]
@@ -42,8 +43,10 @@ def write_parquet(lines: Iterable[Line], path: str | Path) -> None:
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_SCHEMA))
 
 
-def read_entropy_lines(path: str | Path) -> Iterator[Line]:
+def read_entropy_lines(path: str | Path, longest_line: int = LONGEST_LINE) -> Iterator[Line]:
     """The lines of a file in either format, which is recognised by its first bytes.
+
+    longest_line: MiB that a line may have.
 
     Raises:
         InputError: no such file, or a file that `tokenlab entropy` did not write.
@@ -52,13 +55,13 @@ def read_entropy_lines(path: str | Path) -> Iterator[Line]:
         for batch in parquet_batches(path, _SCHEMA, _ROWS):
             yield from zip(batch.column("text").to_pylist(), entropy_lists(batch.column("entropy")), strict=True)
         return
-    for number, line in enumerate(read_lines(path), 1):
+    for number, line in enumerate(read_lines(path, longest_line=longest_line), 1):
         try:
             record = json.loads(line)
             values = np.array([np.nan if value is None else value for value in record["entropy"]], np.float32)
             text = record["text"]
             whole = isinstance(text, str) and values.shape == (len(text),)
-        except (ValueError, TypeError, LookupError):
+        except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
             whole = False
         if not whole:
             raise InputError(

@@ -3,6 +3,7 @@ the text."""
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from tokenlab.core.errors import InputError
+from tokenlab.core.errors import InputError, of_rust
 from tokenlab.formats.byte_level import LARGEST_ID, byte_characters, spelled_bytes
 from tokenlab.formats.pieces import BYTE_PIECES, SPACE
 
@@ -20,17 +21,38 @@ NOT_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 """Bytes that are in no text, and have no token in some vocabularies."""
 PLACES = ("continuing_subword_prefix", "end_of_word_suffix")
 """Settings of a model with which the place of a token in its word decides what it spells."""
+_OF_OTHER_JSON = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
 _BYTE_OF_PIECE = {piece: bytes([byte]) for byte, piece in enumerate(BYTE_PIECES)}
 
 
 def loaded(text: str, where: str) -> Tokenizer:
-    """A tokenizer from the text of a tokenizer.json. Raises InputError where the library cannot read it."""
+    """A tokenizer from the text of a tokenizer.json.
+
+    Raises InputError where the library cannot read it, or would end the process or take gigabytes for it.
+    """
     try:
+        _check_model(json.loads(text)["model"])
         return Tokenizer.from_str(text)
-    except BaseException as error:  # a panic of the Rust code is no Exception
-        if isinstance(error, KeyboardInterrupt | SystemExit):
+    except BaseException as error:
+        if not of_rust(error) and not isinstance(error, _OF_OTHER_JSON):
             raise
         raise InputError(f"{where}: not a tokenizer.json: {' '.join(str(error).split())}") from error
+
+
+def _check_model(model: dict[str, Any]) -> None:
+    """Raises ValueError for ids that collide or are too large, and merges whose second part lacks the prefix that the
+    library cuts off."""
+    ids = list(model["vocab"].values()) if isinstance(model["vocab"], dict) else []
+    if wrong := next((id for id in ids if type(id) is not int or not 0 <= id < LARGEST_ID), None):
+        raise ValueError(f"the id {wrong!r}; ids are from 0 to {LARGEST_ID - 1}")
+    if len(set(ids)) < len(ids):
+        id, times = Counter(ids).most_common(1)[0]
+        raise ValueError(f"the id {id} is that of {times} tokens")
+    prefix = model.get("continuing_subword_prefix") or ""
+    for merge in model.get("merges", []) if prefix else []:
+        second = merge.split(" ")[-1] if isinstance(merge, str) else merge[1]
+        if not second.startswith(prefix):
+            raise ValueError(f"the merge {merge!r} has no continuing_subword_prefix {prefix!r}")
 
 
 def steps(part: dict[str, Any] | None) -> Iterator[dict[str, Any]]:

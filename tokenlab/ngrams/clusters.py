@@ -15,6 +15,7 @@ it counts clusters or characters.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import regex
@@ -205,8 +206,11 @@ def cluster_symbols(
 def composed_symbols(composed: Sequence[str]) -> Callable[[str], int]:
     """The symbol of each of these clusters of several code points, sorted; that of any other is `unseen_symbol`."""
     symbol_of = {cluster: COMPOSED + number for number, cluster in enumerate(composed)}
-    unseen = unseen_symbol(composed)
-    return lambda cluster: symbol_of.get(cluster, unseen)
+    return partial(_symbol_of, symbol_of, unseen_symbol(composed))
+
+
+def _symbol_of(symbol_of: dict[str, int], unseen: int, cluster: str) -> int:
+    return symbol_of.get(cluster, unseen)
 
 
 def unseen_symbol(composed: Sequence[str]) -> int:

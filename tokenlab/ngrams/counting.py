@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from tokenlab.ngrams.options import LARGEST_N_MAX, StatisticsOptions
 from tokenlab.text.code_points import code_points
 
 DEFAULT = StatisticsOptions()
-_LARGEST = 2**31 - 2 * LARGEST_N_MAX  # positions and rows are int32
+LARGEST = 2**31 - 2 * LARGEST_N_MAX  # positions and rows are int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class NgramStatistics:
     level: NDArray[np.int64]  # [n_max + 1]
     last: NDArray[np.uint32]  # [rows] symbol of the last unit
     parent: NDArray[np.int32]  # [rows] row of the n-gram without its last unit; -1 for single units
-    count: NDArray[np.int32]  # [rows]
+    count: NDArray[np.integer[Any]]  # [rows] int32, or int64 from a table or where it was counted by shards
     min_pmi: NDArray[np.float64]  # [rows] smallest PMI of two adjacent units inside; NaN for single units
     left_entropy: NDArray[np.float64]  # [rows]
     right_entropy: NDArray[np.float64]  # [rows]
@@ -78,14 +78,16 @@ class NgramStatistics:
         """The rows of the n-grams of length n."""
         return slice(int(self.level[n - 1]), int(self.level[n]))
 
-    def code_points(self, n: int) -> NDArray[np.uint32]:
-        """The n-grams of length n as symbols, which are code points where nothing is composed: uint32[distinct, n]."""
-        points = self.last[self.rows(1)][:, None]
-        for length in range(2, n + 1):
-            rows = self.rows(length)
-            prefix = self.parent[rows] - self.level[length - 2]
-            points = np.column_stack((points[prefix], self.last[rows]))
-        return points
+    def code_points(self, n: int, part: slice = slice(None)) -> NDArray[np.uint32]:
+        """The n-grams of length n, or a part of them, as symbols, which are code points where nothing is composed:
+        uint32[distinct, n].
+        """
+        rows = self.rows(n)
+        columns, parent = [self.last[rows][part]], self.parent[rows][part]
+        for _ in range(n - 1):
+            columns.append(self.last[parent])
+            parent = self.parent[parent]
+        return np.column_stack(columns[::-1])
 
     def ngrams(self, n: int) -> list[str]:
         """The n-grams of length n as text, in the order of the rows."""
@@ -107,18 +109,22 @@ def ngram_statistics(
     """
     if isinstance(sentences, str):
         raise TypeError("sentences must be several strings, not one; put it into a list")
-    codes, alphabet, composed = _encode(sentences, options)
-    depth = options.n_max + 1
-    remaining = units_to_separator(codes, depth)
-    codes = np.concatenate((codes, np.zeros(depth, np.int32)))
-    order = sort_positions(codes, remaining, depth, len(alphabet))
-    lengths, shared = common_prefixes(codes, remaining, order)
-    statistics = _allocate(count_distinct(lengths, shared, depth), lengths, options, composed)
-    _fill(statistics, codes, alphabet, _Order(order, lengths, shared, remaining))
+    codes, alphabet, composed = encode_units(sentences, options)
+    if not len(alphabet):
+        raise no_character()
+    codes, order = sort_text(codes, len(alphabet), options.n_max + 1)
+    distinct = count_distinct(order.lengths, order.shared, options.n_max + 1)
+    statistics = _allocate(distinct, order.lengths, options, composed)
+    _fill(statistics, codes, alphabet, order)
     return _keep_frequent(statistics) if options.min_frequency > 1 else statistics
 
 
-class _Order(NamedTuple):
+def no_character() -> InputError:
+    """The error of a text without n-grams."""
+    return InputError("the text holds no character besides whitespace; nothing can be counted")
+
+
+class Order(NamedTuple):
     """The sorted positions, as the kernels return them."""
 
     positions: NDArray[np.int32]  # [characters]
@@ -127,17 +133,29 @@ class _Order(NamedTuple):
     remaining: NDArray[np.uint8]  # [length] as `lengths`, in the order of the text
 
 
+def sort_text(codes: NDArray[np.int32], units: int, depth: int) -> tuple[NDArray[np.int32], Order]:
+    """The text with `depth` zeros after it, int32[length + depth], and its positions by the next `depth` units.
+
+    codes: int32[length], from 1 to `units`, 0 for whitespace.
+    """
+    remaining = units_to_separator(codes, depth)
+    codes = np.concatenate((codes, np.zeros(depth, np.int32)))
+    positions = sort_positions(codes, remaining, depth, units)
+    lengths, shared = common_prefixes(codes, remaining, positions)
+    return codes, Order(positions, lengths, shared, remaining)
+
+
 def _allocate(
     distinct: NDArray[np.int64], lengths: NDArray[np.uint8], options: StatisticsOptions, composed: tuple[str, ...]
 ) -> NgramStatistics:
     """Unfilled rows for `distinct[n]` n-grams of each length n."""
     level = np.cumsum(distinct[: options.n_max + 1])
     rows = int(level[-1])
-    if rows > _LARGEST:
-        raise InputError(f"the text has {rows:,} different n-grams, more than {_LARGEST:,}; choose a smaller n_max")
+    if rows > LARGEST:
+        raise InputError(f"the text has {rows:,} different n-grams, more than {LARGEST:,}; choose a smaller n_max")
     return NgramStatistics(
         options=options,
-        tokens=_count_tokens(lengths, options),
+        tokens=count_tokens(lengths, options),
         characters=len(lengths),
         level=level,
         last=np.empty(rows, np.uint32),
@@ -150,7 +168,7 @@ def _allocate(
     )
 
 
-def _fill(statistics: NgramStatistics, codes: NDArray[np.int32], alphabet: NDArray[np.uint32], order: _Order) -> None:
+def _fill(statistics: NgramStatistics, codes: NDArray[np.int32], alphabet: NDArray[np.uint32], order: Order) -> None:
     """Fill the rows length by length."""
     last, parent, count, pmi = statistics.last, statistics.parent, statistics.count, statistics.min_pmi
     left, right = statistics.left_entropy, statistics.right_entropy
@@ -179,22 +197,20 @@ def _fill(statistics: NgramStatistics, codes: NDArray[np.int32], alphabet: NDArr
             column /= math.log(2.0)
 
 
-def _encode(
+def encode_units(
     sentences: Iterable[str], options: StatisticsOptions
 ) -> tuple[NDArray[np.int32], NDArray[np.uint32], tuple[str, ...]]:
     """The text as ranks 1.. into its sorted alphabet, 0 for whitespace; that alphabet (symbols); composed clusters."""
     composed: tuple[str, ...] = ()
     symbols = code_points("\n".join(sentences))
-    if len(symbols) > _LARGEST:
-        raise InputError(f"the text has {len(symbols):,} characters, more than {_LARGEST:,}; count it in parts")
+    if len(symbols) > LARGEST:
+        raise InputError(f"the text has {len(symbols):,} characters, more than {LARGEST:,}; count it in parts")
     if options.unit == "cluster" and not (starts := cluster_starts(symbols)).all():
         symbols, composed = number_clusters(symbols, starts)
     rank = np.zeros(COMPOSED + len(composed), np.int32)
     rank[symbols] = 1
     distinct = np.flatnonzero(rank)
     alphabet = np.array([symbol for symbol in distinct.tolist() if not _is_space(symbol)], np.uint32)
-    if not len(alphabet):
-        raise InputError("the text holds no character besides whitespace; nothing can be counted")
     rank[distinct] = 0
     rank[alphabet] = np.arange(1, len(alphabet) + 1)
     return rank[symbols], alphabet, composed
@@ -204,7 +220,7 @@ def _is_space(symbol: int) -> bool:
     return symbol < COMPOSED and chr(symbol).isspace()
 
 
-def _count_tokens(lengths: NDArray[np.uint8], options: StatisticsOptions) -> int:
+def count_tokens(lengths: NDArray[np.uint8], options: StatisticsOptions) -> int:
     """T: the number of n-grams that the PMI counts as tokens."""
     if options.count_tokens == "ngram":
         return int(np.minimum(lengths, options.n_max).sum(dtype=np.int64))

@@ -27,7 +27,6 @@ from tokenlab.text.code_points import code_points
 
 _METADATA = b"tokenlab.ngrams"
 _ROWS_PER_BATCH = 1 << 19
-_LARGEST_COUNT = 2**31 - 1
 _FIELDS = [
     pa.field("ngram", pa.string(), nullable=False),
     pa.field("n", pa.int32(), nullable=False),
@@ -56,14 +55,16 @@ def write_statistics(statistics: NgramStatistics, path: str | Path) -> None:
 def statistics_batches(statistics: NgramStatistics) -> Iterator[pa.RecordBatch]:
     """The rows as Arrow record batches with the columns of the table."""
     for n in range(1, statistics.options.n_max + 1):
-        points, rows = statistics.code_points(n), statistics.rows(n)
-        for start in range(0, len(points), _ROWS_PER_BATCH):
-            part = slice(rows.start + start, min(rows.start + start + _ROWS_PER_BATCH, rows.stop))
+        rows = statistics.rows(n)
+        for start in range(rows.start, rows.stop, _ROWS_PER_BATCH):
+            part = slice(start, min(start + _ROWS_PER_BATCH, rows.stop))
+            size = part.stop - start
+            points = statistics.code_points(n, slice(start - rows.start, part.stop - rows.start))
             columns = [
-                _strings(points[start : start + _ROWS_PER_BATCH], statistics.composed),
-                pa.array(np.full(part.stop - part.start, n, np.int32)),
+                _strings(points, statistics.composed),
+                pa.array(np.full(size, n, np.int32)),
                 pa.array(statistics.count[part].astype(np.int64)),
-                pa.nulls(part.stop - part.start, pa.float64()) if n == 1 else pa.array(statistics.min_pmi[part]),
+                pa.nulls(size, pa.float64()) if n == 1 else pa.array(statistics.min_pmi[part]),
                 pa.array(statistics.left_entropy[part]),
                 pa.array(statistics.right_entropy[part]),
             ]
@@ -84,7 +85,7 @@ def read_statistics(path: str | Path) -> NgramStatistics:
         raise InputError(f"{path}: no whole Parquet file ({_first_line(error)}); make it again") from None
     lengths = np.repeat(np.arange(1, options.n_max + 1), np.diff(level))
     count = columns["count"].to_numpy()
-    if not np.array_equal(columns["n"].to_numpy(), lengths) or count.min() < 1 or count.max() > _LARGEST_COUNT:
+    if not np.array_equal(columns["n"].to_numpy(), lengths) or count.min() < 1:
         raise _foreign(path)
     ngrams = columns["ngram"]
     composed = _composed(ngrams.slice(0, int(level[1])), options)
@@ -96,7 +97,7 @@ def read_statistics(path: str | Path) -> NgramStatistics:
         level=level,
         last=last,
         parent=parent,
-        count=count.astype(np.int32),
+        count=count,
         min_pmi=columns["min_pmi"].to_numpy(),
         left_entropy=columns["left_entropy"].to_numpy(),
         right_entropy=columns["right_entropy"].to_numpy(),

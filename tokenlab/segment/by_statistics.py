@@ -102,17 +102,22 @@ class Segmenter:
             )
         remaining = None if boundary_scores is None else iter(boundary_scores)
         numbers = count(1)
-        for batch in batches(sentences, _CHARACTERS_PER_BATCH):
+        for batch in self.batches(sentences):
             scores: list[NDArray[np.floating]] = []
             if remaining is not None:
                 scores = [_checked(next(remaining, None), sentence, next(numbers)) for sentence in batch]
-            yield self._segment_batch(batch, scores)
+            yield self.segment_batch(batch, scores)
+
+    def batches(self, sentences: Iterable[str]) -> Iterator[list[str]]:
+        """The sentences as `segment` takes them at once."""
+        return batches(sentences, _CHARACTERS_PER_BATCH)
 
     def spans(self, sentence: str) -> list[tuple[int, int]]:
         """The character offsets [start, end) of the segments of one sentence."""
-        return self._segment_batch([sentence], []).spans()[0]
+        return self.segment_batch([sentence]).spans()[0]
 
-    def _segment_batch(self, sentences: list[str], scores: Sequence[NDArray[np.floating]]) -> Segmentation:
+    def segment_batch(self, sentences: Sequence[str], scores: Sequence[NDArray[np.floating]] = ()) -> Segmentation:
+        """Segment sentences at once; see `segment`."""
         points = code_points("\n".join(sentences) + "\n")
         added = np.concatenate([np.append(of_sentence, 0.0) for of_sentence in scores]) if scores else None
         starts = cluster_starts(points)

@@ -1,7 +1,8 @@
 """Lines of text: the bytes of a file or stream, decompressed, decoded as UTF-8 and split at LF only.
 
 `read_blocks` opens and decompresses (plain, gzip or zstd, by the first bytes and not by the name), `read_lines` decodes
-and splits. Memory is a few blocks and the longest line, independent of the length of the input.
+and splits. Memory is a few blocks and the longest line, independent of the length of the input; a line longer than
+`longest_line` is an error, since a few kilobytes of compressed data may unpack to one line that no memory holds.
 """
 
 import codecs
@@ -17,11 +18,14 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 
 from tokenlab.core.errors import InputError
+from tokenlab.text.options import LONGEST_LINE
 
 Source = str | Path | BinaryIO
 """A path, "-" for standard input, or an open binary stream."""
 
-_BLOCK = 1 << 18  # Bytes. 64 KiB to 1 MiB read equally fast; larger blocks leave the cache.
+_MIB = 1 << 20
+# Bytes. 64 KiB to 1 MiB read equally fast; larger blocks leave the cache. No line inside one reaches a limit of MiB.
+_BLOCK = 1 << 18
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = (
@@ -47,7 +51,9 @@ def read_blocks(source: Source, name: str | None = None, *, decompress: bool = T
             yield block
 
 
-def read_lines(source: Source, name: str | None = None) -> Iterator[str]:
+def read_lines(
+    source: Source, name: str | None = None, *, longest_line: int = LONGEST_LINE, errors: str = "strict"
+) -> Iterator[str]:
     """The lines of `source`: UTF-8, split at LF only, each without one trailing CR, the first without a BOM.
 
     Other line separators of Unicode (U+2028, U+0085, U+000B, ...) and a lone CR are characters like any other.
@@ -55,15 +61,21 @@ def read_lines(source: Source, name: str | None = None) -> Iterator[str]:
     Args:
         source: a path, "-" for standard input, or a binary stream (which stays open); plain, gzip or zstd.
         name: what error messages call it; the path by default.
+        longest_line: MiB that a line may have.
+        errors: what Python's decoder does with bytes that are not UTF-8.
 
     Raises:
-        InputError: what `read_blocks` raises, and bytes that are not UTF-8, with their line and column (in characters).
+        InputError: what `read_blocks` raises; a line that is too long; and bytes that are not UTF-8, with their line
+            and column (in characters).
     """
     name = name or _name(source)
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    decoder = codecs.getincrementaldecoder("utf-8")(errors)
     open_line: list[str] = []  # The pieces of a line that spans several blocks.
-    count, at_start = 0, True
+    count, size, at_start = 0, 0, True  # Size: bytes of the open line.
     for block in _then_end(read_blocks(source, name)):
+        first = block.find(b"\n")
+        check_length(size + (len(block) if first < 0 else first), longest_line, f"{name}:{count + 1}", "a line")
+        size = size + len(block) if first < 0 else len(block) - block.rfind(b"\n") - 1
         try:
             text = decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
@@ -81,6 +93,29 @@ def read_lines(source: Source, name: str | None = None) -> Iterator[str]:
             count += len(lines)
     if rest := "".join(open_line):
         yield rest.removesuffix("\r")
+
+
+def read_whole(source: Source, name: str | None = None) -> bytes:
+    """All bytes of `source`, decompressed.
+
+    Raises InputError as `read_blocks`, and for a text longer than `LONGEST_LINE`.
+    """
+    name = name or _name(source)
+    blocks, size = [], 0
+    for block in read_blocks(source, name):
+        blocks.append(block)
+        size += len(block)
+        check_length(size, LONGEST_LINE, name, "a text")
+    return b"".join(blocks)
+
+
+def check_length(size: int, longest_line: int, where: str, what: str) -> None:
+    """Check the bytes of a line, or of another unit of a text, read so far.
+
+    Raises InputError naming the place where they are more than `longest_line` MiB.
+    """
+    if size > longest_line * _MIB:
+        raise InputError(f"{where}: {what} of more than {longest_line} MiB; divide it, or raise longest_line")
 
 
 def _name(source: Source) -> str:

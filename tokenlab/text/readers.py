@@ -23,10 +23,13 @@ from defusedxml.ElementTree import DefusedXMLParser
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.text.documents import Document, join_words
-from tokenlab.text.lines import read_blocks, read_lines
+from tokenlab.text.lines import check_length, read_blocks, read_lines
+from tokenlab.text.options import LONGEST_LINE, LineOptions
 from tokenlab.text.store import SCHEMA, parquet_batches, parquet_names, read_shard
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_DEEPEST = 1000
+"""Elements of XML inside each other; corpora have about ten."""
 
 
 def read_documents(
@@ -36,6 +39,7 @@ def read_documents(
     text_key: str | None = None,
     sources: Collection[str] | None = None,
     blank: bool = False,
+    longest_line: int = LONGEST_LINE,
 ) -> Iterator[Document]:
     """The documents of a file, or of all files in a folder that have the format's usual endings, in sorted order.
 
@@ -49,10 +53,12 @@ def read_documents(
         sources: for jsonl and parquet: only documents whose `source` is one of these; in jsonl the source is
             `meta.redpajama_set_name`.
         blank: keep texts that are empty or whitespace alone.
+        longest_line: MiB that a line, a verse or a value of Parquet may have.
 
     Raises:
         ParameterError: an unknown format, or an option that the format does not have.
-        InputError: no such file, no document at all, or content in another format, with file and line.
+        InputError: no such file, no document at all, a line that is too long, or content in another format, with file
+            and line.
     """
     if format not in _FORMATS:
         raise ParameterError(f"format: {format!r} is none of {', '.join(_FORMATS)}")
@@ -62,7 +68,8 @@ def read_documents(
             raise ParameterError(f"{name}: the format {format} has no such option, only jsonl and parquet have")
     if isinstance(sources, str):
         raise ParameterError(f"sources: {sources!r} must be a list of names, not one name")
-    return _documents(Path(path), reader, text_key or "text", sources, blank)
+    reading = _Reading(text_key or "text", LineOptions(longest_line).longest_line)
+    return _documents(Path(path), reader, reading, sources, blank)
 
 
 class _File(NamedTuple):
@@ -70,19 +77,23 @@ class _File(NamedTuple):
     stem: str
 
 
+class _Reading(NamedTuple):
+    text_key: str
+    longest_line: int
+
+
 class _Format(NamedTuple):
-    read: Callable[[list[_File], str], Iterator[Document]]
-    """(files, text_key) -> documents"""
+    read: Callable[[list[_File], _Reading], Iterator[Document]]
     endings: tuple[str, ...]
     keyed: bool = False
     """Whether the format has the options `text_key` and `sources`."""
 
 
 def _documents(
-    path: Path, reader: _Format, text_key: str, sources: Collection[str] | None, blank: bool
+    path: Path, reader: _Format, how: _Reading, sources: Collection[str] | None, blank: bool
 ) -> Iterator[Document]:
     empty = True
-    for document in reader.read(_files(path, reader.endings), text_key):
+    for document in reader.read(_files(path, reader.endings), how):
         wanted = sources is None or document.source in sources
         if wanted and (blank or (document.text and not document.text.isspace())):
             empty = False
@@ -120,25 +131,25 @@ def _stem(name: str) -> str:
     return _uncompressed(name).stem
 
 
-def _read_sighan(files: list[_File], text_key: str) -> Iterator[Document]:
+def _read_sighan(files: list[_File], how: _Reading) -> Iterator[Document]:
     for path, stem in files:
-        for number, line in enumerate(read_lines(path), 1):
+        for number, line in enumerate(read_lines(path, longest_line=how.longest_line), 1):
             # str.split treats U+3000 as a space, and a run of spaces as one.
             text, boundaries = join_words(line.split())
             yield Document(f"{stem}:{number}", text, boundaries)
 
 
-def _read_text(files: list[_File], text_key: str) -> Iterator[Document]:
+def _read_text(files: list[_File], how: _Reading) -> Iterator[Document]:
     for path, stem in files:
-        for number, line in enumerate(read_lines(path), 1):
+        for number, line in enumerate(read_lines(path, longest_line=how.longest_line), 1):
             yield Document(f"{stem}:{number}", line)
 
 
-def _read_jsonl(files: list[_File], text_key: str) -> Iterator[Document]:
+def _read_jsonl(files: list[_File], how: _Reading) -> Iterator[Document]:
     for path, stem in files:
-        for number, line in enumerate(read_lines(path), 1):
+        for number, line in enumerate(read_lines(path, longest_line=how.longest_line), 1):
             if line and not line.isspace():
-                text, source = _json_text(line, text_key, f"{path}:{number}")
+                text, source = _json_text(line, how.text_key, f"{path}:{number}")
                 yield Document(f"{stem}:{number}", text, source=source)
 
 
@@ -164,13 +175,13 @@ def _json_text(line: str, text_key: str, where: str) -> tuple[str, str | None]:
     return text, source
 
 
-def _read_parquet(files: list[_File], text_key: str) -> Iterator[Document]:
+def _read_parquet(files: list[_File], how: _Reading) -> Iterator[Document]:
     for path, stem in files:
-        if text_key == "text" and set(SCHEMA.names) <= set(parquet_names(path)):
-            yield from read_shard(path)
+        if how.text_key == "text" and set(SCHEMA.names) <= set(parquet_names(path)):
+            yield from read_shard(path, how.longest_line)
             continue
-        schema = pa.schema([pa.field(text_key, pa.large_string(), nullable=False)])
-        batches = parquet_batches(path, schema, rows=128)  # Few rows: a row may be a whole book.
+        schema = pa.schema([pa.field(how.text_key, pa.large_string(), nullable=False)])
+        batches = parquet_batches(path, schema, rows=128, longest=how.longest_line)  # A row may be a whole book.
         texts = chain.from_iterable(_strings(batch.column(0), path) for batch in batches)
         for number, text in enumerate(texts, 1):
             yield Document(f"{stem}:{number}", text)
@@ -183,11 +194,11 @@ def _strings(column: pa.Array, path: Path) -> list[str]:
         raise InputError(f"{path}: a text that is not UTF-8; write the file again") from error
 
 
-def _read_ces(files: list[_File], text_key: str) -> Iterator[Document]:
+def _read_ces(files: list[_File], how: _Reading) -> Iterator[Document]:
     seen: set[str] = set()
     for path, _ in files:
         before = len(seen)
-        for verse_id, text in _verses(path):
+        for verse_id, text in _verses(path, how.longest_line):
             if verse_id in seen:
                 raise InputError(
                     f"{path}: the verse id {verse_id} occurs twice; read one Bible, in which each occurs once"
@@ -198,13 +209,20 @@ def _read_ces(files: list[_File], text_key: str) -> Iterator[Document]:
             raise InputError(f'{path}: no verse (<seg id="..." type="verse">); is this a Bible in CES XML?')
 
 
-def _verses(path: Path) -> Iterator[tuple[str, str]]:
-    """The ids and texts of the verses; the parser builds no tree, so it holds one verse in memory."""
+def _verses(path: Path, longest_line: int) -> Iterator[tuple[str, str]]:
+    """The ids and texts of the verses; the parser builds no tree, so it holds one verse or one tag in memory."""
     target = _VerseTarget()
     parser = DefusedXMLParser(target=target, forbid_dtd=True)
+    fed = 0
     try:
         for block in read_blocks(path):
             parser.feed(block)
+            fed += len(block)
+            where = f"{path}:{parser.parser.CurrentLineNumber}"
+            check_length(fed - parser.parser.CurrentByteIndex, longest_line, where, "a tag or comment")
+            check_length(target.open_characters, longest_line, where, "a verse")
+            if target.open_elements > _DEEPEST:
+                raise InputError(f"{where}: {_DEEPEST} elements inside each other; is this a Bible in CES XML?")
             yield from target.take(path)
         parser.close()
     except ParseError as error:
@@ -226,18 +244,24 @@ class _VerseTarget:
         self._id: str | None = None
         self._pieces: list[str] = []
         self._depth = 0  # Open elements from the verse on; 0 outside of verses.
+        self.open_elements = 0
+        self.open_characters = 0
+        """Of the verse that is open, or was last."""
 
     def start(self, tag: str, attributes: dict[str, Any]) -> None:
+        self.open_elements += 1
         if self._depth:
             self._depth += 1
         elif tag == "seg" and attributes.get("type") == "verse":
-            self._depth, self._id, self._pieces = 1, attributes.get("id"), []
+            self._depth, self._id, self._pieces, self.open_characters = 1, attributes.get("id"), [], 0
 
     def data(self, text: str) -> None:
         if self._depth:
             self._pieces.append(text)
+            self.open_characters += len(text)
 
     def end(self, tag: str) -> None:
+        self.open_elements -= 1
         if self._depth == 1:
             self._verses.append((self._id, "".join(self._pieces)))
         self._depth = max(self._depth - 1, 0)

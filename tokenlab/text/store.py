@@ -5,7 +5,7 @@ give the same bytes (with one version of pyarrow). Pages have checksums, so a da
 text. Memory is about one shard, independent of the size of the corpus.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from operator import lt
@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_folder
 from tokenlab.text.documents import Document, words
+from tokenlab.text.lines import check_length
 
 SCHEMA = pa.schema(
     [
@@ -29,6 +31,7 @@ SCHEMA = pa.schema(
 )
 
 _ROW_GROUP_ROWS = 1 << 14
+_BATCH = 1 << 28
 _SHARD_ROWS = 1 << 17  # A bound on memory where documents are a few characters long.
 # Other programs may write a whole file as one row group. With these settings pyarrow streams it (225 MB on disk: 11 MB
 # in memory instead of 225); either of the first two alone is not enough.
@@ -89,13 +92,15 @@ def read_corpus(folder: str | Path) -> Iterator[Document]:
         yield from read_shard(path)
 
 
-def read_shard(path: str | Path) -> Iterator[Document]:
+def read_shard(path: str | Path, longest: int | None = None) -> Iterator[Document]:
     """The documents of one Parquet file with the columns of a corpus.
+
+    longest: MiB that a string may have.
 
     Raises:
         InputError: as `read_corpus`.
     """
-    for batch in parquet_batches(path, SCHEMA, _ROW_GROUP_ROWS):
+    for batch in parquet_batches(path, SCHEMA, _ROW_GROUP_ROWS, longest):
         with _input_errors(path):
             documents = [*map(Document, *(_values(column) for column in batch.columns))]
         for document in documents:
@@ -128,18 +133,28 @@ def parquet_names(path: str | Path) -> list[str]:
         return list(file.schema_arrow.names)
 
 
-def parquet_batches(path: str | Path, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
+def parquet_batches(
+    path: str | Path, schema: pa.Schema, rows: int, longest: int | None = None
+) -> Iterator[pa.RecordBatch]:
     """The columns of `schema`, cast to its types, from a Parquet file, `rows` rows at a time.
 
+    longest: MiB that a string may have, where the file comes from elsewhere; then batches may have fewer rows.
+
     Raises:
-        InputError: no such file, a damaged file, a column that is missing, of another type or null where it may not be.
+        InputError: no such file, a damaged file, a column that is missing, of another type or null where it may not be,
+            a string that is too long.
     """
     with _input_errors(path), pq.ParquetFile(path, **_STREAMED) as file:
         _check_columns(path, file.schema_arrow, schema)
+        if longest is not None:
+            rows = min(rows, _rows_that_fit(file.metadata, schema.names))
         done = 0
         for batch in file.iter_batches(batch_size=rows, columns=schema.names, use_threads=False):
             _check_nulls(path, batch, schema, done)
-            yield batch.select(schema.names).cast(schema)
+            batch = batch.select(schema.names).cast(schema)
+            if longest is not None:
+                _check_lengths(path, batch, longest, done)
+            yield batch
             done += batch.num_rows
         if missing := file.metadata.num_rows - done:  # A damaged page header can end a column early without an error.
             raise InputError(f"{path}: damaged ({missing} rows are missing); fetch or write it again")
@@ -161,6 +176,22 @@ def _check_nulls(path: str | Path, batch: pa.RecordBatch, wanted: pa.Schema, row
         if column.null_count and not field.nullable:
             row = rows_before + column.is_null().index(True).as_py() + 1
             raise InputError(f"{path}: row {row}: no value in the column {field.name!r}; remove the row or fill it")
+
+
+def _rows_that_fit(file: pq.FileMetaData, names: Collection[str]) -> int:
+    """Rows of a batch of at most `_BATCH` bytes, or one: each row may hold the longest text of a dictionary, so that a
+    file of kilobytes may unpack to any number of gigabytes."""
+    groups = (file.row_group(number) for number in range(file.num_row_groups))
+    columns = (group.column(number) for group in groups for number in range(group.num_columns))
+    sizes = [column.total_uncompressed_size for column in columns if column.path_in_schema.split(".")[0] in names]
+    return max(1, _BATCH // max([1, *sizes]))
+
+
+def _check_lengths(path: str | Path, batch: pa.RecordBatch, longest: int, rows_before: int) -> None:
+    for column in filter(lambda column: _is_string(column.type), batch.columns):
+        sizes = pc.fill_null(pc.binary_length(column), 0)
+        row = pc.index(sizes, pc.max(sizes)).as_py()
+        check_length(sizes[row].as_py(), longest, f"{path}: row {rows_before + row + 1}", "a text")
 
 
 def _is_string(type: pa.DataType) -> bool:

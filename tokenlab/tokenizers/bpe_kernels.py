@@ -8,6 +8,7 @@ A sequence may stand for many equal ones: its weight, int64, is their number, an
 lists of positions are as long as the distinct sequences ask for, so memory does not grow with weights.
 
 1. `lay_out`, `_index_pairs`: the cells, and the positions of every pair, ascending, by one counting sort.
+   Positions are int32 where that is enough, which halves the memory, and int64 in longer text.
 2. `merge_all`: one pair after the other, from a heap, or from merges that were learned before.
 3. `_merge`: a merge changes counts by neighbour, not by occurrence, so the table of pairs is read a few hundred times
    for any number of occurrences; the positions of new pairs are written grouped by neighbour.
@@ -38,13 +39,16 @@ _ROOM = 1 << 10
 
 
 @njit(cache=True, nogil=True)
-def lay_out(symbols, offsets):
-    """The text as cells (int32[total + sequences + 1], without empty sequences) and the first cell of each sequence."""
+def lay_out(symbols, offsets, positions):
+    """The text as cells (int32[total + sequences + 1], without empty sequences) and the first cell of each sequence.
+
+    positions: an empty array of the type that positions of cells have from here on.
+    """
     sequences = 0
     for i in range(offsets.size - 1):
         sequences += offsets[i + 1] > offsets[i]
     cells = np.empty(symbols.size + sequences + 1, np.int32)
-    starts = np.empty(sequences, np.int32)
+    starts = np.empty(sequences, positions.dtype)
     cells[0] = -1
     size, sequences = 1, 0
     for i in range(offsets.size - 1):
@@ -60,9 +64,9 @@ def lay_out(symbols, offsets):
 
 
 @njit(cache=True, nogil=True)
-def _owners(cells, weights):
-    """int32[cells]: the sequence of each cell; empty where there are no weights, so that text without takes no more."""
-    owners = np.empty(cells.size if weights.size > 0 else 0, np.int32)
+def _owners(cells, starts, weights):
+    """The sequence of each cell; empty where there are no weights, so that text without takes no more."""
+    owners = np.empty(cells.size if weights.size > 0 else 0, starts.dtype)
     sequence = -1
     for p in range(owners.size):
         sequence += p > 0 and cells[p - 1] < 0
@@ -91,9 +95,9 @@ def merge_all(cells, starts, weights, alphabet, sizes, merges, learn):
     widths = np.ones(largest, np.int64)
     before, after = np.zeros((2, largest + 1), np.int64), np.zeros((2, largest + 1), np.int64)
     tokens, bits = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.float64)
-    owners = _owners(cells, weights)
-    pairs, pool, used = _index_pairs(cells, weights, owners)
-    kept = np.empty(used, np.int32)
+    owners = _owners(cells, starts, weights)
+    pairs, pool, used = _index_pairs(cells, starts, weights, owners)
+    kept = np.empty(used, starts.dtype)
     heap = heap_with_room(no_heap(), pairs.size[0])
     if learn:
         for row in range(pairs.size[0]):
@@ -149,11 +153,11 @@ def collect_tokens(cells, widths, offsets):
 
 
 @njit(cache=True, nogil=True)
-def _index_pairs(cells, weights, owners):
+def _index_pairs(cells, starts, weights, owners):
     """All pairs of adjacent symbols, each with its positions.
 
-    Returns the table, the pool of positions (int32, with room for the most that all merges can need: two positions for
-    each token that is merged away), and the used length of the pool.
+    Returns the table, the pool of positions (of the type of `starts`, with room for the most that all merges can need:
+    two positions for each token that is merged away), and the used length of the pool.
     """
     rows = np.full(cells.size, -1, np.int32)
     pairs, p = no_pairs(), 0
@@ -165,7 +169,7 @@ def _index_pairs(cells, weights, owners):
         pairs.starts[row] = used
         used += pairs.lengths[row]
         pairs.lengths[row] = 0
-    pool = np.empty(3 * used, np.int32)
+    pool = np.empty(3 * used, starts.dtype)
     for p in range(cells.size - 1):
         row = rows[p]
         if row >= 0:
@@ -193,22 +197,24 @@ def _merge(cells, weights, owners, widths, pairs, pool, used, row, token, before
     """Merge the pair of `row` into a new token, whose width is in `widths`.
 
     before, after: int64[2, at least token + 2], positions and weights, zero before and after the call; kept:
-    int32[positions], scratch. Returns the table with the new pairs after the others, the used length of the pool, and
+    [positions], scratch. Returns the table with the new pairs after the others, the used length of the pool, and
     the weight of all replacements.
     """
     left, right = pairs.keys[row] >> 32, pairs.keys[row] & 0xFFFFFFFF
     positions = pool[pairs.starts[row] : pairs.starts[row] + pairs.lengths[row]]
     replaced, gone = _replace(cells, weights, owners, widths, positions, left, right, token, before, after, kept)
-    pairs = with_room(pairs, 2 * (token + 1))
-    for x in range(token):
+    lefts = _neighbours(cells, kept[:replaced] - 1, before[0])
+    rights = _neighbours(cells, kept[:replaced] + widths[token], after[0])
+    pairs = with_room(pairs, lefts.size + rights.size)
+    for x in lefts:
         length, count = before[0, x + 1], before[1, x + 1]
-        if length > 0:
+        if x >= 0:
             pairs.counts[find(pairs, pair_key(x, left))] -= count
             before[0, x + 1] = used
             used = add_list(pairs, pair_key(x, token), used, length, count)
-    for y in range(token + 1):
+    for y in rights:
         length, count = after[0, y + 1], after[1, y + 1]
-        if length > 0:
+        if y >= 0:
             pairs.counts[find(pairs, pair_key(right, y if y < token else left))] -= count
             after[0, y + 1] = used
             used = add_list(pairs, pair_key(token, y), used, length, count)
@@ -225,9 +231,31 @@ def _merge(cells, weights, owners, widths, pairs, pool, used, row, token, before
             after[0, y + 1] += 1
         end_before = end
     pairs.counts[row] = 0
-    before[:, : token + 2] = 0
-    after[:, : token + 2] = 0
+    for x in lefts:
+        before[:, x + 1] = 0
+    for y in rights:
+        after[:, y + 1] = 0
     return pairs, used, gone
+
+
+@njit(cache=True, nogil=True)
+def _neighbours(cells, places, numbers):
+    """The distinct tokens in cells beside new tokens that `numbers` counts, ascending, -1 where there is none.
+
+    Most merges have few neighbours, so a search of all tokens would cost more than the merges. A number is negative
+    while its token is known; sorting equal values is slow.
+    """
+    found, size = np.empty(min(places.size, numbers.size), np.int64), 0
+    for place in places:
+        token = cells[place]
+        if numbers[token + 1] > 0:
+            numbers[token + 1] *= -1
+            found[size] = token
+            size += 1
+    found = np.sort(found[:size])
+    for token in found:
+        numbers[token + 1] *= -1
+    return found
 
 
 @njit(cache=True, nogil=True)

@@ -76,6 +76,11 @@ class Cut(NamedTuple):
     first_kind: int = FREE
     """The first kind of run that the words cut, of `tokenlab.segment.isolation.CharacterClasses`."""
 
+    @property
+    def begins_at_spaces(self) -> bool:
+        """Whether a piece begins at every single space, whatever stands around it."""
+        return self.cutter is None and self.pattern in _PATTERNS.values()
+
     def split(self) -> Any:
         """The step of a tokenizer; None where a text is one piece."""
         return None if self.pattern is None else pre_tokenizers.Split(Regex(self.pattern), "isolated")

@@ -18,8 +18,8 @@ import numpy as np
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.tokenizers.bpe_kernels import collect_tokens, lay_out, merge_all
 
-LARGEST_TOTAL = 2**30
-"""Largest number of symbols and sequences together, whose positions are int32."""
+_SHORT = 2**31
+"""Cells from which on positions are int64."""
 _LARGEST_COUNT = 2**62
 _ONCE = np.empty(0, np.int64)
 """The weights of sequences that occur once each."""
@@ -40,8 +40,6 @@ def check_sequences(
             raise InputError(f"{name} are {values.dtype}; they must be integers")
     if offsets[0] != 0 or offsets[-1] != symbols.size or np.any(np.diff(offsets) < 0):
         raise InputError(f"offsets must rise from 0 to the number of symbols, {symbols.size}")
-    if symbols.size + offsets.size > LARGEST_TOTAL:
-        raise InputError(f"{symbols.size:,} symbols are too many at once; {LARGEST_TOTAL:,} are possible")
     if symbols.size:
         low, high = int(symbols.min()), int(symbols.max())
         if low < 0 or (alphabet is not None and high >= alphabet):
@@ -115,10 +113,15 @@ def bpe_sweep(
     wanted = check_sizes(sizes, alphabet)
     symbols, offsets = check_sequences(symbols, offsets, alphabet)
     repeated = check_weights(weights, np.diff(offsets))
-    cells, starts = lay_out(symbols, offsets)
+    cells, starts = _cells(symbols, offsets)
     merges = np.empty((min(int(wanted[-1]) - alphabet, symbols.size), 2), np.int32)
     learned, tokens, bits = merge_all(cells, starts, repeated, alphabet, wanted, merges, True)
     return BpeSweep(wanted[: tokens.size], tokens, bits, merges[:learned].copy())
+
+
+def _cells(symbols: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The cells of `lay_out`, with positions of the shortest type that is enough."""
+    return lay_out(symbols, offsets, np.empty(0, np.int32 if symbols.size + offsets.size < _SHORT else np.int64))
 
 
 def check_weights(weights: np.ndarray | None, lengths: np.ndarray) -> np.ndarray:
@@ -146,7 +149,7 @@ def apply_merges(
     """
     wanted = check_sizes(sizes, alphabet)
     merges = check_merges(merges, alphabet)
-    cells, starts = lay_out(*check_sequences(symbols, offsets, alphabet))
+    cells, starts = _cells(*check_sequences(symbols, offsets, alphabet))
     _, tokens, bits = merge_all(cells, starts, _ONCE, alphabet, wanted, merges, False)
     return SizeRows(wanted[: tokens.size], tokens, bits)
 
@@ -161,7 +164,7 @@ def tokenize(
     """
     merges = check_merges(merges, alphabet)
     symbols, offsets = check_sequences(symbols, offsets, alphabet)
-    cells, starts = lay_out(symbols, offsets)
+    cells, starts = _cells(symbols, offsets)
     merge_all(cells, starts, _ONCE, alphabet, np.empty(0, np.int64), merges, False)
     return collect_tokens(cells, token_widths(alphabet, merges), offsets)
 

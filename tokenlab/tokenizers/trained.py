@@ -141,9 +141,9 @@ def _sequences(counts: PieceCounts, options: TrainOptions, reserved: Sequence[st
         for byte, character in enumerate(byte_characters()):
             symbol_of[byte] = characters.index(character)
         code_points("".join(counts.pieces))  # refuses a lone surrogate
-        pieces = [piece.encode() for piece in counts.pieces]
-        symbols = symbol_of[np.frombuffer(b"".join(pieces), np.uint8)]
-        return Sequences(symbols, _offsets([len(piece) for piece in pieces]), counts.counts, characters)
+        symbols = symbol_of[np.frombuffer("".join(counts.pieces).encode(), np.uint8)]
+        lengths = np.fromiter((len(piece.encode()) for piece in counts.pieces), np.int64, len(counts.pieces))
+        return Sequences(symbols, _offsets(lengths), counts.counts, characters)
     points, offsets = code_points("".join(counts.pieces)), _offsets([len(piece) for piece in counts.pieces])
     weights = np.repeat(counts.counts, np.diff(offsets))
     alphabet = _covering(points, weights, options.coverage)
@@ -176,17 +176,20 @@ def _offsets(lengths: list[int] | NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(np.asarray(lengths, np.int64))))
 
 
-def unreached_tokens(tokenizer: Tokenizer) -> list[str]:
-    """The learned tokens that are not encoded as themselves, so that no text, or hardly any, has them.
+def unreached_tokens(tokenizer: Tokenizer, pieces: Sequence[str] = ()) -> list[str]:
+    """The learned tokens that neither they themselves nor any of `pieces` are encoded with: hardly any text has them.
 
-    Tokens that are no whole characters are left out, since they are no text of their own.
+    A token may be two pieces alone and one after other letters, such as `'s` with the cut `auto`. Tokens that are no
+    whole characters are left out, since they are no text of their own.
     """
     ids = tokenizer.get_vocab()
     others = {*tokenizer.get_added_tokens_decoder(), *(ids.get(byte) for byte in BYTE_PIECES)}
     found = []
     for number in sorted(set(ids.values()) - others):
         text = tokenizer.decode([number])
-        if "\ufffd" not in text and tokenizer.encode(text).ids != [number]:
+        if "\ufffd" in text or tokenizer.encode(text).ids == [number]:
+            continue
+        if not any(number in tokenizer.encode(piece).ids for piece in pieces if text in piece):
             found.append(text)
     return found
 

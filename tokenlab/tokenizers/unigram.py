@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokenlab.core.errors import ParameterError
+from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.metrics.bigrams import bigram_bits
 from tokenlab.ngrams.kernels import common_prefixes, sort_positions, units_to_separator
 from tokenlab.tokenizers.bpe_kernels import lay_out
@@ -32,6 +32,8 @@ from tokenlab.tokenizers.unigram_kernels import (
     repeated_substrings,
 )
 
+LARGEST_TOTAL = 2**30
+"""Largest number of symbols and sequences together, whose positions are int32."""
 _SEEDS = 40
 _KEPT = 0.75
 _SEED_STEPS = 2
@@ -163,7 +165,9 @@ def unigram_counts(
 
 
 def _lay_out(symbols: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None = None) -> _Text:
-    cells, starts = lay_out(symbols, offsets)
+    if symbols.size + offsets.size > LARGEST_TOTAL:
+        raise InputError(f"{symbols.size:,} symbols are too many at once; {LARGEST_TOTAL:,} are possible")
+    cells, starts = lay_out(symbols, offsets, np.empty(0, np.int32))
     repeated = np.ones(starts.size, np.int64) if weights is None or not weights.size else weights
     return _Text((cells + 1).view(np.uint32), starts, repeated, int(np.diff(offsets).max(initial=0)))
 

@@ -35,7 +35,7 @@ def edited(old: str, new: str) -> str:
     return TEXT.replace(old, new, 1)
 
 
-@pytest.mark.parametrize("preset", ["", "presets/answer", "presets/cpu", "presets/paper"])
+@pytest.mark.parametrize("preset", ["", "presets/answer", "presets/cpu", "presets/news", "presets/paper"])
 def test_shipped_presets_are_valid(preset: str) -> None:
     """`paper` too, whose stages ask for GPUs that this machine may lack."""
     assert problems_of_preset(ROOT, Path(preset, "dvc.yaml"))[0] == []

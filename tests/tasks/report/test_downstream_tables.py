@@ -4,6 +4,7 @@ import pytest
 import report_inputs as inputs
 
 from tasks.report.downstream import downstream_results, verdict_word
+from tasks.report.latom_claims import claims_tables, judged
 from tasks.report.summary import classification_findings
 
 
@@ -67,3 +68,28 @@ def test_generated_text_has_no_figures_of_the_paper(tmp_path, monkeypatch):
     inputs.write_classification(stage, "en", origin="generated")
     headers = [heading for table in downstream_results(stage).all for heading in table.header]
     assert not [heading for heading in headers if heading.startswith("paper")]
+
+
+def test_claims_of_the_paper_are_held_refuted_or_not_separable(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stage = inputs.stage(classified=["verses"], generated=["texts"])
+    inputs.write_classification(stage, "verses")
+    inputs.write_generation(stage, "texts")
+    (table,) = claims_tables(stage)
+    assert table.header == ["claim", "in the paper", "model", "|V|", "N", "english", "chinese"]
+    assert [row[3:] for row in table.rows] == [
+        ["|C|", "", "held (2 runs)", ""],  # bytes are better than characters
+        ["|C|", "2", "held (2 runs)", ""],  # Latom is no worse than bytes
+        ["8,000", "2", "held (2 runs)", ""],
+        ["|C|", "2", "held (2 runs)", ""],  # Latom is better than random codes
+        ["8,000", "2", "held (2 runs)", ""],
+        ["|C|, 8,000", "", "refuted: 11.00, 11.00", ""],  # codes differ less
+        ["|C|", "", "", "held"],  # errors in generation: bytes, random, Latom, and Latom against random
+        ["|C|", "2", "", "held"],
+        ["|C|", "2", "", "held"],
+        ["|C|", "2", "", "not separable"],
+    ]
+    assert judged("lower", ["higher"]) == "refuted" and judged("one run", ["higher"]) == "one run"
+    inputs.write_classification(stage, "verses", origin="generated")
+    inputs.write_generation(stage, "texts", origin="generated")
+    assert claims_tables(stage) == []

@@ -94,11 +94,28 @@ def test_summary_glossary_and_navigation_lead_to_sections_that_are_there(built):
     names, links = set(re.findall(r' id="([^"]+)"', page)), set(re.findall(r'href="#([^"]+)"', page))
     assert links <= names and {"summary", "glossary", "words-zh", "codes-en", "bits", "patches", "measures"} <= links
     assert page.index('id="summary"') < page.index('id="glossary"') < page.index('id="words"')
+    assert page.count('<details class="paper">') == 7
     summary = page[page.index('id="summary"') : page.index('id="glossary"')]
     assert "zh, word F1 of segments" in summary or "BPE tokens at" in summary
     glossary = page[page.index('id="glossary"') : page.index('id="words"')]
     assert all(f"<dt>{symbol}" in glossary for symbol in ("λ", "ν", "θ", "|C|", "N, K", "pre-cut, raw", "†", "bold, ≈"))
-    assert '<td class="ours">viterbi' in page and "†: a method of this project" in page
+    assert '<td class="ours label">viterbi' in page and "†: a method of this project" in page
+
+
+def test_tables_keep_their_result_in_sight_and_texts_are_named(built):
+    page = (built / "index.html").read_text(encoding="utf-8")
+    headers = re.findall(r'<thead><tr>((?:<th scope="col".*?</th>)+)', page)
+    wide = [header for header in headers if header.count("<th ") > 5 and "prompt" not in header]
+    without = [re.findall(r"<th[^>]*>([^<]*)", header) for header in wide if 'class="result"' not in header]
+    assert len(wide) > 10 and not without
+    texts = page[page.index('id="texts"') : page.index("</details>", page.index('id="texts"'))]
+    assert "your own text" in texts
+
+
+def test_letters_are_defined_once(built):
+    page = (built / "index.html").read_text(encoding="utf-8")
+    names = re.findall(r'<path [^>]*id="([^"]+)"', page)
+    assert len(names) == len(set(names)) and set(re.findall(r'<use [^>]*href="#([^"]+)"', page)) <= set(names)
 
 
 def test_the_codebook_and_the_traced_text_are_on_the_page(built):
@@ -109,7 +126,8 @@ def test_the_codebook_and_the_traced_text_are_on_the_page(built):
 
 def test_results_txt_has_the_main_tables(built):
     text = (built / "tables/results.txt").read_text(encoding="utf-8")
-    assert text.startswith("zh: statistics and BPE") and "codes-en-bpe" not in text
+    assert text.startswith("generated text\n\nzh: statistics and BPE") and text.count("generated text") == 1
+    assert "codes-en-bpe" not in text
     assert "plain tokenizers" not in text and (built / "tables/export-zh.md").exists()
     assert "zh-alone: zh, 2 slices of 1,000 characters" in text
     assert "Bits per character of held-out sentences" in text and "mean ± sd of 3 prompts" not in text

@@ -9,6 +9,7 @@ import yaml
 
 from tasks.report import readme
 from tasks.report.papers import PAPERS, claims, ours, printed
+from tasks.report.svg import LARGEST
 from tasks.report.table import Table, read_markdown, read_paper
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -19,8 +20,8 @@ def stages() -> set[str]:
     return {name for path in paths for name in yaml.safe_load(path.read_text(encoding="utf-8"))["stages"]}
 
 
-def test_readme_shows_every_stage():
-    found = readme.PIPELINE_SECTION.search((ROOT / "README.md").read_text(encoding="utf-8"))
+def test_the_page_of_the_pipeline_shows_every_stage():
+    found = readme.PIPELINE_SECTION.search((ROOT / "docs/pipeline.md").read_text(encoding="utf-8"))
     assert found and stages() <= set(re.findall(r"\w+", found[2])), "run `make readme`"
 
 
@@ -32,9 +33,12 @@ def test_the_diagram_has_every_stage_and_its_order():
     assert "encode" in before["code_tokenizer"] and "prepare" not in before["report"]
 
 
-def test_readme_is_short():
+def test_readme_is_short_and_leads_to_every_page():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 175
+    assert len(text.splitlines()) <= 120 and "mermaid" not in text
+    pages = {f"docs/{path.name}" for pattern in ("*.md", "*.ipynb") for path in (ROOT / "docs").glob(pattern)}
+    assert pages <= set(re.findall(r"\]\(([^)#]+)[)#]", text))
+    assert all(command in text for command in ("make repro", "make test", "PRESET=news", "python -m benchmarks"))
     sections = re.findall(r"<!-- tables ([^\n]*) of `make readme` -->", text)
     assert len(sections) == 1 and len(sections[0].split()) == 1
 
@@ -110,23 +114,24 @@ def test_pages_show_the_tables_in_git(page, monkeypatch):
 
 
 def test_figures_are_small():
-    assert all(path.stat().st_size <= 150_000 for path in (ROOT / "docs/figures").glob("*"))
+    assert all(path.stat().st_size <= LARGEST for path in (ROOT / "docs/figures").glob("*"))
 
 
-def test_the_overview_compares_bpe_tokens_with_bpe_tokens():
-    """The paper's Table 1 scores tokens: its figure stands beside the BPE F1 of the large table, not the segments'."""
-    table, paper = readme.overview_table(), read_paper("entropy_pretokenization")["rows"]
-    large = read_markdown((ROOT / "docs/tables/cpu/segmentation-pku.md").read_text(encoding="utf-8"))[0]
-    ours = {tuple(row[:2]): row[large[0].index("BPE F1")] for row in large[1:]}
-    rows = {"BPE alone": ("bpe", ("BPE alone", "")), "reading `literal`": ("4", ("literal", "4"))}
-    rows |= {"reading `self`": ("4", ("self", "4")), "predictive entropy": ("gpt2", ("gpt2", ""))}
-    with_figure = [row for row in table.rows if row[table.header.index("paper BPE")]]
-    assert len(with_figure) == len(rows)
-    for row in with_figure:
-        printed, key = next(value for label, value in rows.items() if label in row[0])
-        place = table.header.index("paper BPE")
-        assert row[place] == f"{paper[printed]['f1']:.2f}" and row[place + 1] == ours[key]
-        assert table.header[place + 1].startswith("BPE, ")
+def test_the_overview_has_one_measure():
+    """Word F1 of what a method cuts: of its segments, and of the tokens of BPE alone."""
+    table = readme.overview_table()
+    large, full = (
+        read_markdown((ROOT / f"docs/tables/cpu/segmentation-{name}.md").read_text(encoding="utf-8"))[0]
+        for name in ("pku", "pku-full")
+    )
+    f1 = [
+        {row[0]: row[found[0].index("BPE F1" if row[0].startswith("BPE") else "F1")] for row in found[1:]}
+        for found in (large, full)
+    ]
+    shown = [[row[0].partition(":")[0], *row[1:3]] for row in table.rows]
+    known = [row for row in shown if row[0] in f1[0]]
+    assert len(known) >= 5 and known == [[name, f1[0][name], f1[1][name]] for name, *_ in known]
+    assert table.rows[-1][0].startswith("words") and all(table.rows[-1]) and not any("paper" in c for c in table.header)
 
 
 def test_a_section_may_name_tables_of_another_preset(tmp_path, monkeypatch):
@@ -147,3 +152,16 @@ def test_a_missing_table_is_one_line(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         readme.main()
     assert ended.value.code == 2 and "make repro PRESET=cpu" in capsys.readouterr().err
+
+
+def test_a_run_of_one_family_leaves_the_tables_of_the_others(tmp_path):
+    made, kept = tmp_path / "made", tmp_path / "kept"
+    for folder, names in ((kept, ["a.md", "b.md"]), (made, ["b.md", "c.csv", "results.txt", "families.txt"])):
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_text(folder.name)
+    readme.keep_tables(made, kept)
+    assert {path.name: path.read_text() for path in kept.iterdir()} == {"a.md": "kept", "b.md": "made", "c.csv": "made"}
+    (made / "families.txt").unlink()
+    readme.keep_tables(made, kept)
+    assert sorted(path.name for path in kept.iterdir()) == ["b.md", "c.csv", "results.txt"]

@@ -96,7 +96,11 @@ class WordModel:
         Raises:
             InputError: a lone surrogate.
         """
-        return map(self._segment_batch, batches(sentences, _CHARACTERS_PER_BATCH))
+        return map(self.segment_batch, self.batches(sentences))
+
+    def batches(self, sentences: Iterable[str]) -> Iterator[list[str]]:
+        """The sentences as `segment` takes them at once."""
+        return batches(sentences, _CHARACTERS_PER_BATCH)
 
     def save(self, path: str | Path) -> None:
         """Write the model to one safetensors file, atomically."""
@@ -107,7 +111,8 @@ class WordModel:
         """Read a model that `save` wrote. Raises InputError where the file is damaged or something else."""
         return cls(*read_knowledge(path))
 
-    def _segment_batch(self, sentences: list[str]) -> Segmentation:
+    def segment_batch(self, sentences: Sequence[str]) -> Segmentation:
+        """Segment sentences at once; see `segment`."""
         runs, known = find_runs(sentences, self.options.split_kana), self._knowledge.known
         text = encode(runs, known, self._knowledge.contexts)
         posteriors = np.zeros(text.spans.shape, np.float32)

@@ -13,7 +13,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 FOLLOWER = """
 import time
-from tasks.runtime.parent_death import die_with_parent
+from tokenlab.core.parent_death import die_with_parent
 die_with_parent()
 print("follows", flush=True)
 time.sleep(600)
@@ -32,7 +32,7 @@ POOL = """
 import os, sys, time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from tasks.runtime.parent_death import die_with_parent
+from tokenlab.core.parent_death import die_with_parent
 
 if __name__ == "__main__":
     with ProcessPoolExecutor(2, mp_context=get_context(sys.argv[1]), initializer=die_with_parent) as pool:

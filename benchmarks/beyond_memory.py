@@ -1,0 +1,144 @@
+"""n-gram statistics beyond memory: growth of time, memory and disk with the text, within 2 GB, beside the engine that
+holds everything in memory."""
+
+import math
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import Bench, Facts, Measurement, Task, agree
+from tokenlab.core.options import MemoryOptions
+from tokenlab.ngrams.counting import NgramStatistics, ngram_statistics
+from tokenlab.ngrams.options import StatisticsOptions
+from tokenlab.ngrams.sharded import in_shards, sharded_statistics
+from tokenlab.text.lines import read_lines
+
+TITLE = "n-gram statistics beyond memory"
+TEXTS = ("three",)
+MEMORY = MemoryOptions("2G")
+OPTIONS = StatisticsOptions(n_max=4, min_frequency=5)
+_SIZES = {True: (2, 20, 200), False: (0.02, 0.2)}
+"""Millions of characters; in full, and with --quick."""
+_IN_MEMORY = 20
+"""Millions of characters that the other engine counts, too: 200 would take it more than 16 GB."""
+_POLL = 0.2  # seconds
+
+
+def table(bench: Bench) -> list[str]:
+    """Measure; Markdown."""
+    sizes = _SIZES[bench.runs > 1]
+    rows, found = [], []
+    for size in sizes:
+        ours = bench.measure("beyond_memory:sharded", bench.text("three"), str(size), runs=1)
+        found.append(ours)
+        beside = ""
+        if size <= _IN_MEMORY:
+            theirs = bench.measure("beyond_memory:in_memory", bench.text("three"), str(size), runs=1)
+            agree(ours, theirs)
+            beside = f"{_seconds(theirs) / _seconds(ours):.2f}"
+        facts = ours.facts
+        rows.append(
+            f"| {size:,} | {_seconds(ours):,.1f} | {_seconds(ours) * 1e3 / size:,.0f} | {beside} "
+            f"| {facts['resident'] / 1e9:.2f} | {facts['disk'] / 1e9:.2f} | {facts['disk'] / size / 1e6:.1f} "
+            f"| {facts['rows']:,} |"
+        )
+    return [
+        "| million characters | seconds of CPU | ns/character | speed / in memory | resident, GB | disk, GB "
+        "| bytes/character | n-grams kept |",
+        "| --: | --: | --: | --: | --: | --: | --: | --: |",
+        *rows,
+        "",
+        "Fitted by least squares over the logarithms: "
+        + ", ".join(
+            f"{what} grows as characters^{_exponent(sizes, values):.2f}"
+            for what, values in {
+                "time": [_seconds(one) for one in found],
+                "disk": [one.facts["disk"] for one in found],
+                "n-grams kept": [one.facts["rows"] for one in found],
+            }.items()
+        )
+        + ".",
+    ]
+
+
+def _seconds(found: Measurement) -> float:
+    """Of CPU; another process makes the text."""
+    return found.cpu_seconds[0]
+
+
+def _exponent(sizes: Iterable[float], values: Iterable[float]) -> float:
+    return float(np.polyfit(np.log(list(sizes)), np.log(list(values)), 1)[0])
+
+
+def _text(path: str, millions: float) -> Iterator[str]:
+    """New text like that of a file, made by another process as it is read."""
+    command = [sys.executable, "-m", "benchmarks.resampled", path, str(math.ceil(millions * 1e6))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        yield from read_lines(process.stdout)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+
+
+class _Disk:
+    """The largest size of a folder, while in the `with` block."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder, self._ended = Path(folder), threading.Event()
+        self.most = 0
+
+    def __enter__(self) -> "_Disk":
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(_POLL):
+            self.most = max(self.most, sum(_size(path) for path in self._folder.rglob("*")))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _resident() -> int:
+    """Bytes, the most so far."""
+    return next(int(line.split()[1]) for line in Path("/proc/self/status").open() if line[:6] == "VmHWM:") * 1024
+
+
+def _facts(found: tuple[NgramStatistics, Facts]) -> Facts:
+    statistics, facts = found
+    columns = ("count", "min_pmi", "left_entropy", "right_entropy")
+    return {"rows": len(statistics), **{name: float(np.nansum(getattr(statistics, name))) for name in columns}, **facts}
+
+
+def _sharded(path: str, millions: str) -> Task:
+    def run(millions: float) -> tuple[NgramStatistics, Facts]:
+        with tempfile.TemporaryDirectory() as folder, _Disk(folder) as disk:
+            shards = in_shards(_text(path, millions), MEMORY.bytes)
+            statistics = sharded_statistics(shards, OPTIONS, MEMORY.bytes, folder)
+            return statistics, {"disk": disk.most, "resident": _resident()}
+
+    return Task(run, 1e-3, float(millions), _facts)
+
+
+def _in_memory(path: str, millions: str) -> Task:
+    def run(millions: float) -> tuple[NgramStatistics, Facts]:
+        return ngram_statistics(_text(path, millions), OPTIONS), {}
+
+    return Task(run, 1e-3, float(millions), _facts)
+
+
+TASKS = {"sharded": _sharded, "in_memory": _in_memory}

@@ -1,0 +1,48 @@
+"""What the pages name is there: files, targets of make, commands and their options."""
+
+import argparse
+import re
+from pathlib import Path
+
+import pytest
+
+from tokenlab.cli.commands import _COMMANDS, _arguments
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+CODE = ("tokenlab", "tasks", "flows", "benchmarks", "tests")
+OWN = r"`((?:tokenlab|tasks|flows|benchmarks|tests)/[\w./-]+?\.\w+)`"
+"""A file of ours, by its path."""
+
+
+@pytest.fixture(scope="module")
+def commands() -> dict[str, set[str]]:
+    """Command -> its options and those of the commands below it."""
+    below = argparse.ArgumentParser().add_subparsers()
+    for command in _COMMANDS:
+        command.add_parser(below)
+    return {
+        name: {flag for action in _arguments(parser) for flag in action.option_strings}
+        for name, parser in below.choices.items()
+    }
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_files_and_targets_are_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    paths = {ROOT / path for path in re.findall(OWN, text)}
+    assert not [path for path in paths if not path.exists()]
+    modules = {path.name for package in CODE for path in ROOT.glob(f"{package}/**/*.py")}
+    assert set(re.findall(r"`(\w+\.py)`", text)) <= modules
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z-]+)(?=`| +#| PRESET| ONLY|$)", text, re.MULTILINE)) <= targets
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_have_the_options(page: str, commands: dict[str, set[str]]) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```(?:sh|console)\n(.*?)```", text, re.DOTALL)
+    for line in "\n".join(blocks).replace("\\\n", " ").splitlines():
+        for name, rest in re.findall(r"(?:^|[\s|])tokenlab ([a-z]+)([^|#]*)", line.partition("  #")[0]):
+            assert name in commands, line
+            assert set(re.findall(r"(?<=\s)--?[a-zA-Z][\w-]*", rest)) <= commands[name], line

@@ -1,0 +1,47 @@
+"""Colours of the page and its pictures can be read on a light and on a dark page."""
+
+import re
+
+import pytest
+
+from tasks.report import style
+from tasks.report.page import _TEMPLATES
+
+BACKGROUNDS = (style.PAPER, style.PANEL, style.TINT)
+TEXT = (style.INK, style.SOFT, style.ACCENT)
+DRAWN = set(style.DARK) - {*BACKGROUNDS, style.RULE}
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of an sRGB colour (WCAG 2.2)."""
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
+    return sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_contrast_is_that_of_the_standard():
+    assert contrast("#ffffff", "#000000") == pytest.approx(21)
+    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.005)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_and_lines_can_be_read(dark: bool):
+    shown = style.DARK if dark else {colour: colour for colour in style.DARK}
+    pairs = [(text, background) for text in TEXT for background in BACKGROUNDS]
+    pairs += [(drawn, style.PAPER) for drawn in DRAWN]
+    assert all(contrast(shown[one], shown[other]) >= 4.5 for one, other in pairs)
+
+
+def test_the_page_has_no_other_colours():
+    css = (_TEMPLATES / "style.css.j2").read_text(encoding="utf-8")
+    assert not re.findall(r"#[0-9a-f]{3,6}\b", css) and "background: white; padding" in css  # Codebooks stay light.
+
+
+def test_colours_of_pictures_follow_the_page():
+    svg = f'<path style="fill:{style.ACCENT};stroke:#123456"/><use href="#{style.INK[1:]}x"/>'
+    assert style.with_variables(svg) == svg.replace(style.ACCENT, f"var(--{style.ACCENT[1:]})")
