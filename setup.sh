@@ -97,4 +97,6 @@ else # a platform that uv has no build for
 fi
 # The password of the pages, before anything can be served without one.
 $in_venv -m flows.prefect_environment
+# The page of `dvc plots show`, which needs no network.
+$in_venv -m flows.pages.plots
 touch "$stamp"

@@ -231,6 +231,9 @@ def _clean(root: Path, options: argparse.Namespace) -> int:
                 used = {str(found.value) for objects in repo.used_objs(force=True).values() for found in objects}
                 unused = before - _size_of(cache / name[:2] / name[2:] for name in used)
                 print(f"cache: {_size(before)}; named by no dvc.lock here: {_size(unused)}", flush=True)
+                locks = [path for path in pipelines(root).values() if (root / path).with_suffix(".lock").exists()]
+                for path in (path for path in locks if not (root / path).exists()):
+                    print(f"  that may be results of {path.parent.name}: `cp dvc.yaml {path}` keeps them", flush=True)
                 if unused <= 0 or not (options.yes or _agreed()):
                     return 0
                 repo.gc(workspace=True)
