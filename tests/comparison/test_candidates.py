@@ -88,11 +88,11 @@ def test_candidates_that_lose_text_are_refused(folder, tmp_path):
     lower.normalizer = normalizers.Lowercase()
     lower.save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(InputError, match=r"given: cannot be compared, .* has a code: .*"):
-        check_spelled(read_candidate(tmp_path), TEXTS, 64, "given")
+        check_spelled(read_candidate(tmp_path), [*TEXTS, OTHER.decode()], 64, "given")
     code = learn_code("random", character_corpus(TEXTS), unknown="skip")
     write_code(code, tmp_path / "skip.json")
     with pytest.raises(InputError, match=r"given: cannot be compared, since it loses text"):
-        check_spelled(read_candidate(tmp_path / "skip.json"), TEXTS, 64, "given")
+        check_spelled(read_candidate(tmp_path / "skip.json"), [*TEXTS, OTHER.decode()], 64, "given")
 
 
 def test_no_candidate_is_one_line(tmp_path):
