@@ -43,14 +43,13 @@ def folder(tmp_path_factory):
     for name, save in (("space", lambda place: save_patcher(SpacePatcher(), place)), ("coder", ByteCoder().save)):
         (folder / name).mkdir()
         save(folder / name)
-    write_documents([*TEXTS, OTHER.decode()], 64, folder / "passages")
     return folder
 
 
 @pytest.mark.parametrize("name", [*(recipe.name for recipe in RECIPES), "atoms.json", "space", "coder"])
 def test_every_kind_spells_texts_that_it_has_not_seen(folder, name):
     coder = read_candidate(folder / name)
-    check_spelled(coder, [folder / "passages"], name)
+    check_spelled(coder, [*TEXTS, OTHER.decode()], 64, name)
     (passage,) = coder.code([OTHER])
     assert coder.decode(passage.ids.tolist()) == OTHER and passage.size == len(OTHER)
     assert passage.ids.max() < len(coder.spellings)
@@ -89,11 +88,11 @@ def test_candidates_that_lose_text_are_refused(folder, tmp_path):
     lower.normalizer = normalizers.Lowercase()
     lower.save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(InputError, match=r"given: cannot be compared, .* has a code: .*"):
-        check_spelled(read_candidate(tmp_path), [folder / "passages"], "given")
+        check_spelled(read_candidate(tmp_path), [*TEXTS, OTHER.decode()], 64, "given")
     code = learn_code("random", character_corpus(TEXTS), unknown="skip")
     write_code(code, tmp_path / "skip.json")
     with pytest.raises(InputError, match=r"given: cannot be compared, since it loses text"):
-        check_spelled(read_candidate(tmp_path / "skip.json"), [folder / "passages"], "given")
+        check_spelled(read_candidate(tmp_path / "skip.json"), [*TEXTS, OTHER.decode()], 64, "given")
 
 
 def test_no_candidate_is_one_line(tmp_path):

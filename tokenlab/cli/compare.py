@@ -124,6 +124,8 @@ def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: 
     documents = list(_documents(text))
     with named_errors(text.name):
         parts = divide(documents, options.seed)
+    for name, coder in coders.items():
+        check_spelled(coder, [*parts.training, *parts.held_out], _body(options).context, name)
     about = {name: value for name, value in asdict(options).items() if name not in ("minutes", "flops", "workers")}
     used = [about, [*coders], [identity(coder) for coder in coders.values()]]
     digest = hashlib.sha256(json.dumps([used, documents]).encode()).hexdigest()[:16]
@@ -132,8 +134,6 @@ def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: 
         for part, folder in ((parts.training, work.training), (parts.held_out, work.held_out)):
             if not folder.exists():
                 write_documents(part, _body(options).context, folder)
-    for name, coder in coders.items():
-        check_spelled(coder, [work.training, work.held_out], name)
     return work
 
 

@@ -1,6 +1,6 @@
 """The text of a comparison: divided into training and held-out documents, and stored as passages."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -9,14 +9,14 @@ import numpy as np
 
 from tokenlab.core.errors import InputError
 from tokenlab.language.coding import Coder
-from tokenlab.language.passages import PassageBlock, cut_passages, open_passages, write_passages
+from tokenlab.language.passages import PassageBlock, cut_passages, write_passages
 
 _FEWEST = 10
 """Held-out documents, at least, and training documents: a bootstrap of fewer says nothing."""
 _SHARE, _MOST = 0.05, 400_000
 """Held-out share of the text, and bytes that suffice: a difference of 1 % is then a matter of the seeds."""
 _BLOCK = 512
-"""Passages that are written at a time."""
+"""Passages that are written, or checked, at a time."""
 
 
 class Parts(NamedTuple):
@@ -66,17 +66,18 @@ def _block(passages: Sequence[tuple[str, bytes]]) -> PassageBlock:
     return PassageBlock(ids, data, np.array([len(text.split()) for text in data], np.int32), {})
 
 
-def check_spelled(coder: Coder, folders: Iterable[Path], name: str) -> None:
-    """Check that symbols spell all stored passages, without which bits per byte are undefined.
+def check_spelled(coder: Coder, documents: Iterable[str], context: int, name: str) -> None:
+    """Check that symbols spell all passages of documents, without which bits per byte are undefined.
 
     Raises InputError naming the candidate where they do not.
     """
-    for data in _batches(folders):
+    passages = (data for document in documents for data in cut_passages(document.encode(), context))
+    while texts := [*islice(passages, _BLOCK)]:
         try:
-            coded = coder.code(data)
+            coded = coder.code(texts)
         except InputError as error:
             raise InputError(f"{name}: cannot be compared, since not all of the text has a code: {error}") from None
-        for text, passage in zip(data, coded, strict=True):
+        for text, passage in zip(texts, coded, strict=True):
             if (found := coder.decode(passage.ids.tolist())) != text:
                 place = next((i for i, (a, b) in enumerate(zip(text, found, strict=False)) if a != b), len(found))
                 shown = text[max(0, place - 8) : place + 16].decode(errors="replace")
@@ -84,9 +85,3 @@ def check_spelled(coder: Coder, folders: Iterable[Path], name: str) -> None:
                     f"{name}: cannot be compared, since it loses text, so its bits per byte are undefined: {shown!r} "
                     "is not decoded to itself"
                 )
-
-
-def _batches(folders: Iterable[Path]) -> Iterator[list[bytes]]:
-    for folder in folders:
-        for block in open_passages(folder).blocks():
-            yield block.data
