@@ -35,6 +35,11 @@ def edited(old: str, new: str) -> str:
     return TEXT.replace(old, new, 1)
 
 
+def aliases(line: str) -> str:
+    """Lines each of which holds the one before it ten times."""
+    return "a0: &a0 {b: 1}\n" + "".join(line.format(n, n, ", ".join([f"*a{n - 1}"] * 10)) + "\n" for n in range(1, 30))
+
+
 @pytest.mark.parametrize("preset", ["", "presets/answer", "presets/cpu", "presets/paper"])
 def test_shipped_presets_are_valid(preset: str) -> None:
     """`paper` too, whose stages ask for GPUs that this machine may lack."""
@@ -57,6 +62,10 @@ def test_shipped_presets_are_valid(preset: str) -> None:
             f"params.yaml, line {TEXT.count(chr(10)) + 1}: 'preset' is there twice; correct it",
         ),
         ("a:\n  b: 1\n  b: 2\n", "params.yaml, line 3: 'b' is there twice; correct it"),
+        ("a:\n " + "[" * 5000 + "]" * 5000, "params.yaml, line 2: nested more than 50 deep; correct it"),
+        ("a:\n " + "{b: " * 99 + "1" + "}" * 99, "params.yaml, line 2: nested more than 50 deep; correct it"),
+        (aliases("a{}: &a{} [{}]"), "params.yaml, line 7: more than 1,000,000 values; correct it"),
+        (aliases("a{}: &a{} {{<<: [{}]}}"), "params.yaml, line 7: more than 1,000,000 values; correct it"),
     ],
 )
 def test_a_file_that_cannot_be_read(folder: Path, content: str | bytes, message: str) -> None:
