@@ -102,6 +102,8 @@ def test_anchors_and_merged_keys_are_yaml(folder: Path) -> None:
             "{by: entrophy, rule: maxima, ",
             "segmentation.methods.gpt2.by is 'entrophy'; it is one of statistics, entropy, both, words",
         ),
+        ("n_max: 6, count", "n_max: true, count", "segmentation.statistics.n_max is True; it should be a number"),
+        ("seeds: [0, 1, 2]", "seeds: [0, 2, true]", "segmentation.seeds.2 is True; it should be a number"),
         ("width: 64, heads: 2", "width: 64, heads: 3", "entropy.models.zh: heads is 3; it must divide the width, 64"),
         (
             "device: cpu, dtype: float32, threads: 1}\n\n",
