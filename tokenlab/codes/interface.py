@@ -194,6 +194,8 @@ def read_document(path: str | Path) -> dict[str, Any]:
 
     Raises InputError where there is no such file, or it is not the document of a code.
     """
+    if not Path(path).exists():
+        raise InputError(f"{path}: no such file; make one with `tokenlab codes learn`")
     try:
         document = json.loads(read_whole(path))
     except (ValueError, RecursionError) as error:  # Not UTF-8, malformed, a number of thousands of digits, too deep.

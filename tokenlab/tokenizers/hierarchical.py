@@ -113,6 +113,8 @@ class HierarchicalBPE:
     @classmethod
     def read(cls, path: str | Path) -> "HierarchicalBPE":
         """Read what `save` wrote. Raises InputError for another or a damaged file."""
+        if not Path(path).exists():
+            raise InputError(f"{path}: no such file; make one with `tokenlab patches learn`")
         try:
             document = json.loads(read_whole(path))
         except (ValueError, RecursionError) as error:
