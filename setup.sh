@@ -55,8 +55,9 @@ find_python() {
     require "$python"
 }
 
-pinned() {
-    grep "^$1==" requirements.lock
+# The entry of a package in the lock: its version, and its hashes on the lines that follow.
+locked() {
+    awk -v name="$1==" 'index($0, name) == 1 { found = 1 } found { print; if (!/\\$/) exit }' requirements.lock
 }
 
 is_current() {
@@ -64,6 +65,7 @@ is_current() {
 }
 
 in_venv=.venv/bin/python
+pip="$in_venv -m pip install --disable-pip-version-check"
 if [ "${1:-}" != --locked ]; then
     if [ -e "$stamp" ]; then python=$in_venv; else find_python; fi
     # One set-up at a time: it, and any installer that outlives it, holds a lock on this folder.
@@ -87,13 +89,15 @@ if [ ! -e "$stamp" ]; then
     "$2" -m venv --clear .venv
 fi
 rm -f "$stamp"
-# torch first and without its dependencies: alone, the installers plan some fifteen CUDA packages for a CPU build.
-if $in_venv -m pip install --disable-pip-version-check --no-deps "$(pinned torch)" "$(pinned uv)"; then
-    .venv/bin/uv pip install --python $in_venv -r requirements.lock
+# torch first and without its dependencies: alone, the installers plan some fifteen CUDA packages for a CPU build. Its
+# builds for CPU and CUDA are other files of one version, so the lock has no hash of it; all other packages are checked.
+if $pip --no-deps "$(locked torch)" && locked uv | $pip --no-deps --require-hashes -r /dev/stdin; then
+    .venv/bin/uv pip install --python $in_venv --verify-hashes -r requirements.lock
     .venv/bin/uv pip install --python $in_venv --no-deps -e .
 else # a platform that uv has no build for
-    $in_venv -m pip install --disable-pip-version-check -r requirements.lock
-    $in_venv -m pip install --disable-pip-version-check --no-deps -e .
+    grep -v "^torch==" requirements.lock | $pip --no-deps --require-hashes -r /dev/stdin
+    $pip "$(locked torch)" # with what its build depends on
+    $pip --no-deps -e .
 fi
 # The password of the pages, before anything can be served without one.
 $in_venv -m flows.prefect_environment

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,11 @@ from packaging.specifiers import SpecifierSet
 
 PROJECT = Path(__file__).resolve().parents[1]
 FILES = ["setup.sh", "Makefile", "pyproject.toml", "requirements.lock"]
+LOCK = {
+    entry.split("==")[0]: entry.replace("\\\n", "").split()
+    for entry in re.split(r"\n(?=\w)", (PROJECT / "requirements.lock").read_text(encoding="utf-8").strip())
+}
+"""Name -> its version as in the lock, and its hashes."""
 TOOLS = ["sh", "env", "dirname", "sed", "grep", "make", "mkdir", "cp", "rm", "touch", "awk"]
 
 # Says its version; really runs other code; makes a .venv of copies of itself; writes down all else.
@@ -125,15 +131,40 @@ def test_supported_versions_are_those_of_the_package(clone: Clone) -> None:
 def test_order_of_the_installation(clone: Clone) -> None:
     clone.add_python("python3.11", "3.11")
     assert clone.run("./setup.sh").returncode == 0
-    lock = dict(line.split("==") for line in (PROJECT / "requirements.lock").read_text(encoding="utf-8").split())
     assert [call.split(" ", 1)[1] for call in clone.calls()] == [
         "-m venv --clear .venv",
-        f"-m pip install --disable-pip-version-check --no-deps torch=={lock['torch']} uv=={lock['uv']}",
-        "pip install --python .venv/bin/python -r requirements.lock",
+        f"-m pip install --disable-pip-version-check --no-deps {LOCK['torch'][0]}",
+        "-m pip install --disable-pip-version-check --no-deps --require-hashes -r /dev/stdin",
+        "pip install --python .venv/bin/python --verify-hashes -r requirements.lock",
         "pip install --python .venv/bin/python --no-deps -e .",
         "-m flows.prefect_environment",
+        "-m flows.pages.plots",
     ]
     assert (clone.folder / ".venv/installed").exists()
+
+
+def test_every_package_of_the_lock_has_hashes_but_torch():
+    assert len(LOCK) > 300
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==\S+", first) for first, *_ in LOCK.values())
+    assert [name for name, (_, *hashes) in LOCK.items() if not hashes] == ["torch"]
+    assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", given) for _, *hashes in LOCK.values() for given in hashes)
+
+
+def test_where_there_is_no_uv(clone: Clone) -> None:
+    """pip then checks the hashes."""
+    given = 'case "$*" in *require-hashes*) sed -n "s/==.*//p" >stdin; [ "$(cat stdin)" != uv ] ;; esac'
+    clone.add_python("python3.11", "3.11", on_install=given)
+    (clone.bin / "cat").symlink_to(shutil.which("cat") or "")
+    assert clone.run("./setup.sh").returncode == 0
+    pip = "-m pip install --disable-pip-version-check"
+    assert [call.split(" ", 1)[1] for call in clone.calls()][3:] == [
+        f"{pip} --no-deps --require-hashes -r /dev/stdin",
+        f"{pip} {LOCK['torch'][0]}",
+        f"{pip} --no-deps -e .",
+        "-m flows.prefect_environment",
+        "-m flows.pages.plots",
+    ]
+    assert (clone.folder / "stdin").read_text().split() == [name for name in LOCK if name != "torch"]
 
 
 def test_interrupted_setup_starts_from_nothing(clone: Clone) -> None:

@@ -8,21 +8,21 @@ its own, and only where a file has changed.
 
 import json
 import sys
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import torch
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from tasks.parameters.paths import check_paths, check_scripts, not_made, outputs_of
 from tasks.parameters.references import check_patches, check_references
 from tasks.parameters.sections import RawSections, Sections
+from tasks.runtime.params import numbers_from_booleans, read_params
 from tasks.segmentation.methods import METHODS
-from tokenlab.core.errors import ParameterError, TokenlabError, one_line
+from tokenlab.core.errors import TokenlabError, one_line
 from tokenlab.core.parent_death import die_with_parent
 
 PARAMS, PIPELINE = "params.yaml", "dvc.yaml"
@@ -36,7 +36,7 @@ _CARDS = 1 << 10
 def problems_of_raw_data(root: Path) -> list[str]:
     """A line for each problem in the parameters of the raw data."""
     name = str(RAW / PARAMS)
-    return [f"{name}: {line}" for line in _validate(RawSections, read_sections(root / name, name))[1]]
+    return [f"{name}: {line}" for line in _validate(RawSections, read_params(root / name, name))[1]]
 
 
 def problems_of_preset(root: Path, pipeline: Path) -> tuple[list[str], list[str]]:
@@ -47,7 +47,7 @@ def problems_of_preset(root: Path, pipeline: Path) -> tuple[list[str], list[str]
     Raises TokenlabError or OSError for a file that cannot be read at all.
     """
     name = str(pipeline.with_name(PARAMS))
-    given = read_sections(root / name, name)
+    given = read_params(root / name, name)
     paths: dict[str, str] = {}
     sections, lines = _validate(Sections, given)
     if sections is not None:
@@ -56,7 +56,7 @@ def problems_of_preset(root: Path, pipeline: Path) -> tuple[list[str], list[str]
         lines += check_references(sections)
         lines += check_patches(sections.patches, [*sections.corpora, *sections.concatenated])
         made = {*outputs_of(root / PIPELINE, PIPELINE, given)}
-        raw = read_sections(root / RAW / PARAMS, str(RAW / PARAMS))
+        raw = read_params(root / RAW / PARAMS, str(RAW / PARAMS))
         made |= {*outputs_of(root / RAW / PIPELINE, str(RAW / PIPELINE), raw)}
         paths = not_made(sections, made)
         lines += check_paths(root, sections.preset, paths)
@@ -68,9 +68,11 @@ def problems_of_preset(root: Path, pipeline: Path) -> tuple[list[str], list[str]
 def _validate(model: type[BaseModel], given: Mapping[str, Any]) -> tuple[Any, list[str]]:
     try:
         with _any_machine():
-            return model.model_validate(given), []
+            found = model.model_validate(given)
     except ValidationError as error:
         return None, list(dict.fromkeys(describe(error, given)))
+    lines = [f"{place} is {value}; it should be a number" for place, value in numbers_from_booleans(given, found)]
+    return None if lines else found, lines
 
 
 @contextmanager
@@ -111,50 +113,6 @@ def main(pipelines: list[str]) -> None:
             problems.append(one_line(error))
         found[pipeline] = {"problems": problems, "paths": paths}
     json.dump(found, sys.stdout)
-
-
-class _StrictLoader(yaml.CSafeLoader):
-    """Of two equal keys YAML silently takes the second."""
-
-
-def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> Any:
-    seen: set[Hashable] = set()
-    for key, _ in node.value:
-        if key.tag == "tag:yaml.org,2002:merge":  # `<<: *other`, whose keys may be replaced
-            continue
-        name = loader.construct_object(key, deep=True)
-        if isinstance(name, Hashable) and name in seen:
-            raise yaml.MarkedYAMLError(problem=f"{name!r} is there twice", problem_mark=key.start_mark)
-        if isinstance(name, Hashable):
-            seen.add(name)
-    return loader.construct_yaml_map(node)
-
-
-_StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
-
-
-def read_sections(path: Path, name: str) -> dict[str, Any]:
-    """The sections of the file `path`, which messages call `name`.
-
-    Raises ParameterError with the line of a mistake for what is not YAML, for a key that is there twice, and where the
-    file is empty or no mapping; OSError where it cannot be read.
-    """
-    try:
-        sections = yaml.load(path.read_bytes().decode("utf-8"), Loader=_StrictLoader)
-    except UnicodeDecodeError as error:
-        raise ParameterError(f"{name}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f", line {mark.line + 1}" if mark else ""
-        raise ParameterError(f"{name}{line}: {error.problem or error.context}; correct it") from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:  # a character that YAML forbids, a date without days
-        raise ParameterError(f"{name}: not YAML ({' '.join(str(error).split())}); correct it") from None
-    if sections is None:
-        raise ParameterError(f"{name}: empty; restore it from git")
-    if not isinstance(sections, dict):
-        kind = "a list" if isinstance(sections, list) else "a single value"
-        raise ParameterError(f"{name}: {kind}, not a mapping of sections such as `corpora:`; correct it")
-    return sections
 
 
 _LONGEST = 60

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 from pydantic.dataclasses import dataclass
 
+from tasks.runtime.params import numbers_from_booleans, read_params
 from tokenlab.core.errors import EXIT_STATUS, ParameterError, TokenlabError, one_line
 from tokenlab.core.files import write_text
 from tokenlab.core.parent_death import die_with_parent
@@ -44,7 +44,10 @@ class MixedParameters(Parameters):
         """
         checked = dataclass(kind, frozen=True, config=ConfigDict(extra="forbid"))
         values: Mapping[str, Any] = {**(self.model_extra or {}), **others}
-        return kind(**vars(TypeAdapter(checked).validate_python(values)))
+        found = TypeAdapter(checked).validate_python(values)
+        for name, value in numbers_from_booleans(values, found):
+            raise ParameterError(f"{name} is {value}; it should be a number")
+        return kind(**vars(found))
 
 
 Section = TypeVar("Section")
@@ -72,7 +75,11 @@ class Stage(NamedTuple):
         # Inside a model with one field, so that unknown names are errors in dataclasses, too.
         model = create_model("Section", __config__=ConfigDict(extra="forbid"), value=(kind, ...))
         try:
-            return model.model_validate({"value": found}).value  # type: ignore[attr-defined]
+            checked = model.model_validate({"value": found}).value  # type: ignore[attr-defined]
+            wrong = next(numbers_from_booleans(found, checked, section), None)
+            if wrong is None:
+                return checked
+            message = "{} is {}; it should be a number".format(*wrong)
         except ValidationError as error:
             problem = error.errors()[0]
             where = ".".join([section, *map(str, problem["loc"][1:])])
@@ -106,7 +113,7 @@ def run(work: Callable[[Stage], None]) -> None:
         if len(sys.argv) not in (2, 3):
             raise ParameterError("a stage takes a parameter file and, if it has variants, the name of one")
         params_file, variant = sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else ""
-        sections = _read_parameters(params_file)
+        sections = read_params(Path(params_file), params_file)
         work(Stage(params_file, str(sections.get("preset", "")), variant, sections))
     except (TokenlabError, OSError, MemoryError) as error:
         _end(one_line(error))
@@ -123,16 +130,6 @@ def run(work: Callable[[Stage], None]) -> None:
 def _end(problem: str) -> None:
     print(f"{Path(sys.argv[0]).stem} {' '.join(sys.argv[2:])}: {problem}", file=sys.stderr)
     sys.exit(EXIT_STATUS)
-
-
-def _read_parameters(path: str) -> dict[str, Any]:
-    try:
-        sections = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ParameterError(f"{path}: not YAML ({error}); correct it") from None
-    if not isinstance(sections, dict):
-        raise ParameterError(f"{path}: not a mapping of sections; correct it")
-    return sections
 
 
 def read_json(path: Path) -> Any:

@@ -35,7 +35,8 @@ def tokenlab_here(*arguments: object, stdin: str | bytes = b"", status: int = 0)
 def ended_here(*arguments: object, stdin: str | bytes = b"") -> Ended:
     """Run the command in this process, with streams of its own."""
     given = io.TextIOWrapper(io.BytesIO(stdin.encode() if isinstance(stdin, str) else stdin))
-    printed, said = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    printed = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
+    said = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", newline="")
     with mock.patch.multiple(sys, stdin=given, stdout=printed, stderr=said):
         try:
             status = main([*map(str, arguments)])

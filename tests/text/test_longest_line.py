@@ -7,6 +7,7 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tiny_tokenizers import EXPRESSIONS, byte_level, train
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.text.lines import read_lines, read_whole
@@ -105,6 +106,9 @@ segment bomb.jsonl
 segment bomb.parquet --longest-line 40
 segment bomb.xml
 exact next --model none --file bomb
+codes show bomb
+patches cut small --patcher bpe --tokenizer t.json --summary --merges bomb
+codes show /dev/zero
 """
 _LIMITED = """
 import sys
@@ -132,6 +136,8 @@ def bombs(tmp_path_factory):
     table = pa.table({"text": pa.DictionaryArray.from_arrays([0] * 1000, ["x" * 60 * MIB])})
     pq.write_table(table, folder / "bomb.parquet", compression="zstd", dictionary_pagesize_limit=1 << 30)
     assert all(path.stat().st_size < 100_000 for path in folder.iterdir())
+    (folder / "small").write_text("ab")
+    train(byte_level(EXPRESSIONS["gpt2"]), ["abc abc"], 5).save(str(folder / "t.json"))
     return folder
 
 

@@ -57,7 +57,8 @@ _FILES = (
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_STATUS, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+        said = " ".join(message.split())  # It repeats what was given.
+        self.exit(EXIT_STATUS, f"{self.prog}: {said}; see `{self.prog} --help`\n")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         """Of `--option=--`, argparse before Python 3.13 removes the value and hands on an empty list."""

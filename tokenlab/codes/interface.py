@@ -20,6 +20,7 @@ import numpy as np
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import write_text
 from tokenlab.formats.pieces import BYTE_PIECES
+from tokenlab.text.lines import read_whole
 
 Unknown = Literal["error", "byte", "skip"]
 
@@ -193,10 +194,10 @@ def read_document(path: str | Path) -> dict[str, Any]:
 
     Raises InputError where there is no such file, or it is not the document of a code.
     """
+    if not Path(path).exists():
+        raise InputError(f"{path}: no such file; make one with `tokenlab codes learn`")
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; make one with `tokenlab codes learn`") from None
+        document = json.loads(read_whole(path))
     except (ValueError, RecursionError) as error:  # Not UTF-8, malformed, a number of thousands of digits, too deep.
         raise InputError(f"{path}: not JSON ({error}); make it again with `tokenlab codes learn`") from None
     if not isinstance(document, dict) or document.get("format") != _FORMAT:

@@ -22,6 +22,7 @@ from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import write_text
 from tokenlab.formats.hugging_face import PLACES
 from tokenlab.formats.tokenizer_file import read_tokenizer
+from tokenlab.text.lines import read_whole
 from tokenlab.tokenizers.hierarchical_kernels import encode_patches, learn_merges, rank_table
 
 MARKER = 256
@@ -112,10 +113,10 @@ class HierarchicalBPE:
     @classmethod
     def read(cls, path: str | Path) -> "HierarchicalBPE":
         """Read what `save` wrote. Raises InputError for another or a damaged file."""
+        if not Path(path).exists():
+            raise InputError(f"{path}: no such file; make one with `tokenlab patches learn`")
         try:
-            document = json.loads(Path(path).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise InputError(f"{path}: no such file; make one with `tokenlab patches learn`") from None
+            document = json.loads(read_whole(path))
         except (ValueError, RecursionError) as error:
             raise InputError(f"{path}: not JSON ({' '.join(str(error).split())[:200]}); learn it again") from None
         if not isinstance(document, dict) or document.get("format") != _FORMAT:

@@ -35,6 +35,11 @@ def edited(old: str, new: str) -> str:
     return TEXT.replace(old, new, 1)
 
 
+def aliases(line: str) -> str:
+    """Lines each of which holds the one before it ten times."""
+    return "a0: &a0 {b: 1}\n" + "".join(line.format(n, n, ", ".join([f"*a{n - 1}"] * 10)) + "\n" for n in range(1, 30))
+
+
 @pytest.mark.parametrize("preset", ["", "presets/answer", "presets/cpu", "presets/news", "presets/paper"])
 def test_shipped_presets_are_valid(preset: str) -> None:
     """`paper` too, whose stages ask for GPUs that this machine may lack."""
@@ -57,6 +62,10 @@ def test_shipped_presets_are_valid(preset: str) -> None:
             f"params.yaml, line {TEXT.count(chr(10)) + 1}: 'preset' is there twice; correct it",
         ),
         ("a:\n  b: 1\n  b: 2\n", "params.yaml, line 3: 'b' is there twice; correct it"),
+        ("a:\n " + "[" * 5000 + "]" * 5000, "params.yaml, line 2: nested more than 50 deep; correct it"),
+        ("a:\n " + "{b: " * 99 + "1" + "}" * 99, "params.yaml, line 2: nested more than 50 deep; correct it"),
+        (aliases("a{}: &a{} [{}]"), "params.yaml, line 7: more than 1,000,000 values; correct it"),
+        (aliases("a{}: &a{} {{<<: [{}]}}"), "params.yaml, line 7: more than 1,000,000 values; correct it"),
     ],
 )
 def test_a_file_that_cannot_be_read(folder: Path, content: str | bytes, message: str) -> None:
@@ -93,6 +102,8 @@ def test_anchors_and_merged_keys_are_yaml(folder: Path) -> None:
             "{by: entrophy, rule: maxima, ",
             "segmentation.methods.gpt2.by is 'entrophy'; it is one of statistics, entropy, both, words",
         ),
+        ("n_max: 6, count", "n_max: true, count", "segmentation.statistics.n_max is True; it should be a number"),
+        ("seeds: [0, 1, 2]", "seeds: [0, 2, true]", "segmentation.seeds.2 is True; it should be a number"),
         ("width: 64, heads: 2", "width: 64, heads: 3", "entropy.models.zh: heads is 3; it must divide the width, 64"),
         (
             "device: cpu, dtype: float32, threads: 1}\n\n",
