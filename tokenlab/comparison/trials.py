@@ -1,0 +1,265 @@
+"""Trials: a language model trained over a candidate to a budget, and its nats on held-out documents.
+
+All trials of a comparison have one body and read the same bytes in the same rows, in an order that the seed decides.
+The budget is spent on the batches as they are: their operations are counted one by one (`tokenlab.networks.cost`), so
+trials of equal FLOPs differ by less than a batch. Weights are drawn anew for each name and seed: two names of one
+tokenizer are two draws.
+"""
+
+import json
+import math
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from tokenlab.comparison.candidates import read_candidate
+from tokenlab.core.devices import computing
+from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.files import write_text
+from tokenlab.language.coding import Coder, PatchCoder
+from tokenlab.language.evaluation import passage_nats
+from tokenlab.language.options import LanguageTraining
+from tokenlab.language.passages import Passages, open_passages, shuffled_batches
+from tokenlab.language.stored import LanguageModel
+from tokenlab.language.training import train
+from tokenlab.networks.cost import TRAINING, forward_flops, parameter_count
+from tokenlab.networks.interface import CodedPassage
+from tokenlab.networks.options import PatchShape, Shape, StackShape, TokenShape
+from tokenlab.networks.stored import build_network
+
+_FEWEST = 20
+"""Updates of a training, at least: with fewer, the rounding to whole batches is more than 2 %."""
+_BATCHES = 64
+"""Batches whose operations are counted at once."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """The model that is the same for all candidates, and its training.
+
+    latent, local: the stacks; models over tokens have the latent one alone. batch: rows of `context` bytes in an
+    update. warmup: share of the updates. evaluations: on `evaluate_bytes` of held-out text, evenly over the training.
+    """
+
+    latent: StackShape
+    local: StackShape
+    context: int = 512
+    batch: int = 2
+    learning_rate: float = 4e-3
+    warmup: float = 0.1
+    evaluations: int = 4
+    evaluate_bytes: int = 1 << 16
+    threads: int = 1
+
+    def training(self, steps: int, seed: int) -> LanguageTraining:
+        """The options of a training of so many updates."""
+        return LanguageTraining(
+            steps=steps,
+            batch=self.batch,
+            context=self.context,
+            learning_rate=self.learning_rate,
+            warmup=min(round(self.warmup * steps), steps - 1),
+            evaluate_every=-(-steps // self.evaluations),
+            evaluate_bytes=self.evaluate_bytes,
+            seed=seed,
+            threads=self.threads,
+        )
+
+
+class Budget(NamedTuple):
+    """What each training may use: operations, forward and backward, or bytes of text."""
+
+    unit: Literal["flops", "bytes"]
+    amount: float
+
+
+class Trial(NamedTuple):
+    """A candidate and a seed. candidate: its folder or file. training, held_out: folders of passages."""
+
+    name: str
+    candidate: Path
+    seed: int
+    body: Body
+    budget: Budget
+    training: Path
+    held_out: Path
+
+
+class DocumentScores(NamedTuple):
+    """A model on held-out text."""
+
+    nats: list[float]
+    """Of each document."""
+    bytes: list[int]
+    """Of each document."""
+    symbols: int
+    """Of all documents."""
+    flops_per_byte: float
+    """Of a forward pass: what reading a byte costs."""
+
+    @property
+    def bits_per_byte(self) -> float:
+        """Of all documents."""
+        return sum(self.nats) / math.log(2) / sum(self.bytes)
+
+
+class Score(NamedTuple):
+    """What became of a trial."""
+
+    documents: DocumentScores
+    steps: int
+    training_bytes: int
+    training_flops: float
+    parameters: int
+    entries: int
+    """Of the vocabulary."""
+    curve: list[tuple[int, float]]
+    """Bytes trained on, and bits per byte of the beginning of the held-out text."""
+
+
+class Plan(NamedTuple):
+    """How long a trial trains."""
+
+    steps: int
+    bytes: int
+    flops: float
+
+
+def shape_over(coder: Coder, body: Body) -> Shape:
+    """The shape of the network over the symbols of a coder."""
+    symbols = len(coder.spellings)
+    if isinstance(coder, PatchCoder):
+        return PatchShape(symbols, coder.hierarchical is not None, body.latent, body.local)
+    return TokenShape(symbols, body.latent)
+
+
+def passage_flops(shape: Shape, passage: CodedPassage) -> float:
+    """Operations of a forward pass over a passage."""
+    symbols, patches = len(passage.ids), len(passage.starts)
+    if not symbols:
+        return 0.0
+    per_byte = symbols / passage.size, (patches or passage.size) / passage.size
+    return forward_flops(shape, passage.size, *per_byte).total
+
+
+def plan(coder: Coder, passages: Passages, body: Body, budget: Budget, seed: int) -> Plan:
+    """The updates whose batches come nearest to the budget.
+
+    Raises ParameterError for a budget that is too small to be spent evenly.
+    """
+    shape, done, last = shape_over(coder, body), Plan(0, 0, 0.0), Plan(0, 0, 0.0)
+    for size, flops in _costs(coder, shape, passages, body, seed):
+        last, done = done, Plan(done.steps + 1, done.bytes + size, done.flops + flops)
+        if getattr(done, budget.unit) >= budget.amount:
+            break
+    spent, before = (getattr(one, budget.unit) for one in (done, last))
+    found = done if spent - budget.amount <= budget.amount - before else last
+    if found.steps < _FEWEST:
+        needed = f"{_FEWEST * spent / done.steps:.2g}"
+        raise ParameterError(
+            f"{budget.unit} is {budget.amount:.3g}, enough for {found.steps} updates; {_FEWEST} need about {needed}"
+        )
+    return found
+
+
+def _costs(coder: Coder, shape: Shape, passages: Passages, body: Body, seed: int) -> Iterator[tuple[int, float]]:
+    """Bytes and training operations of each batch, in the order in which the seed has them."""
+    batches = shuffled_batches(passages, body.context, body.batch, seed)
+    while True:
+        some = [[passage.data for row in next(batches) for passage in row] for _ in range(_BATCHES)]
+        coded = iter(coder.code([text for batch in some for text in batch]))
+        for batch in some:
+            flops = sum(passage_flops(shape, next(coded)) for _ in batch)
+            yield sum(map(len, batch)), TRAINING * flops
+
+
+def run_trial(trial: Trial, folder: Path, progress: Callable[[float], None] | None = None) -> Score:
+    """Train and score; the score is kept in FOLDER/NAME-SEED.json, and what was interrupted resumes.
+
+    Args:
+        trial: its budget, text, body and candidate determine the score; `folder` is for one set of these.
+        folder: of scores and checkpoints.
+        progress: called with the operations of each update.
+
+    Raises InputError for damage and text without a code, ParameterError as `plan`.
+    """
+    file = folder / f"{trial.name}-{trial.seed}.json"
+    if file.exists():
+        return read_score(file)
+    coder = read_candidate(trial.candidate)
+    training, held_out = open_passages(trial.training), open_passages(trial.held_out)
+    planned = plan(coder, training, trial.body, trial.budget, trial.seed)
+    model = _new_model(trial, coder)
+    if progress is not None:
+        per_step, told = planned.flops / planned.steps, progress
+        model.network.register_forward_pre_hook(lambda *_: told(per_step))
+    checkpoint = file.with_suffix(".safetensors")
+    options = trial.body.training(planned.steps, trial.seed)
+    curve = train(model, training, held_out, options, checkpoint, f"{trial.name} {trial.seed}")
+    with computing(next(model.network.parameters()).device, options.threads):
+        documents = score_documents(model, held_out)
+    score = Score(
+        documents=documents,
+        steps=planned.steps,
+        training_bytes=planned.bytes,
+        training_flops=planned.flops,
+        parameters=parameter_count(model.network.shape),
+        entries=len(coder.spellings),
+        curve=[(one.size, one.held_out) for one in curve],
+    )
+    write_text(file, json.dumps(score._asdict() | {"documents": documents._asdict()}) + "\n")
+    checkpoint.unlink()
+    return score
+
+
+def read_score(file: Path) -> Score:
+    """A score that `run_trial` kept. Raises InputError where it is damaged."""
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+        curve = [(size, bits) for size, bits in document["curve"]]
+        return Score(**document | {"documents": DocumentScores(**document["documents"]), "curve": curve})
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{file}: damaged ({' '.join(str(error).split())}); remove it to score again") from None
+
+
+def _new_model(trial: Trial, coder: Coder) -> LanguageModel:
+    """A network whose weights the name and the seed determine."""
+    drawn = np.random.SeedSequence([trial.seed, zlib.crc32(trial.name.encode())]).generate_state(1)
+    return LanguageModel(build_network(shape_over(coder, trial.body), int(drawn[0])), coder, trial.body.context)
+
+
+def score_documents(model: LanguageModel, passages: Passages) -> DocumentScores:
+    """Score stored passages, each by itself; those of a document are added up."""
+    nats: dict[str, float] = {}
+    sizes: dict[str, int] = {}
+    symbols, flops = 0, 0.0
+    for block in passages.blocks():
+        coded = model.coder.code(block.data)
+        symbols += sum(len(passage.ids) for passage in coded)
+        flops += sum(passage_flops(model.network.shape, passage) for passage in coded)
+        for id, text, found in zip(block.ids, block.data, passage_nats(model, block.data).tolist(), strict=True):
+            document = id.rpartition(":")[0]
+            nats[document] = nats.get(document, 0.0) + found
+            sizes[document] = sizes.get(document, 0) + len(text)
+    return DocumentScores([*nats.values()], [*sizes.values()], symbols, flops / sum(sizes.values()))
+
+
+def measured_speed(trial: Trial, seconds: float) -> float:
+    """Training operations a second of this process, from a training of about so many seconds that is thrown away."""
+    coder, training = read_candidate(trial.candidate), open_passages(trial.training)
+    shape, body, steps = shape_over(coder, trial.body), replace(trial.body, evaluations=1, evaluate_bytes=1), 4
+    while True:
+        costs = _costs(coder, shape, training, body, trial.seed)
+        flops = sum(cost for _, cost in islice(costs, steps))
+        began = time.monotonic()
+        train(_new_model(trial, coder), training, training, body.training(steps, trial.seed))
+        taken = time.monotonic() - began
+        if taken >= seconds / 2:
+            return flops / taken
+        steps *= 2
