@@ -11,7 +11,18 @@ from torch.utils.flop_counter import FlopCounterMode
 from tokenlab.comparison import trials
 from tokenlab.comparison.candidates import CodeRecipe, PatchRecipe, read_candidate, token_recipe, train_candidates
 from tokenlab.comparison.texts import divide, write_documents
-from tokenlab.comparison.trials import Body, Budget, Trial, plan, read_score, run_trial, score_documents, shape_over
+from tokenlab.comparison.trials import (
+    Body,
+    Budget,
+    Trial,
+    measured_speed,
+    plan,
+    read_score,
+    run_trial,
+    score_documents,
+    shape_over,
+)
+from tokenlab.comparison.verdict import compare_scores
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
 from tokenlab.language.passages import open_passages, shuffled_batches
@@ -19,6 +30,7 @@ from tokenlab.language.stored import LanguageModel
 from tokenlab.networks import products
 from tokenlab.networks.options import PatchShape, StackShape
 from tokenlab.networks.stored import build_network
+from tokenlab.training import loop
 
 LATENT, LOCAL = StackShape(1, 16, 2, 24), StackShape(1, 8, 1, 16)
 BODY = Body(LATENT, LOCAL, context=64, evaluate_bytes=256)
@@ -99,10 +111,9 @@ def counted(coder, steps, passages, seed):
 def test_budgets_are_equal_by_the_counter_of_pytorch(folder, name, monkeypatch):
     monkeypatch.setattr(products, "PINNED", False)  # products that its counter sees
     coder, passages = read_candidate(folder / "candidates" / name), open_passages(folder / "training")
-    for seed in (0, 1):
-        planned = plan(coder, passages, BODY, Budget("flops", 4e8), seed)
-        assert counted(coder, planned.steps, passages, seed) == pytest.approx(4e8, rel=0.02)
-        assert planned.flops == pytest.approx(4e8, rel=0.02)
+    planned = plan(coder, passages, BODY, Budget("flops", 2e8), 3)
+    assert counted(coder, planned.steps, passages, 3) == pytest.approx(2e8, rel=0.02)
+    assert planned.flops == pytest.approx(2e8, rel=0.02)
 
 
 def test_a_budget_of_bytes_is_the_same_text_for_all(folder):
@@ -127,7 +138,7 @@ def test_all_kinds_are_trained(folder):
         score = run_trial(trial(folder, name), folder / "scores")
         assert score.training_flops == pytest.approx(2e8, rel=0.02)
         assert [size for size, _ in score.curve] == sorted({size for size, _ in score.curve})
-        assert score.curve[-1][1] < score.curve[0][1] < 8 and score.documents.bits_per_byte < 6.5
+        assert score.documents.bits_per_byte < score.curve[0][1] and score.curve[-1][1] < score.curve[0][1]
         assert read_score(folder / f"scores/{name}-0.json") == score
 
 
@@ -141,9 +152,26 @@ def test_names_and_seeds_are_draws_of_their_own(folder):
     assert first[1:4] == others[0][1:4]  # the same text in the same order
 
 
+@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_tokenizer_rarely_beats_itself(folder, times):
+    same = folder / "candidates/bpe"
+    winners = 0
+    for number in range(times):
+        scores = {
+            name: [
+                run_trial(trial(folder, name, 1e8, seed, candidate=same), folder / "itself")
+                for seed in range(3 * number, 3 * number + 3)
+            ]
+            for name in ("one", "other")
+        }
+        winners += compare_scores(scores).separable
+    assert winners <= times // 20
+
+
 def test_a_killed_trial_resumes_to_the_same_bytes(folder, monkeypatch):
     one, done = trial(folder, "bpe"), []
-    run_trial(one, folder / "whole")
+    steps = run_trial(one, folder / "whole").steps
+    monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", math.inf)  # one after each update
 
     def killed(flops):
         done.append(flops)
@@ -154,7 +182,7 @@ def test_a_killed_trial_resumes_to_the_same_bytes(folder, monkeypatch):
         run_trial(one, folder / "parts", killed)
     assert [path.name for path in (folder / "parts").iterdir()] == ["bpe-0.safetensors"]
     run_trial(one, folder / "parts", done.append)
-    assert len(done) < 60  # not from the beginning
+    assert len(done) == steps + 1  # that of the kill twice
     assert (folder / "parts/bpe-0.json").read_bytes() == (folder / "whole/bpe-0.json").read_bytes()
     assert [path.name for path in (folder / "parts").iterdir()] == ["bpe-0.json"]
     monkeypatch.setattr(trials, "train", None)
@@ -166,3 +194,11 @@ def test_a_damaged_score_is_named(folder):
     file.write_text(json.dumps({"curve": []}))
     with pytest.raises(InputError, match=r"damaged\.json: damaged .*remove it"):
         read_score(file)
+
+
+def test_the_measured_speed_is_that_of_the_operations_of_the_text(folder):
+    one = trial(folder, "bpe")
+    speed = measured_speed(one, 0.01)
+    planned = plan(read_candidate(one.candidate), open_passages(one.training), BODY, one.budget, 0)
+    assert speed.flops_per_byte == pytest.approx(planned.flops / planned.bytes, rel=0.2)
+    assert speed.flops_per_second > 0

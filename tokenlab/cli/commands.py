@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from tokenlab.cli import (
     bits,
     codes,
+    compare,
     entropy,
     exact,
     export,
@@ -22,7 +23,21 @@ from tokenlab.cli import (
 from tokenlab.core.errors import EXIT_STATUS, InputError
 
 SHELLS = ("bash", "zsh", "fish")
-_COMMANDS = (segment, export, train, score, measure, ngram_statistics, entropy, codes, bits, exact, patches, generate)
+_COMMANDS = (
+    segment,
+    export,
+    train,
+    score,
+    measure,
+    compare,
+    ngram_statistics,
+    entropy,
+    codes,
+    bits,
+    exact,
+    patches,
+    generate,
+)
 _FILES = (
     "CODE",
     "ENTROPIES",

@@ -34,8 +34,8 @@ def divide(documents: Sequence[str], seed: int = 0) -> Parts:
     documents = [document for document in documents if document]
     if len(documents) < 2 * _FEWEST:
         raise InputError(
-            f"{len(documents)} documents are too few to hold some out; a comparison needs at least {2 * _FEWEST}, so "
-            "take a longer text"
+            f"a comparison needs at least {2 * _FEWEST} documents to hold some out, the text has {len(documents)}; "
+            "take a longer one"
         )
     order = np.random.default_rng(seed).permutation(len(documents))
     sizes = np.cumsum([len(documents[number].encode()) for number in order])

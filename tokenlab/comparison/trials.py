@@ -54,7 +54,7 @@ class Body:
     learning_rate: float = 4e-3
     warmup: float = 0.1
     evaluations: int = 4
-    evaluate_bytes: int = 1 << 16
+    evaluate_bytes: int = 1 << 14
     threads: int = 1
 
     def training(self, steps: int, seed: int) -> LanguageTraining:
@@ -129,6 +129,13 @@ class Plan(NamedTuple):
     steps: int
     bytes: int
     flops: float
+
+
+class Speed(NamedTuple):
+    """Of training. flops_per_byte: forward and backward."""
+
+    flops_per_second: float
+    flops_per_byte: float
 
 
 def shape_over(coder: Coder, body: Body) -> Shape:
@@ -214,7 +221,7 @@ def run_trial(trial: Trial, folder: Path, progress: Callable[[float], None] | No
         curve=[(one.size, one.held_out) for one in curve],
     )
     write_text(file, json.dumps(score._asdict() | {"documents": documents._asdict()}) + "\n")
-    checkpoint.unlink()
+    checkpoint.unlink(missing_ok=True)
     return score
 
 
@@ -250,16 +257,15 @@ def score_documents(model: LanguageModel, passages: Passages) -> DocumentScores:
     return DocumentScores([*nats.values()], [*sizes.values()], symbols, flops / sum(sizes.values()))
 
 
-def measured_speed(trial: Trial, seconds: float) -> float:
-    """Training operations a second of this process, from a training of about so many seconds that is thrown away."""
+def measured_speed(trial: Trial, seconds: float) -> Speed:
+    """The speed of this process, from a training of about so many seconds that is thrown away."""
     coder, training = read_candidate(trial.candidate), open_passages(trial.training)
     shape, body, steps = shape_over(coder, trial.body), replace(trial.body, evaluations=1, evaluate_bytes=1), 4
     while True:
-        costs = _costs(coder, shape, training, body, trial.seed)
-        flops = sum(cost for _, cost in islice(costs, steps))
+        sizes, flops = map(sum, zip(*islice(_costs(coder, shape, training, body, trial.seed), steps), strict=True))
         began = time.monotonic()
         train(_new_model(trial, coder), training, training, body.training(steps, trial.seed))
         taken = time.monotonic() - began
-        if taken >= seconds / 2:
-            return flops / taken
+        if taken >= seconds / 2 and steps > 4:  # The first training is slow: it loads kernels.
+            return Speed(flops / taken, flops / sizes)
         steps *= 2

@@ -1,0 +1,77 @@
+"""`tokenlab compare` as a user runs it: bad input before any work, the folder, the same bytes after an interruption."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from command import tokenlab_here as tokenlab
+from tokenizers import Tokenizer, models, normalizers
+
+from tokenlab.comparison.candidates import read_candidate, token_recipe, train_candidates
+from tokenlab.generated import generate
+
+LINES = [document.text for document in generate("en", sentences=1200, seed=2)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A text and two tokenizers."""
+    folder = tmp_path_factory.mktemp("compare")
+    (folder / "text.txt").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    train_candidates([token_recipe("bytes", "none", 256), token_recipe("bpe", "gpt2", 300)], LINES, folder)
+    return folder
+
+
+def files(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_bad_input_is_one_line_and_nothing_is_left(folder, tmp_path):
+    text, output = folder / "text.txt", tmp_path / "out"
+    short, lower = tmp_path / "short.txt", tmp_path / "lower"
+    short.write_text("too short\n" * 30)
+    lower.mkdir()
+    lossy = Tokenizer(models.BPE({"a": 0}, []))
+    lossy.normalizer = normalizers.Lowercase()
+    lossy.save(str(lower / "tokenizer.json"))
+    cases = [
+        ([short], "short.txt: a comparison needs at least 20 documents"),
+        ([text, folder / "bpe", folder / "absent"], "absent: no such file"),
+        ([text, folder / "bpe", lower], "lower: cannot be compared"),
+        ([text, folder / "bpe"], "is the only candidate"),
+        ([text, "--seeds", 1], "--seeds is 1"),
+        ([text, "--flops", 0], "--flops is 0"),
+    ]
+    for arguments, message in cases:
+        assert message in tokenlab("compare", *arguments, "-o", output, status=2)
+        assert not output.exists()
+    for place in ("text.txt", "bpe"):
+        assert "--output is" in tokenlab("compare", text, "-o", folder / place, status=2)
+
+
+@pytest.mark.slow
+def test_a_killed_comparison_goes_on_to_the_same_bytes(folder, tmp_path):
+    given = [folder / "text.txt", folder / "bytes", folder / "bpe", "--flops", "3e10", "--seeds", "2"]
+    printed = tokenlab("compare", *given, "-o", tmp_path / "whole", "--json")
+    whole, result = files(tmp_path / "whole"), json.loads(printed)
+    assert {"index.html", "table.tsv", "result.json"} < set(whole)
+    assert json.loads(whole["result.json"]) == result and result["answer"]
+    for row in result["candidates"]:
+        assert row["training_flops"] == pytest.approx(3e10, rel=0.02)
+        coder = read_candidate(tmp_path / "whole/candidates" / row["name"])
+        assert len(coder.spellings) == row["entries"]
+    assert not (tmp_path / "whole.unfinished").exists()
+
+    command = [sys.executable, "-m", "tokenlab.cli", "compare", *given, "-o", tmp_path / "parts"]
+    process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    unfinished, deadline = tmp_path / "parts.unfinished", time.monotonic() + 500
+    while not [*unfinished.rglob("scores-*/*.safetensors")]:
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    assert not (tmp_path / "parts").exists()
+    tokenlab("compare", *given, "-o", tmp_path / "parts")
+    assert files(tmp_path / "parts") == whole and not unfinished.exists()

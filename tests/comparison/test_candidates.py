@@ -1,0 +1,130 @@
+"""Candidates of all kinds: trained, kept, read again; those that lose text are refused. The division of a text."""
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer, models, normalizers
+
+from tokenlab.codes.corpus import character_corpus
+from tokenlab.codes.interface import write_code
+from tokenlab.codes.registry import learn_code
+from tokenlab.comparison import candidates
+from tokenlab.comparison.candidates import (
+    CodeRecipe,
+    PatchRecipe,
+    read_candidate,
+    suited_recipes,
+    token_recipe,
+    train_candidates,
+)
+from tokenlab.comparison.texts import check_spelled, divide, write_documents
+from tokenlab.core.errors import InputError
+from tokenlab.generated import generate
+from tokenlab.language.coding import ByteCoder
+from tokenlab.language.passages import open_passages
+from tokenlab.patches.by_bytes import SpacePatcher
+from tokenlab.patches.registry import save_patcher
+
+TEXTS = [document.text for document in generate("zh", sentences=60, seed=1)]
+OTHER = "A text that was not seen: naïve café, 👍🏽\n\tมาก\r\n".encode()
+RECIPES = [
+    token_recipe("bpe", "gpt2", 300),
+    token_recipe("bytes", "none", 256),
+    PatchRecipe("patches", token_recipe("bpe", "gpt2", 300), 3),
+    CodeRecipe("latom", "latom", 600),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("candidates")
+    train_candidates(RECIPES, TEXTS, folder)
+    code = learn_code("random", character_corpus(TEXTS), unknown="byte")
+    write_code(code, folder / "atoms.json")
+    for name, save in (("space", lambda place: save_patcher(SpacePatcher(), place)), ("coder", ByteCoder().save)):
+        (folder / name).mkdir()
+        save(folder / name)
+    write_documents([*TEXTS, OTHER.decode()], 64, folder / "passages")
+    return folder
+
+
+@pytest.mark.parametrize("name", [*(recipe.name for recipe in RECIPES), "atoms.json", "space", "coder"])
+def test_every_kind_spells_texts_that_it_has_not_seen(folder, name):
+    coder = read_candidate(folder / name)
+    check_spelled(coder, [folder / "passages"], name)
+    (passage,) = coder.code([OTHER])
+    assert coder.decode(passage.ids.tolist()) == OTHER and passage.size == len(OTHER)
+    assert passage.ids.max() < len(coder.spellings)
+
+
+def test_merges_of_a_code_shorten_its_texts(folder):
+    coded = [
+        sum(len(p.ids) for p in read_candidate(folder / name).code([t.encode() for t in TEXTS]))
+        for name in ("latom", "atoms.json")
+    ]
+    assert coded[0] < 0.8 * coded[1]
+
+
+def test_bytes_are_a_tokenizer_of_256_entries(folder):
+    coder = read_candidate(folder / "bytes")
+    (passage,) = coder.code([OTHER])
+    assert len(coder.spellings) == 256 and len(passage.ids) == len(OTHER)
+
+
+def test_what_is_there_is_not_trained_again(folder, monkeypatch):
+    monkeypatch.setattr(candidates, "_train_tokens", None)
+    told = []
+    with pytest.raises(TypeError):
+        train_candidates([*RECIPES, token_recipe("new", "none", 300)], TEXTS, folder, told.append)
+    assert told == ["new"] and not (folder / "new").exists()
+
+
+def test_recipes_suit_the_script():
+    english = [document.text for document in generate("en", sentences=20, seed=1)]
+    of_english, of_chinese = ({recipe.name for recipe in suited_recipes(texts, 1000)} for texts in (english, TEXTS))
+    assert of_english - of_chinese == {"auto", "bytes"} and of_chinese - of_english == {"words", "latom"}
+
+
+def test_candidates_that_lose_text_are_refused(folder, tmp_path):
+    lower = Tokenizer(models.BPE({"a": 0, "b": 1}, []))
+    lower.normalizer = normalizers.Lowercase()
+    lower.save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(InputError, match=r"given: cannot be compared, .* has a code: .*"):
+        check_spelled(read_candidate(tmp_path), [folder / "passages"], "given")
+    code = learn_code("random", character_corpus(TEXTS), unknown="skip")
+    write_code(code, tmp_path / "skip.json")
+    with pytest.raises(InputError, match=r"given: cannot be compared, since it loses text"):
+        check_spelled(read_candidate(tmp_path / "skip.json"), [folder / "passages"], "given")
+
+
+def test_no_candidate_is_one_line(tmp_path):
+    (tmp_path / "noise.json").write_text("{}")
+    for path in (tmp_path, tmp_path / "noise.json", tmp_path / "absent"):
+        with pytest.raises(InputError) as raised:
+            read_candidate(path)
+        assert "\n" not in str(raised.value) and path.name in str(raised.value)
+
+
+def test_held_out_documents_are_a_twentieth_in_the_order_of_the_text(tmp_path):
+    texts = [f"{number} " + "x" * (number % 7) for number in range(1000)]
+    parts = divide([*texts, ""], seed=3)
+    assert sorted([*parts.training, *parts.held_out], key=texts.index) == texts
+    assert [*parts.training] == [text for text in texts if text in set(parts.training)]
+    size = sum(map(len, texts))
+    assert 0.05 * size <= sum(map(len, parts.held_out)) < 0.05 * size + 20
+    assert divide(texts, seed=3) == parts != divide(texts, seed=4)
+    few = divide(texts[:20])
+    assert len(few.training) == len(few.held_out) == 10
+    with pytest.raises(InputError, match=r"at least 20 documents .* the text has 19"):
+        divide(texts[:19])
+
+
+def test_passages_carry_the_number_of_their_document(tmp_path):
+    texts = ["a b " * 40, "c", "ศ" * 50]
+    write_documents(texts, 64, tmp_path / "passages")
+    (block,) = open_passages(tmp_path / "passages").blocks()
+    documents = [int(id.split(":")[0]) for id in block.ids]
+    joined = [
+        b"".join(data for data, n in zip(block.data, documents, strict=True) if n == number) for number in range(3)
+    ]
+    assert joined == [text.encode() for text in texts] and max(map(len, block.data)) <= 64
+    assert np.all(block.words == [len(data.split()) for data in block.data])

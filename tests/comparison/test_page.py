@@ -1,0 +1,79 @@
+"""The page of a comparison: what it shows, that nothing comes from elsewhere, and how a browser takes it."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from browser import open_browser
+
+from tokenlab.comparison.page import page_of
+from tokenlab.comparison.result import result_of, samples_of, table_of, text_of
+from tokenlab.comparison.trials import DocumentScores, Score
+from tokenlab.language.coding import ByteCoder, PatchCoder
+from tokenlab.patches.by_bytes import SpacePatcher
+
+HELD_OUT = ["A sentence & <b>its</b> ways of cutting", "ein kürzerer Satz, naïve"]
+SETTINGS = {
+    "text": "a<b>.txt",
+    "flops": 1e9,
+    "seeds": 2,
+    "held_out_bytes": 60,
+    "body": "2 layers",
+    "again": "tokenlab x",
+}
+
+
+def score(nats):
+    return Score(DocumentScores([nats, nats], [40, 27], 67, 1e6), 20, 1000, 1e9, 5, 256, [(500, 2.0)])
+
+
+@pytest.fixture(scope="module")
+def result():
+    scores = {"bytes": [score(50.0), score(51.0)], "space": [score(90.0), score(92.0)]}
+    return result_of(scores, {"bytes": ByteCoder(), "space": PatchCoder(SpacePatcher())}, HELD_OUT, SETTINGS)
+
+
+class Outside(HTMLParser):
+    """What a page would fetch or run."""
+
+    found: list
+
+    def handle_starttag(self, tag, attrs):
+        self.found += [tag] * (tag in ("script", "img", "iframe"))
+        self.found += [value for name, value in attrs if name in ("src", "href") and value != "data:,"]
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_escapes_texts(result):
+    page, parser = page_of(result), Outside()
+    parser.found = []
+    parser.feed(page)
+    assert not parser.found and "url(" not in page and "@import" not in page
+    assert "<b>its" not in page and "a&lt;b&gt;.txt" in page and result["answer"] in page
+
+
+def test_tokens_spell_the_sample(result):
+    page = page_of(result)
+    for sample in result["samples"]:
+        for spans in sample["cuts"].values():
+            assert spans[0][0] == 0 and spans[-1][1] == len(sample["text"])
+    cuts = re.findall(r'<div dir="auto">(.*?)</div>', page)
+    text = re.sub(r"<[^>]*>", "", cuts[-1]).replace("&amp;", "&")
+    assert text == result["samples"][-1]["text"]
+    assert [sample["text"] for sample in result["samples"]] == samples_of(HELD_OUT)
+
+
+def test_tables_have_a_row_for_each_candidate(result):
+    rows = [line.split("\t") for line in table_of(result).splitlines()]
+    assert [row[0] for row in rows] == ["name", "bytes", "space"] and {len(row) for row in rows} == {len(rows[0])}
+    assert text_of(result).splitlines()[1].startswith("bytes")
+
+
+@pytest.mark.slow
+def test_a_browser_shows_it_without_errors(result, tmp_path):
+    path = tmp_path / "index.html"
+    path.write_text(page_of(result), encoding="utf-8")
+    with open_browser(tmp_path) as browser:
+        text = browser.read(path.as_uri(), until="How it was made")
+        assert result["answer"] in text
+        assert browser.evaluate("performance.getEntriesByType('resource').length") == 0
+        assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,105 @@
+"""The verdict against the t-test of SciPy and simulated comparisons whose truth is known."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tokenlab.comparison.trials import DocumentScores, Score
+from tokenlab.comparison.verdict import compare_scores
+from tokenlab.core.errors import InputError, ParameterError
+
+
+def scores(bits, sizes=None, cost=1e6):
+    """The scores of a candidate, one for each row of bits, float[seeds, documents]."""
+    bits = np.asarray(bits, float)
+    sizes = np.full(bits.shape[1], 100) if sizes is None else sizes
+    return [
+        Score(DocumentScores((row * math.log(2)).tolist(), list(sizes), 10, cost), 20, 1, 1.0, 1, 256, [])
+        for row in bits
+    ]
+
+
+def even(runs, **others):
+    """Scores of these bits per byte, the same in every document."""
+    return scores(np.outer(runs, np.full(12, 100.0)), **others)
+
+
+def test_two_candidates_with_even_documents_are_a_paired_t_test():
+    one, other = [1.50, 1.52, 1.49, 1.53], [1.55, 1.56, 1.55, 1.57]
+    found = compare_scores({"b": even(other), "a": even(one)})
+    expected = stats.ttest_rel(other, one).confidence_interval(0.95)
+    assert [standing.name for standing in found.standings] == ["a", "b"]
+    behind = found.standings[1]
+    assert behind.behind - behind.interval == pytest.approx(expected.low)
+    assert behind.behind + behind.interval == pytest.approx(expected.high)
+    assert found.standings[0].deviation == pytest.approx(np.std(one, ddof=1))
+    assert found.separable and found.use == "a"
+
+
+def test_the_noise_of_three_candidates_is_that_of_a_two_way_analysis():
+    runs = np.random.default_rng(0).normal(2, 0.1, (3, 4))
+    found = compare_scores({str(name): even(of_name) for name, of_name in enumerate(runs)})
+    cells = [(c, s) for c in range(3) for s in range(4)]
+    design = np.array([[1, c == 1, c == 2, s == 1, s == 2, s == 3] for c, s in cells], float)
+    rest = np.linalg.lstsq(design, runs.ravel(), rcond=None)[1][0]
+    error = np.sqrt(2 * rest / 6 / 4)
+    assert found.standings[1].interval == pytest.approx(stats.t.ppf(0.975, 6) * error)
+    assert found.detectable == pytest.approx((stats.t.ppf(0.975, 6) + stats.t.ppf(0.8, 6)) * error)
+
+
+def test_the_draw_of_documents_counts():
+    generator = np.random.default_rng(0)
+    one, difference = generator.uniform(100, 200, 300), generator.normal(1, 5, 300)
+    found = compare_scores({"a": scores([one, one]), "b": scores([one + difference, one + difference])})
+    error = difference.std() / np.sqrt(300) / 100  # of a mean; the seeds agree, so they add nothing
+    assert found.standings[1].interval == pytest.approx(stats.t.ppf(0.975, 1) * error, rel=0.05)
+
+
+def simulated(generator, gap, candidates, seeds=3):
+    """A comparison of candidates of which the first is better than all others by `gap`."""
+    order, documents = generator.normal(0, 0.02, seeds), generator.uniform(150, 250, 40)
+    made = {}
+    for name in range(candidates):
+        runs = 2 + order + generator.normal(0, 0.01, seeds) + gap * (name > 0)
+        made[str(name)] = scores(np.outer(runs / 2, documents) + generator.normal(0, 1, (1, 40)))
+    return compare_scores(made)
+
+
+@pytest.mark.parametrize("candidates", [2, 5])
+def test_equal_candidates_rarely_have_a_winner(candidates):
+    generator = np.random.default_rng(1)
+    false = sum(simulated(generator, 0.0, candidates).separable for _ in range(200))
+    assert false <= 16  # 5 % are 10, with a deviation of 3
+
+
+def test_the_detectable_difference_is_found_in_four_of_five_cases():
+    generator = np.random.default_rng(2)
+    detectable = np.mean([simulated(generator, 0.0, 2, 5).detectable for _ in range(50)])
+    found = [simulated(generator, detectable, 2, 5) for _ in range(100)]
+    assert 68 <= sum(one.separable and one.use == "0" for one in found) <= 95
+
+
+def test_the_fastest_of_the_inseparable_is_taken():
+    runs = np.random.default_rng(3).normal(2, 0.05, 3)
+    found = compare_scores(
+        {
+            "slow": even(runs, cost=3e6),
+            "fast": even(runs[::-1], cost=1e6),
+            "bad": even(runs + 5, cost=1e3),
+        }
+    )
+    assert not found.separable and found.use == "fast"
+    assert found.answer.startswith("Not separable: ") and found.answer.endswith("fast: 1.00 million operations a byte.")
+    assert "bad" not in found.answer
+    best = compare_scores({"good": even(runs), "bad": even(runs + 5)})
+    assert best.answer.startswith(f"Use good: {runs.mean():.3f} bits per byte, ")
+
+
+def test_scores_that_cannot_be_compared_are_refused():
+    with pytest.raises(InputError, match="other held-out documents"):
+        compare_scores({"a": even([1, 2]), "b": scores(np.ones((2, 3)))})
+    for wrong in ({"a": even([1, 2])}, {"a": even([1]), "b": even([1])}, {"a": even([1, 2]), "b": even([1, 2, 3])}):
+        with pytest.raises(ParameterError, match="two of each are needed"):
+            compare_scores(wrong)

@@ -1,0 +1,318 @@
+"""`tokenlab compare`: how a text should be cut, by small language models over each way of cutting it."""
+
+import argparse
+import hashlib
+import json
+import shlex
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
+from tokenlab.cli.options import (
+    Commands,
+    add_command,
+    add_options,
+    imports_for_models,
+    named_as_flags,
+    options_from,
+)
+from tokenlab.cli.output import check_folder, json_line, named_errors, write, written
+from tokenlab.comparison.options import CompareOptions
+from tokenlab.core.errors import ParameterError
+
+if TYPE_CHECKING:
+    from tokenlab.comparison.texts import Parts
+    from tokenlab.comparison.trials import Body, Score, Trial
+    from tokenlab.language.coding import Coder
+
+_FILES = ("index.html", "table.tsv", "result.json", "candidates")
+_UNFINISHED = ".unfinished"
+"""End of the name of the folder from which an interrupted comparison goes on, beside the output."""
+_DOCUMENT = 1000
+"""Bytes of a document, at least, where a corpus has lines: consecutive lines are joined."""
+_CALIBRATION = 2.0
+"""Seconds of the training that measures the speed of a candidate."""
+_USED = 0.85
+"""Share of the time that trainings may take: processes end at different moments."""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(commands, _compare, "find out how a text should be cut", argument_default=argparse.SUPPRESS)
+    add_corpus(parser, name="TEXT")
+    parser.add_argument(
+        "candidates",
+        nargs="*",
+        metavar="FOLDER",
+        default=[],
+        help="candidates: tokenizers of any format of `tokenlab measure`, codes of `tokenlab codes`, patchers; without "
+        "any, some that suit the script of the text are trained on it",
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="FOLDER", help="write table, page and candidates into this folder"
+    )
+    add_options(parser, CompareOptions)
+    add_json(parser, "print the result as one object")
+
+
+@dataclass(frozen=True)
+class _Work:
+    """The folder of an unfinished comparison, and what is in it."""
+
+    folder: Path
+    text: str
+    parts: "Parts"
+    coders: "Mapping[str, Coder]"
+    """The candidates that were named."""
+    options: CompareOptions
+
+    @property
+    def training(self) -> Path:
+        return self.folder / "training"
+
+    @property
+    def held_out(self) -> Path:
+        return self.folder / "held-out"
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    """Find out how TEXT should be cut. A small language model is trained over each candidate, all with the same number
+    of operations, on the same text in the same order, with several seeds; a twentieth of the text is held out, and the
+    fewest bits per byte of it win, if that is more than chance. Leaves a table, a page and the candidates in a folder,
+    and prints one line of advice. What was interrupted goes on where it was when the command is repeated.
+    """
+    began = time.monotonic()
+    options, output = options_from(arguments, CompareOptions), Path(arguments.output)
+    check_folder("--output", arguments.output, [arguments.input, *arguments.candidates], _FILES.__contains__)
+    if len(arguments.candidates) == 1:
+        raise ParameterError(f"{arguments.candidates[0]} is the only candidate; name two or more, or none")
+    with imports_for_models():
+        import tokenlab.comparison.pool  # noqa: F401
+
+    with open_corpus(arguments) as text, named_as_flags(CompareOptions):
+        work = _begun(text, arguments.candidates, options, output)
+        made = _candidates(work)
+        flops = options.flops or _flops(work, made, began)
+        scores = _scores(work, made, flops)
+        result = _result(work, made, flops, scores, arguments)
+    with written(arguments.output):
+        _write(result, made, output)
+    shutil.rmtree(_unfinished(output))
+    from tokenlab.comparison.result import text_of
+
+    write(json_line(result) if arguments.json else f"{text_of(result)}\n{result['answer']}\n")
+
+
+def _unfinished(output: Path) -> Path:
+    return output.with_name(output.name + _UNFINISHED)
+
+
+def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: Path) -> _Work:
+    """Everything that can be wrong is found here, before any training."""
+    from tokenlab.comparison.candidates import read_candidate
+    from tokenlab.comparison.texts import check_spelled, divide, write_documents
+    from tokenlab.language.coding import identity
+
+    coders = {name: read_candidate(path) for name, path in _named(names).items()}
+    documents = list(_documents(text))
+    with named_errors(text.name):
+        parts = divide(documents, options.seed)
+    about = {name: value for name, value in asdict(options).items() if name not in ("minutes", "flops", "workers")}
+    used = [about, [*coders], [identity(coder) for coder in coders.values()]]
+    digest = hashlib.sha256(json.dumps([used, documents]).encode()).hexdigest()[:16]
+    work = _Work(_unfinished(output) / digest, Path(text.name).name, parts, coders, options)
+    with written(str(work.folder)):
+        for part, folder in ((parts.training, work.training), (parts.held_out, work.held_out)):
+            if not folder.exists():
+                write_documents(part, _body(options).context, folder)
+    for name, coder in coders.items():
+        check_spelled(coder, [work.training, work.held_out], name)
+    return work
+
+
+def _documents(text: Corpus) -> Iterator[str]:
+    """The documents of a corpus, consecutive short ones joined by line feeds."""
+    lines: list[str] = []
+    size = 0
+    for _, document in text.placed_documents():
+        lines.append(document.text)
+        size += len(document.text.encode()) + 1
+        if size >= _DOCUMENT:
+            yield "\n".join(lines)
+            lines, size = [], 0
+    if any(lines):
+        yield "\n".join(lines)
+
+
+def _named(paths: Sequence[str]) -> dict[str, Path]:
+    """Candidates by short names: of the folder, or of the file; a number tells equal ones apart."""
+    found: dict[str, Path] = {}
+    for given in paths:
+        path = Path(given)
+        plain = path.resolve().parent.name if path.name in ("tokenizer.json", "code.json") else path.stem or path.name
+        names = [plain, *(f"{plain}-{number}" for number in range(2, len(paths) + 1))]
+        found[next(name for name in names if name not in found)] = path
+    return found
+
+
+def _body(options: CompareOptions) -> "Body":
+    from tokenlab.comparison.trials import Body
+    from tokenlab.networks.options import SIZES
+
+    return Body(*SIZES[options.size])
+
+
+def _candidates(work: _Work) -> dict[str, Path]:
+    """The folders of the candidates: trained, or saved where they were named."""
+    from tokenlab.comparison.candidates import suited_recipes, train_candidates
+    from tokenlab.core.files import atomic_folder
+
+    folder = work.folder / "candidates"
+    for name, coder in work.coders.items():
+        if not (folder / name).exists():
+            with atomic_folder(folder / name) as place:
+                coder.save(place)
+    if work.coders:
+        return {name: folder / name for name in work.coders}
+    training = work.parts.training
+    recipes = suited_recipes(training, work.options.vocabulary or _vocabulary(training))
+    with tqdm(desc="training candidates", total=len(recipes), disable=None, leave=False) as bar:
+
+        def progress(name: str) -> None:
+            bar.set_postfix_str(name)
+            bar.update()
+
+        with named_errors(work.text):
+            made = train_candidates(recipes, training, folder, progress)
+    return {path.name: path for path in made}
+
+
+def _vocabulary(documents: Sequence[str]) -> int:
+    """Room for as many merges as there are characters, and 4,000 entries at least; in whole thousands."""
+    characters = len(set().union(*documents))
+    return max(4000, -(-2 * characters // 1000) * 1000)
+
+
+def _trials(work: _Work, made: Mapping[str, Path], flops: float) -> "list[Trial]":
+    from tokenlab.comparison.trials import Budget, Trial
+
+    options, budget = work.options, Budget("flops", flops)
+    seeds = range(options.seed, options.seed + options.seeds)
+    return [
+        Trial(name, path, seed, _body(options), budget, work.training, work.held_out)
+        for name, path in made.items()
+        for seed in seeds
+    ]
+
+
+def _flops(work: _Work, made: Mapping[str, Path], began: float) -> float:
+    """The operations of a training such that all end in --minutes, to two digits; once chosen, they stay."""
+    from tokenlab.comparison.pool import measured_speeds
+    from tokenlab.core.files import write_text
+
+    options = work.options
+    file = work.folder / f"flops-in-{options.minutes:g}-minutes.json"
+    if file.exists():
+        return float(json.loads(file.read_text()))
+    with _bar("measuring speeds", None):
+        one_each = _trials(work, made, 1.0)[:: options.seeds]
+        speeds = measured_speeds(one_each, _CALIBRATION, options.workers)
+    # A forward pass over held-out text, and as much again for the evaluations in between.
+    held_out = 2 / 3 * sum(len(document.encode()) for document in work.parts.held_out)
+    left = max(60 * options.minutes - (time.monotonic() - began), 30 * options.minutes)
+    of_seed = _USED * left * min(options.workers, len(made) * options.seeds) / options.seeds
+    scoring = sum(held_out * speed.flops_per_byte / speed.flops_per_second for speed in speeds)
+    if scoring > of_seed / 2:
+        least = options.minutes * 2 * scoring / of_seed
+        raise ParameterError(f"minutes is {options.minutes:g}, too few to score the models; use at least {least:.0f}")
+    flops = float(f"{(of_seed - scoring) / sum(1 / speed.flops_per_second for speed in speeds):.1e}")
+    write_text(file, json.dumps(flops) + "\n")
+    return flops
+
+
+def _scores(work: _Work, made: Mapping[str, Path], flops: float) -> "dict[str, list[Score]]":
+    from tokenlab.comparison.pool import run_trials
+
+    trials = _trials(work, made, flops)
+    with _bar("training models", len(trials) * flops) as bar:
+
+        def progress(done: float) -> None:
+            bar.update(done - bar.n)
+
+        found = run_trials(trials, work.folder / f"scores-{flops:g}", work.options.workers, progress)
+    scores: dict[str, list[Score]] = {name: [] for name in made}
+    for trial, score in zip(trials, found, strict=True):
+        scores[trial.name].append(score)
+    return scores
+
+
+@contextmanager
+def _bar(what: str, total: float | None) -> "Iterator[tqdm[Any]]":
+    with tqdm(desc=what, total=total, unit=" operations", unit_scale=True, disable=None, leave=False) as bar:
+        yield bar
+
+
+def _result(
+    work: _Work,
+    made: Mapping[str, Path],
+    flops: float,
+    scores: "Mapping[str, Sequence[Score]]",
+    arguments: argparse.Namespace,
+) -> dict[str, Any]:
+    from tokenlab.comparison.candidates import read_candidate
+    from tokenlab.comparison.result import result_of
+
+    options, body, parts = work.options, _body(work.options), work.parts
+    training, held_out = (sum(len(text.encode()) for text in part) for part in parts)
+    settings = {
+        "text": work.text,
+        "again": _command(arguments, flops),
+        "training_bytes": training,
+        "held_out_bytes": held_out,
+        "held_out_documents": len(parts.held_out),
+        "flops": flops,
+        "seeds": options.seeds,
+        "seed": options.seed,
+        "body": f"{body.latent.layers} layers of width {body.latent.width}",
+        "context_bytes": body.context,
+        "learning_rate": body.learning_rate,
+    }
+    coders = {name: read_candidate(path) for name, path in made.items()}
+    return result_of(scores, coders, parts.held_out, settings)
+
+
+def _command(arguments: argparse.Namespace, flops: float) -> str:
+    """The command that gives the same bytes, without folders of this machine."""
+    from tokenlab.cli.options import flags_of
+
+    flags = {
+        name: flag for name, flag in flags_of(CompareOptions).items() if name not in ("minutes", "flops", "workers")
+    }
+    given = [
+        str(part)
+        for name, flag in flags.items()
+        if hasattr(arguments, name)
+        for part in (flag, getattr(arguments, name))
+    ]
+    names = [Path(name).name for name in (arguments.input, *arguments.candidates)]
+    return shlex.join(["tokenlab", "compare", *names, "--flops", f"{flops:g}", *given, "-o", "FOLDER"])
+
+
+def _write(result: dict[str, Any], made: Mapping[str, Path], output: Path) -> None:
+    from tokenlab.comparison.page import page_of
+    from tokenlab.comparison.result import table_of
+    from tokenlab.core.files import atomic_folder, write_text
+
+    with atomic_folder(output) as folder:
+        for name, path in made.items():
+            shutil.copytree(path, folder / "candidates" / name)
+        write_text(folder / "table.tsv", table_of(result))
+        write_text(folder / "result.json", json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+        write_text(folder / "index.html", page_of(result))

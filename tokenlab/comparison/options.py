@@ -1,0 +1,48 @@
+"""Options of a comparison."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tokenlab.core.errors import ParameterError
+from tokenlab.core.options import check_choice, check_least, option
+
+BodySize = Literal["tiny", "mini", "base"]
+"""Of `tokenlab.networks.options.SIZES`."""
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """How candidates are compared.
+
+    flops: None measures what this machine trains in `minutes`. vocabulary: of the candidates that are trained; None:
+    4,000, or twice the different characters of the text, where that is more.
+
+    Raises ParameterError for values out of range.
+    """
+
+    minutes: float = option("about how long all of it may take, where --flops is not given", 20.0, metavar="M")
+    flops: float | None = option(
+        "operations of each training; the same number and seed give the same bytes (default: what fits in --minutes)",
+        None,
+        metavar="N",
+    )
+    seeds: int = option("trainings of each candidate", 3, metavar="N")
+    seed: int = option("the first of the seeds, and that of the division of the text", 0, metavar="S")
+    size: BodySize = option("size of the models", "tiny")
+    vocabulary: int | None = option(
+        "entries of the candidates that are trained (default: 4,000, more in scripts of many characters)",
+        None,
+        metavar="N",
+    )
+    workers: int = option("trainings at a time", 2, metavar="N")
+
+    def __post_init__(self) -> None:
+        for name in ("minutes", "flops"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise ParameterError(f"{name} is {value}; it must be above 0")
+        check_least("seeds", self.seeds, 2)
+        check_least("seed", self.seed, 0)
+        check_choice("size", self.size, BodySize)
+        check_least("vocabulary", self.vocabulary, 512)
+        check_least("workers", self.workers, 1)

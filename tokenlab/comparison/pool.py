@@ -1,0 +1,100 @@
+"""Trials in processes of their own, two of them for instance on two cores, with their progress in one."""
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tokenlab.comparison.trials import Score, Speed, Trial, measured_speed, run_trial
+
+_SECONDS = 0.5
+"""Between two looks at the progress."""
+
+
+class _Job(NamedTuple):
+    trial: Trial
+    folder: Path
+    number: int
+
+
+_done: Any = None
+"""In a process of the pool: float64[jobs], the operations done of each."""
+
+
+def run_trials(
+    trials: Sequence[Trial], folder: Path, workers: int, progress: Callable[[float], None] | None = None
+) -> list[Score]:
+    """The scores of trials, in their order.
+
+    Args:
+        trials: the longest ones first keep all processes busy.
+        folder: as of `run_trial`.
+        workers: processes; they end with this one.
+        progress: called from time to time with the operations that all trials have done so far.
+
+    Raises as `run_trial`; the trials that have not begun are not begun then.
+    """
+    jobs = [_Job(trial, folder, number) for number, trial in enumerate(trials)]
+    return _in_processes(_run, jobs, workers, progress)
+
+
+def measured_speeds(trials: Sequence[Trial], seconds: float, workers: int) -> list[Speed]:
+    """The speed of each trial beside others, in as many processes as will run them."""
+    return _in_processes(_measure, [(trial, seconds) for trial in trials], workers, None)
+
+
+def _in_processes(
+    work: Callable[[Any], Any], jobs: Sequence[Any], workers: int, progress: Callable[[float], None] | None
+) -> list[Any]:
+    # Workers are spawned: a fork would copy the locks of threads.
+    context = multiprocessing.get_context("spawn")
+    done = context.Array("d", len(jobs))
+    with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_begin, initargs=(done,)) as pool:
+        futures: list[Future[Any]] = [pool.submit(work, job) for job in jobs]
+        try:
+            waiting = set(futures)
+            while waiting:
+                finished, waiting = wait(waiting, _SECONDS)
+                for future in finished:
+                    future.result()
+                if progress is not None:
+                    progress(sum(done[:]))
+        except BaseException:
+            for process in multiprocessing.active_children():
+                process.terminate()
+            pool.shutdown(cancel_futures=True)
+            raise
+        return [future.result() for future in futures]
+
+
+def _begin(done: Any) -> None:
+    """A process of the pool: silent, since there is one bar for all, and gone when its parent is."""
+    global _done
+    _done = done
+    import sys
+
+    sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _run(job: _Job) -> Score:
+    def add(flops: float) -> None:
+        _done[job.number] += flops
+
+    score = run_trial(job.trial, job.folder, add)
+    _done[job.number] = score.training_flops
+    return score
+
+
+def _measure(job: tuple[Trial, float]) -> Speed:
+    return measured_speed(*job)

@@ -1,0 +1,125 @@
+"""The result of a comparison as a document of plain values, and as a table: what its page and its files hold."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tokenlab.comparison.measures import MEASURES, measured, units_of
+from tokenlab.comparison.trials import Score
+from tokenlab.comparison.verdict import compare_scores
+from tokenlab.language.coding import Coder
+
+Document = dict[str, Any]
+
+_SAMPLES, _SHORTEST, _LONGEST = 5, 16, 56
+"""Sample sentences, and their characters."""
+COLUMNS = (
+    "name",
+    "standing",
+    "bits_per_byte",
+    "deviation",
+    "behind",
+    "interval",
+    "entries",
+    *MEASURES,
+    "flops_per_byte",
+    "parameters",
+    "training_bytes",
+    "training_flops",
+)
+
+
+def result_of(
+    scores: Mapping[str, Sequence[Score]],
+    coders: Mapping[str, Coder],
+    held_out: Sequence[str],
+    settings: Mapping[str, Any],
+) -> Document:
+    """The result: verdict, a row for each candidate, the best first, and the cuts of sample sentences.
+
+    Args:
+        scores: by candidate, as of `compare_scores`.
+        coders: of the same candidates.
+        held_out: the documents that were scored.
+        settings: what decided the result, for its readers.
+    """
+    found = compare_scores(scores)
+    coders = {one.name: coders[one.name] for one in found.standings}
+    rows = []
+    for one in found.standings:
+        runs = scores[one.name]
+        rows.append(
+            {
+                **one._asdict(),
+                "standing": "best" if one.behind == 0 else "worse" if one.separable else "not separable",
+                **measured(coders[one.name], held_out),
+                "entries": runs[0].entries,
+                "flops_per_byte": runs[0].documents.flops_per_byte,
+                "parameters": runs[0].parameters,
+                "training_bytes": sum(run.training_bytes for run in runs) / len(runs),
+                "training_flops": sum(run.training_flops for run in runs) / len(runs),
+                "runs": [run.documents.bits_per_byte for run in runs],
+                "curves": [run.curve for run in runs],
+            }
+        )
+    return {
+        "answer": found.answer,
+        "use": found.use,
+        "separable": found.separable,
+        "detectable": found.detectable,
+        "settings": dict(settings),
+        "candidates": rows,
+        "samples": [{"text": text, "cuts": _cuts(text, coders)} for text in samples_of(held_out)],
+    }
+
+
+def samples_of(documents: Sequence[str]) -> list[str]:
+    """Lines of some documents, evenly over all, cut off where they are long."""
+    lines = [max(document.split("\n"), key=len).strip() for document in documents]
+    fitting = [line for line in lines if len(line) >= _SHORTEST] or [line for line in lines if line]
+    step = max(1, len(fitting) // _SAMPLES)
+    return [line[:_LONGEST] for line in fitting[::step][:_SAMPLES]]
+
+
+def _cuts(text: str, coders: Mapping[str, Coder]) -> dict[str, list[list[int]] | None]:
+    """By candidate the spans of its units in characters; None where they have no places."""
+    found: dict[str, list[list[int]] | None] = {}
+    for name, coder in coders.items():
+        (tokens,) = units_of(coder).encode_batch([text])
+        found[name] = None if tokens.spans is None else tokens.spans.tolist()
+    return found
+
+
+def table_of(result: Document) -> str:
+    """A row for each candidate, tab-separated, with a header; an undefined value is empty."""
+    lines = [COLUMNS, *([_cell(row[column]) for column in COLUMNS] for row in result["candidates"])]
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def text_of(result: Document) -> str:
+    """The main columns for a terminal."""
+    header = ["", "bits/byte", "behind", "± 95 %", "bytes/token", "entries", "Mops/byte", ""]
+    rows = [header]
+    for row in result["candidates"]:
+        best = row["standing"] == "best"
+        rows.append(
+            [
+                row["name"],
+                f"{row['bits_per_byte']:.4f}",
+                "" if best else f"{row['behind']:.4f}",
+                "" if best else f"{row['interval']:.4f}",
+                f"{row['bytes_per_token']:.2f}",
+                f"{row['entries']:,}",
+                f"{row['flops_per_byte'] / 1e6:.2f}",
+                row["standing"],
+            ]
+        )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for name, *cells in rows:
+        shown = [cell.rjust(width) for cell, width in zip(cells[:-1], widths[1:-1], strict=True)]
+        lines.append("  ".join([name.ljust(widths[0]), *shown, cells[-1]]).rstrip() + "\n")
+    return "".join(lines)
