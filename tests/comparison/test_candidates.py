@@ -16,12 +16,16 @@ from tokenlab.comparison.candidates import (
     token_recipe,
     train_candidates,
 )
+from tokenlab.comparison.chunk_coder import ChunkCoder
+from tokenlab.comparison.code_patches import CodePatchCoder
+from tokenlab.comparison.measures import units_of
 from tokenlab.comparison.texts import check_spelled, divide, write_documents
 from tokenlab.core.errors import InputError
 from tokenlab.generated import generate
 from tokenlab.language.coding import ByteCoder
 from tokenlab.language.passages import open_passages
 from tokenlab.patches.by_bytes import SpacePatcher
+from tokenlab.patches.options import SpaceOptions
 from tokenlab.patches.registry import save_patcher
 
 TEXTS = [document.text for document in generate("zh", sentences=60, seed=1)]
@@ -31,22 +35,32 @@ RECIPES = [
     token_recipe("bytes", "none", 256),
     PatchRecipe("patches", token_recipe("bpe", "gpt2", 300), 3),
     CodeRecipe("latom", "latom", 600),
+    CodeRecipe("latom-words", "latom", 600, "words"),
+    CodeRecipe("characters", "character", None),
+    CodeRecipe("bits-words", "bits", 900, "words"),
 ]
+CODE = learn_code("random", character_corpus(TEXTS), unknown="byte")
+MORE = (("chunks", ChunkCoder(4.0).save), ("code-patches", CodePatchCoder(CODE, SpacePatcher(SpaceOptions(6))).save))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("candidates")
     train_candidates(RECIPES, TEXTS, folder)
-    code = learn_code("random", character_corpus(TEXTS), unknown="byte")
-    write_code(code, folder / "atoms.json")
-    for name, save in (("space", lambda place: save_patcher(SpacePatcher(), place)), ("coder", ByteCoder().save)):
+    write_code(CODE, folder / "atoms.json")
+    for name, save in (
+        ("space", lambda place: save_patcher(SpacePatcher(), place)),
+        ("coder", ByteCoder().save),
+        *MORE,
+    ):
         (folder / name).mkdir()
         save(folder / name)
     return folder
 
 
-@pytest.mark.parametrize("name", [*(recipe.name for recipe in RECIPES), "atoms.json", "space", "coder"])
+@pytest.mark.parametrize(
+    "name", [*(recipe.name for recipe in RECIPES), "atoms.json", "space", "coder", *(name for name, _ in MORE)]
+)
 def test_every_kind_spells_texts_that_it_has_not_seen(folder, name):
     coder = read_candidate(folder / name)
     check_spelled(coder, [*TEXTS, OTHER.decode()], 64, name)
@@ -61,6 +75,35 @@ def test_merges_of_a_code_shorten_its_texts(folder):
         for name in ("latom", "atoms.json")
     ]
     assert coded[0] < 0.8 * coded[1]
+
+
+def test_merges_of_a_code_stay_inside_words_in_training(folder):
+    crossing, inside = (read_candidate(folder / name) for name in ("latom", "latom-words"))
+    texts = [text.encode() for text in TEXTS]
+    sizes = [sum(len(passage.ids) for passage in coder.code(texts)) for coder in (crossing, inside)]
+    assert len(crossing.spellings) == len(inside.spellings) and sizes[0] < sizes[1]
+
+
+def test_patches_of_atoms_are_those_of_their_patcher_at_whole_characters(folder):
+    coder = read_candidate(folder / "code-patches")
+    for text in [OTHER, *(text.encode() for text in TEXTS[:20])]:
+        (passage,) = coder.code([text])
+        assert passage.starts[0] == 0 and (np.diff([*passage.starts, len(passage.ids)]) > 0).all()
+        before = [coder.decode(passage.ids[:start].tolist()) for start in passage.starts]
+        given = SpacePatcher(SpaceOptions(6)).starts([text])[0].tolist()
+        moved = [next(end for end in range(start, len(text) + 1) if whole(text[:end])) for start in given]
+        assert [len(part) for part in before] == sorted({place for place in moved if place < len(text)})
+    (tokens,) = units_of(coder).encode_batch([TEXTS[0]])
+    (passage,) = coder.code([TEXTS[0].encode()])
+    assert len(tokens.ids) == len(passage.starts) and tokens.byte_tokens == 0
+
+
+def whole(data):
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def test_bytes_are_a_tokenizer_of_256_entries(folder):

@@ -10,6 +10,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tokenlab.comparison import trials
 from tokenlab.comparison.candidates import CodeRecipe, PatchRecipe, read_candidate, token_recipe, train_candidates
+from tokenlab.comparison.chunk_coder import ChunkCoder
+from tokenlab.comparison.code_patches import CodePatchCoder
 from tokenlab.comparison.texts import divide, write_documents
 from tokenlab.comparison.trials import (
     Body,
@@ -29,7 +31,8 @@ from tokenlab.language.passages import open_passages, shuffled_batches
 from tokenlab.language.stored import LanguageModel
 from tokenlab.networks import products
 from tokenlab.networks.options import PatchShape, StackShape
-from tokenlab.networks.stored import build_network
+from tokenlab.networks.stored import build_network, read_network
+from tokenlab.patches.by_bytes import SpacePatcher
 from tokenlab.training import loop
 
 LATENT, LOCAL = StackShape(1, 16, 2, 24), StackShape(1, 8, 1, 16)
@@ -140,6 +143,22 @@ def test_all_kinds_are_trained(folder):
         assert [size for size, _ in score.curve] == sorted({size for size, _ in score.curve})
         assert score.documents.bits_per_byte < score.curve[0][1] and score.curve[-1][1] < score.curve[0][1]
         assert read_score(folder / f"scores/{name}-0.json") == score
+
+
+@pytest.mark.parametrize("name", ["chunks", "code-patches"])
+def test_chunks_and_patches_of_atoms_are_trained_and_their_networks_kept(folder, name):
+    place = folder / "candidates" / name
+    place.mkdir()
+    code = read_candidate(folder / "candidates/random").character_code
+    {"chunks": ChunkCoder(3.0), "code-patches": CodePatchCoder(code, SpacePatcher())}[name].save(place)
+    score = run_trial(trial(folder, name), folder / "scores", networks=folder / "networks")
+    assert score.training_flops == pytest.approx(2e8, rel=0.02) and score.curve[-1][1] < score.curve[0][1]
+    network = read_network(folder / f"networks/{name}-0")
+    assert network.shape == shape_over(read_candidate(place), BODY)
+    kept = score_documents(
+        LanguageModel(network, read_candidate(place), BODY.context), open_passages(folder / "held-out")
+    )
+    assert kept == score.documents
 
 
 def test_names_and_seeds_are_draws_of_their_own(folder):

@@ -5,6 +5,8 @@ A candidate is a folder, or a file, that `read_candidate` turns into a coder for
     tokenizer.json           tokens of a tokenizer; or any other format of `tokenlab.formats.read_tokenizer`
     code.json                a character code, tokenizer.json beside it if there are tokens over its atoms
     coder.json               what `Coder.save` writes: bytes, tokens, or patches, with a second BPE or without
+    code.json, patcher/      a character code, whose atoms are the symbols of a patcher's patches
+    chunks.json              bytes, of which the model learns its own chunks
     patcher.json             a patcher
 
 Patches that are tokens of a tokenizer without a second BPE are its tokens.
@@ -20,7 +22,9 @@ import numpy as np
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import atom_numbers, atoms, read_document
 from tokenlab.codes.registry import learn_code
+from tokenlab.comparison.chunk_coder import CHUNKS, ChunkCoder
 from tokenlab.comparison.code_coder import CODE, CodeCoder, atom_count
+from tokenlab.comparison.code_patches import PATCHER, CodePatchCoder
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_folder
 from tokenlab.language.coding import Coder, PatchCoder, TokenCoder, read_coder
@@ -33,7 +37,7 @@ from tokenlab.tokenizers.cuts import Cut, make_cut
 from tokenlab.tokenizers.hierarchical import learn_hierarchical
 from tokenlab.tokenizers.merges import bpe_sweep
 from tokenlab.tokenizers.options import TrainOptions
-from tokenlab.tokenizers.piece_counts import count_pieces
+from tokenlab.tokenizers.piece_counts import PieceCounts, count_pieces
 from tokenlab.tokenizers.trained import save_trained, train_tokenizers
 
 _CODER = "coder.json"
@@ -48,12 +52,15 @@ class TokenRecipe(NamedTuple):
 
 
 class CodeRecipe(NamedTuple):
-    """A character code, and BPE over its atoms, whose merges may cross everything. kind: as of `learn_code`, with its
-    default options."""
+    """A character code, and BPE over its atoms. kind: as of `learn_code`, with its default options. vocabulary: None
+    takes the atoms without merges. cut: of `make_cut`; its pieces, where no merge crosses in training, are not cut
+    again in use. tables: the folder of the kinds from published tables."""
 
     name: str
     kind: str
-    vocabulary: int
+    vocabulary: int | None
+    cut: str = "none"
+    tables: Path | None = None
 
 
 class PatchRecipe(NamedTuple):
@@ -96,14 +103,15 @@ def train_candidates(
     documents: Sequence[str],
     folder: Path,
     progress: Callable[[str], None] | None = None,
+    cuts: dict[str, Cut] | None = None,
 ) -> list[Path]:
     """Train candidates on documents, each into FOLDER/NAME, atomically; one that is there already is kept.
 
-    progress: called with the name before each training.
+    progress: called with the name before each training. cuts: those that are made already, by name; others are added.
 
     Raises InputError and ParameterError as `train_tokenizers` and `learn_code`: a text too small for the vocabulary.
     """
-    cuts: dict[str, Cut] = {}
+    cuts = {} if cuts is None else cuts
     for recipe in recipes:
         if (folder / recipe.name).exists():
             continue
@@ -111,7 +119,7 @@ def train_candidates(
             progress(recipe.name)
         with atomic_folder(folder / recipe.name) as place:
             if isinstance(recipe, CodeRecipe):
-                _train_code(recipe, documents).save(place)
+                _train_code(recipe, documents, cuts).save(place)
             elif isinstance(recipe, PatchRecipe):
                 _train_patches(recipe, documents, cuts).save(place)
             else:
@@ -120,18 +128,26 @@ def train_candidates(
 
 
 def _train_tokens(recipe: TokenRecipe, documents: Sequence[str], cuts: dict[str, Cut], place: Path) -> None:
-    if recipe.cut not in cuts:
-        cuts[recipe.cut] = make_cut(recipe.cut, documents)
-    (tokenizer,) = train_tokenizers(count_pieces(documents, [cuts[recipe.cut]])[0], recipe.options)
+    (tokenizer,) = train_tokenizers(_counted(recipe.cut, documents, cuts), recipe.options)
     save_trained(tokenizer, (), place)
 
 
-def _train_code(recipe: CodeRecipe, documents: Sequence[str]) -> CodeCoder:
+def _counted(cut: str, documents: Sequence[str], cuts: dict[str, Cut]) -> PieceCounts:
+    if cut not in cuts:
+        cuts[cut] = make_cut(cut, documents)
+    return count_pieces(documents, [cuts[cut]])[0]
+
+
+def _train_code(recipe: CodeRecipe, documents: Sequence[str], cuts: dict[str, Cut]) -> CodeCoder:
     """The code, and BPE over all its atoms."""
-    code = learn_code(recipe.kind, character_corpus(documents), unknown="byte")
-    texts = [atom_numbers(code.encode(document)) for document in documents]
-    alphabet, offsets = atom_count(code), np.cumsum([0, *map(len, texts)])
-    sweep = bpe_sweep(np.concatenate(texts), offsets, alphabet, [max(recipe.vocabulary, alphabet)])
+    code = learn_code(recipe.kind, character_corpus(documents), unknown="byte", tables=recipe.tables)
+    if recipe.vocabulary is None:
+        return CodeCoder(code)
+    counts = _counted(recipe.cut, documents, cuts)
+    pieces = [atom_numbers(code.encode(piece)) for piece in counts.pieces]
+    alphabet, offsets = atom_count(code), np.cumsum([0, *map(len, pieces)])
+    size = max(recipe.vocabulary, alphabet)
+    sweep = bpe_sweep(np.concatenate(pieces), offsets, alphabet, [size], counts.counts)
     return CodeCoder(code, bpe_tokenizer(sweep.merges, atoms(alphabet)))
 
 
@@ -153,6 +169,10 @@ def read_candidate(path: str | Path) -> Coder:
     path = Path(path)
     if (path / _CODER).is_file():
         return read_coder(path)
+    if (path / CHUNKS).is_file():
+        return ChunkCoder.read(path)
+    if (path / CODE).is_file() and (path / PATCHER).is_dir():
+        return CodePatchCoder.read(path)
     if (path / CODE).is_file() or _is_code(path):
         return CodeCoder.read(path)
     if is_patcher(path):

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from tokenlab.codes.measured import CodeAsTokenizer, TokenizerOfAtoms
 from tokenlab.comparison.code_coder import CodeCoder
-from tokenlab.language.coding import Coder, PatchCoder
+from tokenlab.comparison.code_patches import CodePatchCoder
+from tokenlab.language.coding import Coder
 from tokenlab.metrics.counting import TextTokenizer, Tokens, count_tokens
 from tokenlab.metrics.registry import of_tokenizer
 from tokenlab.metrics.words import texts_with_words
@@ -29,7 +30,7 @@ def measured(coder: Coder, documents: Iterable[str]) -> dict[str, float | None]:
     """Measures of a candidate on documents; tokens are patches where it has some, and those of types are None then."""
     counts = count_tokens(units_of(coder), texts_with_words(Document("", document) for document in documents))
     found = {name: value for name, value in of_tokenizer(counts).items() if name in MEASURES}
-    return found | (dict.fromkeys(_OF_TYPES) if isinstance(coder, PatchCoder) else {})
+    return found | ({} if coder.patcher is None else dict.fromkeys(_OF_TYPES))
 
 
 def units_of(coder: Coder) -> TextTokenizer:
@@ -53,9 +54,9 @@ class UnitTokenizer:
     def encode_batch(self, texts: Sequence[str]) -> list[Tokens]:
         """The units of each text. Raises InputError for a text without a code."""
         data = [text.encode() for text in texts]
-        if isinstance(self._coder, PatchCoder):
-            assert self._coder.patcher is not None
-            starts = self._coder.patcher.starts(data)
+        if self._coder.patcher is not None:
+            cutter = self._coder if isinstance(self._coder, CodePatchCoder) else self._coder.patcher
+            starts = cutter.starts(data)
             return [
                 _placed(text, np.zeros(len(begins), np.int32), begins)
                 for text, begins in zip(data, starts, strict=True)

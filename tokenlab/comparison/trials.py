@@ -19,10 +19,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tokenlab.comparison.candidates import read_candidate
+from tokenlab.comparison.chunk_coder import ChunkCoder
 from tokenlab.core.devices import computing
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.core.files import write_text
-from tokenlab.language.coding import Coder, PatchCoder
+from tokenlab.core.files import atomic_folder, write_text
+from tokenlab.language.coding import Coder
 from tokenlab.language.evaluation import passage_nats
 from tokenlab.language.options import LanguageTraining
 from tokenlab.language.passages import Passages, open_passages, shuffled_batches
@@ -30,8 +31,8 @@ from tokenlab.language.stored import LanguageModel
 from tokenlab.language.training import train
 from tokenlab.networks.cost import TRAINING, forward_flops, parameter_count
 from tokenlab.networks.interface import CodedPassage
-from tokenlab.networks.options import PatchShape, Shape, StackShape, TokenShape
-from tokenlab.networks.stored import build_network
+from tokenlab.networks.options import ChunkShape, PatchShape, Shape, StackShape, TokenShape
+from tokenlab.networks.stored import build_network, save_network
 
 _FEWEST = 20
 """Updates of a training, at least: with fewer, the rounding to whole batches is more than 2 %."""
@@ -141,14 +142,18 @@ class Speed(NamedTuple):
 def shape_over(coder: Coder, body: Body) -> Shape:
     """The shape of the network over the symbols of a coder."""
     symbols = len(coder.spellings)
-    if isinstance(coder, PatchCoder):
+    if isinstance(coder, ChunkCoder):
+        return ChunkShape(body.latent, body.local, coder.ratio)
+    if coder.patcher is not None:
         return PatchShape(symbols, coder.hierarchical is not None, body.latent, body.local)
     return TokenShape(symbols, body.latent)
 
 
 def passage_flops(shape: Shape, passage: CodedPassage) -> float:
-    """Operations of a forward pass over a passage."""
+    """Operations of a forward pass over a passage; learned chunks are as long as their loss aims at."""
     symbols, patches = len(passage.ids), len(passage.starts)
+    if isinstance(shape, ChunkShape):
+        return forward_flops(shape, passage.size, patches=1 / shape.ratio).total if symbols else 0.0
     if not symbols:
         return 0.0
     per_byte = symbols / passage.size, (patches or passage.size) / passage.size
@@ -186,13 +191,16 @@ def _costs(coder: Coder, shape: Shape, passages: Passages, body: Body, seed: int
             yield sum(map(len, batch)), TRAINING * flops
 
 
-def run_trial(trial: Trial, folder: Path, progress: Callable[[float], None] | None = None) -> Score:
+def run_trial(
+    trial: Trial, folder: Path, progress: Callable[[float], None] | None = None, networks: Path | None = None
+) -> Score:
     """Train and score; the score is kept in FOLDER/NAME-SEED.json, and what was interrupted resumes.
 
     Args:
         trial: its budget, text, body and candidate determine the score; `folder` is for one set of these.
         folder: of scores and checkpoints.
         progress: called with the operations of each update.
+        networks: the trained network is kept in NETWORKS/NAME-SEED, for `read_network`.
 
     Raises InputError for damage and text without a code, ParameterError as `plan`.
     """
@@ -211,6 +219,9 @@ def run_trial(trial: Trial, folder: Path, progress: Callable[[float], None] | No
     curve = train(model, training, held_out, options, checkpoint, f"{trial.name} {trial.seed}")
     with computing(next(model.network.parameters()).device, options.threads):
         documents = score_documents(model, held_out)
+    if networks is not None:
+        with atomic_folder(networks / file.stem) as place:
+            save_network(model.network, place)
     score = Score(
         documents=documents,
         steps=planned.steps,
