@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenlab.core.errors import ParameterError
 from tokenlab.comparison.perturbations import KINDS, boundaries_kept, perturb
+from tokenlab.core.errors import ParameterError
 
 TEXTS = st.text(
     st.sampled_from([*"abzAZéñ019 .,ß", *"一二人口へがロー中文ไทยแก่ำ٣०९ạ̇\u0323e\u0301", "\u0307"]), max_size=60
