@@ -46,13 +46,14 @@ class CodePatchCoder:
             )
         if not patcher.causal:
             raise ParameterError("patcher needs bytes after the ends of its patches; use another kind")
-        self.character_code, self.patcher = code, patcher
+        self.character_code, self._cutter = code, patcher
+        self.patcher: Patcher | None = patcher
         self.spellings: Sequence[bytes] = (b"",) * max(_FEWEST, atom_count(code))
         """Empty, as of `CodeCoder`."""
 
     def starts(self, texts: Sequence[bytes]) -> list[Starts]:
         """The bytes at which the patches of each text begin: always a character."""
-        return [_at_characters(text, begins) for text, begins in zip(texts, self.patcher.starts(texts), strict=True)]
+        return [_at_characters(text, begins) for text, begins in zip(texts, self._cutter.starts(texts), strict=True)]
 
     def code(self, texts: Sequence[bytes], starts: Sequence[Offsets] | None = None) -> list[CodedPassage]:
         """As `Coder.code`; starts are ignored."""
@@ -72,7 +73,7 @@ class CodePatchCoder:
         """Write code.json and the patcher's folder into an existing folder; `read` reads them."""
         write_code(self.character_code, folder / CODE)
         (folder / PATCHER).mkdir()
-        save_patcher(self.patcher, folder / PATCHER)
+        save_patcher(self._cutter, folder / PATCHER)
 
     @classmethod
     def read(cls, folder: Path) -> "CodePatchCoder":
