@@ -16,6 +16,7 @@ from benchmarks import (
     beyond_memory,
     bits,
     bpe_training,
+    constrained,
     entropy,
     exact,
     export,
@@ -52,6 +53,7 @@ _BENCHMARKS = {
         gpt,
         patches,
         patches_generation,
+        constrained,
     )
 }
 _PAGE = Path(__file__).resolve().parent.parent / "docs/benchmarks.md"
