@@ -167,7 +167,7 @@ def _pipeline(found: re.Match[str]) -> str:
 
 
 def _tables(found: re.Match[str]) -> str:
-    """The section with the tables that its first line names; notes that several of them share stand once, at its end."""
+    """The section with the tables that its first line names; notes that several tables share stand once, at its end."""
     tables = [_shown(name).splitlines() for name in found["names"].split()]
     counts = Counter(line.strip() for table in tables for line in table if NOTE_LINE.match(line))
     shared = [note for note, count in counts.items() if count > 1]
