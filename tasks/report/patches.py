@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tasks.report.inputs import corpus_facts, notes_of, pictures, read_parts
-from tasks.report.table import Column, Table, read_paper, shown, tabulate
+from tasks.report.table import Column, Table, of_seeds, read_paper, shown, tabulate
 from tasks.report.verdict import ONE_RUN, Spread, verdict
 from tasks.runtime.stage import Stage, read_json
 
@@ -556,24 +556,14 @@ def zero_shot_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]
 
     columns = [_NAME, _MODEL]
     for task, metric in metrics.items():
-        columns.append(
-            Column(
-                f"{TASKS[task][0]}, {metric}",
-                "value",
-                "{:,.1f}",
-                100,
-                spread=True,
-                best="largest",
-                judged=_of_task,
-                where={"task": task},
-            )
-        )
+        heading, where = f"{TASKS[task][0]}, {metric}", {"task": task}
+        columns.append(Column(heading, "value", "{:,.1f}", 100, where, spread=True, best="largest", judged=_of_task))
     items = []
     for task in metrics:
         of_task = rows.filter(task=task)
         error = shown(of_task["stderr"].max(), "{:.1f}", 100)
         items.append(f"{TASKS[task][0]} {shown(of_task['items'].max(), '{:,}')} (± {error})")
-    title = "Zero-shot tasks, per cent" + (f"; mean ± sd of {n} seeds" if (n := scores["seed"].n_unique()) > 1 else "")
+    title = f"Zero-shot tasks, per cent{of_seeds(scores)}"
     notes = [*notes, f"items (largest standard error): {', '.join(items)}"]
     key = ["name", "corpus", "variant"]
     return tabulate("patch-zero-shot", title, rows, columns, key=key, within=2, notes=notes, after=beside)

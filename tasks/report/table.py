@@ -47,6 +47,12 @@ def shown(value: Any, form: Form = "{}", scale: float = 1) -> str:
     return form(value) if callable(form) else form.format(value)
 
 
+def of_seeds(scores: pl.DataFrame) -> str:
+    """The end of the title of a table of means over the seeds; empty for one seed."""
+    seeds = scores["seed"].n_unique()
+    return f"; mean ± sd of {seeds} seeds" if seeds > 1 else ""
+
+
 @dataclass(frozen=True)
 class Column:
     """A column: a cell is made from the scores of its row, those of one group."""
