@@ -381,6 +381,11 @@ def rates_table(losses: pl.DataFrame, notes: Sequence[str]) -> Table | None:
     return tabulate("patch-learning-rates", title, rows, columns, key=key, notes=notes)
 
 
+def _results(ngrams: pl.DataFrame) -> list[Column]:
+    """Bits per byte of a model of an ablation, and what it costs."""
+    return [_BPB, _against_ngrams(ngrams), _WEIGHTS, *_costs()]
+
+
 def vocabulary_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[str]) -> Table | None:
     """Plain BPE and BPE-Patch at growing vocabularies; None where one size was trained."""
     rows = vocabulary_points(scores)
@@ -393,10 +398,7 @@ def vocabulary_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence
         Column("symbols", "symbols", "{:,.0f}"),
         Column("bytes/token", "bytes_per_patch", "{:.2f}"),
         Column("nats/token", "nats_per_patch", "{:,.3f}", spread=True),
-        _BPB,
-        _against_ngrams(ngrams),
-        _WEIGHTS,
-        *_costs(),
+        *_results(ngrams),
     ]
     title = f"Vocabulary of the tokenizer: plain BPE and BPE-Patch {equal(scores)}"
     key = ["name", "vocabulary", "model"]
@@ -419,10 +421,7 @@ def longest_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[st
         Column("V'", "symbols", "{:,.0f}"),
         Column("symbols/patch", "symbols_per_patch", "{:.2f}"),
         Column("nats/patch", "nats_per_patch", "{:,.3f}", spread=True),
-        _BPB,
-        _against_ngrams(ngrams),
-        _WEIGHTS,
-        *_costs(),
+        *_results(ngrams),
     ]
     title = f"The longest patch S of the second BPE: BPE-Patch {equal(scores)}"
     return tabulate("patch-longest", title, rows, columns, key=["name", "longest"], within=1, notes=notes)
