@@ -59,9 +59,10 @@ def test_shipped_presets_are_valid(preset: str) -> None:
         (b"a: \xe9", "params.yaml: not UTF-8 at byte 3; save it as UTF-8"),
         (
             TEXT + "preset: sample\n",
-            f"params.yaml, line {TEXT.count(chr(10)) + 1}: 'preset' is there twice; correct it",
+            f"params.yaml, line {TEXT.count(chr(10)) + 1}: 'preset' is there twice, "
+            f"first in line {TEXT.splitlines().index('preset: sample') + 1}; correct it",
         ),
-        ("a:\n  b: 1\n  b: 2\n", "params.yaml, line 3: 'b' is there twice; correct it"),
+        ("a:\n  b: 1\n  b: 2\n", "params.yaml, line 3: 'b' is there twice, first in line 2; correct it"),
         ("a:\n " + "[" * 5000 + "]" * 5000, "params.yaml, line 2: nested more than 50 deep; correct it"),
         ("a:\n " + "{b: " * 99 + "1" + "}" * 99, "params.yaml, line 2: nested more than 50 deep; correct it"),
         (aliases("a{}: &a{} [{}]"), "params.yaml, line 7: more than 1,000,000 values; correct it"),
