@@ -222,7 +222,7 @@ def _starts(units: TextTokenizer, texts: Sequence[str]) -> list[NDArray[np.int32
 
 
 def _robustness(model: LanguageModel, units: TextTokenizer, documents: Sequence[Document], seed: int) -> Iterator[Row]:
-    """A row for each perturbation that changes some text: bits over the bytes of the text as it was, for both, and F1 of
+    """A row for each perturbation that changes some text: bits over the bytes of the text as it was, of both; and F1 of
     the boundaries in the perturbed text, with those of the text as it was at their new places."""
     texts = [document.text for document in documents]
     size, before, cuts = sum(len(text.encode()) for text in texts), _bits(model, texts), _starts(units, texts)
