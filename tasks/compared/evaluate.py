@@ -222,8 +222,8 @@ def _starts(units: TextTokenizer, texts: Sequence[str]) -> list[NDArray[np.int32
 
 
 def _robustness(model: LanguageModel, units: TextTokenizer, documents: Sequence[Document], seed: int) -> Iterator[Row]:
-    """A row for each perturbation that changes some text: bits per byte of the text as it was, for both, and the share
-    of its boundaries that the perturbed text has at the same places."""
+    """A row for each perturbation that changes some text: bits over the bytes of the text as it was, of both; and F1 of
+    the boundaries in the perturbed text, with those of the text as it was at their new places."""
     texts = [document.text for document in documents]
     size, before, cuts = sum(len(text.encode()) for text in texts), _bits(model, texts), _starts(units, texts)
     for kind in KINDS:
@@ -231,16 +231,17 @@ def _robustness(model: LanguageModel, units: TextTokenizer, documents: Sequence[
         others = [one.text for one in changed]
         if others == texts:
             continue
-        after, kept = _starts(units, others), None
+        after, f1 = _starts(units, others), None
         if cuts is not None and after is not None:
             counts = [boundaries_kept(*of_text) for of_text in zip(cuts, after, changed, strict=True)]
-            same, all_of_them = map(sum, zip(*counts, strict=True))
-            kept = same / all_of_them if all_of_them else None
+            kept, there = map(sum, zip(*counts, strict=True))
+            found = sum(np.count_nonzero(np.unique(of_text)) for of_text in after)
+            f1 = 2 * kept / (there + found) if there + found else None
         yield {
             "perturbation": kind,
             "original": before / size,
             "bits_per_byte": _bits(model, others) / size,
-            "boundaries_kept": kept,
+            "boundaries_f1": f1,
         }
 
 

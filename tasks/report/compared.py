@@ -155,7 +155,7 @@ def _found(scores: pl.DataFrame, answer: Mapping[str, Any] | None) -> list[str]:
 def _bytes_tables(name: str, scores: pl.DataFrame, answers: Mapping[str, Any], notes: list[str]) -> Iterator[Table]:
     """A row for each method at equal bytes of training text, where there was such a training."""
     if len(scores):
-        columns = [_METHOD, _BITS, *_VERDICTS, Column("TFLOPs", "training_flops", "{:.3g}", 1e-12), _READING, _WEIGHTS]
+        columns = [_METHOD, _BITS, *_VERDICTS, Column("operations", "training_flops", "{:.2g}"), _READING, _WEIGHTS]
         title = (
             f"{name}: ways of cutting after {_largest(scores, 'training_bytes'):,.0f} bytes of training{_seeds(scores)}"
         )
@@ -193,8 +193,8 @@ def _robustness_tables(name: str, robustness: pl.DataFrame, notes: list[str]) ->
     original = Column("as it was", lambda rows: rows["original"][0], "{:.3f}", note=_PERTURBED)
     title = f"{name}: bits per byte more on perturbed text"
     yield tabulate(f"robustness-{name}", title, robustness, [_METHOD, original, *bits], key=["method"], notes=notes)
-    kept = [Column(kind, "boundaries_kept", "{:.1f}", 100, where={"perturbation": kind}) for kind in kinds]
-    title = f"{name}: boundaries that stay in perturbed text, per cent"
+    kept = [Column(kind, "boundaries_f1", "{:.1f}", 100, where={"perturbation": kind}) for kind in kinds]
+    title = f"{name}: F1 of boundaries in perturbed text, with those of the text as it was; per cent"
     yield tabulate(f"boundaries-{name}", title, robustness, [_METHOD, *kept], key=["method"], notes=notes)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -15,6 +16,8 @@ from tokenlab.core.files import atomic_folder
 
 _KINDS = {"tokens": INK, "code": ACCENT, "patches": SECOND, "chunks": PURPLE, "bytes": GREEN}
 """Kind of a method -> colour."""
+_LABEL = 0.2
+"""Inches of a name's line."""
 _COSTS = {"flops_per_byte": "operations of a forward pass, per byte", "parameters": "weights"}
 
 
@@ -30,15 +33,18 @@ def draw_compared(stage: Stage) -> None:
 def draw_fronts(scores: pl.DataFrame, path: Path) -> None:
     """A panel for each cost. scores: of one corpus at equal operations."""
     means = scores.group_by("method", "kind", maintain_order=True).agg(pl.col("bits_per_byte", *_COSTS).mean())
-    figure, (row,) = grid(1, 2, (10.8, 4.4), sharey=True)
+    means = means.sort("bits_per_byte", maintain_order=True)
+    figure, (row,) = grid(1, 2, (10.8, 0.9 + _LABEL * max(16, len(means))), sharey=True)
     for axes, (cost, label) in zip(row, _COSTS.items(), strict=True):
         axes.set(xscale="log", xlabel=label)
         for (kind,), points in means.group_by("kind", maintain_order=True):
-            colour = _KINDS[str(kind)]
-            axes.plot(points[cost], points["bits_per_byte"], "o", color=colour, markersize=4, label=str(kind))
-            _name(axes, points.select(cost, "bits_per_byte", "method").rows(), colour)
+            axes.plot(
+                points[cost], points["bits_per_byte"], "o", color=_KINDS[str(kind)], markersize=4, label=str(kind)
+            )
         front = _front(means.select(cost, "bits_per_byte").rows())
         axes.step(*zip(*front, strict=True), where="post", color=GREY, linewidth=0.8, label="Pareto front")
+    for axes, cost in zip(row, _COSTS, strict=True):
+        _name(axes, means.select(cost, "bits_per_byte", "method", "kind").rows())
     row[0].set_ylabel("bits per byte of test text")
     legend_above(figure, columns=6)
     save(figure, path)
@@ -53,6 +59,16 @@ def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return found
 
 
-def _name(axes: Axes, points: Sequence[tuple[float, float, str]], colour: str) -> None:
-    for cost, bits, name in points:
-        axes.annotate(name, (cost, bits), (4, 2), textcoords="offset points", fontsize=7, color=colour)
+def _name(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
+    """Names on the right of a panel, each with a line to its point; points ascend, and no two names overlap."""
+    low, high = axes.get_ylim()
+    gap = 1 / max(16, len(points))
+    heights = [(bits - low) / (high - low) for _, bits, _, _ in points]
+    for place in range(1, len(heights)):
+        heights[place] = max(heights[place], heights[place - 1] + gap)
+    for place in reversed(range(len(heights))):
+        heights[place] = min(heights[place], 1 - gap * (len(heights) - 1 - place))
+    for (cost, bits, name, kind), height in zip(points, heights, strict=True):
+        line = {"arrowstyle": "-", "color": _KINDS[kind], "linewidth": 0.3}
+        at: Any = {"textcoords": "axes fraction", "va": "center", "fontsize": 7, "arrowprops": line}
+        axes.annotate(name, (cost, bits), (1.03, height), color=_KINDS[kind], **at)

@@ -459,7 +459,7 @@ def write_compared(stage: Stage, corpus: str, seeds: int = 3) -> None:
     ]
     perturbed = [
         {"name": corpus, "corpus": corpus, "method": method, "perturbation": perturbation}
-        | {"original": 2.0, "bits_per_byte": 2.5, "boundaries_kept": None if method == "chunks" else 0.8}
+        | {"original": 2.0, "bits_per_byte": 2.5, "boundaries_f1": None if method == "chunks" else 0.8}
         for method in methods
         for perturbation in ("typos", "nfd")
     ]

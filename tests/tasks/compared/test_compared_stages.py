@@ -131,8 +131,8 @@ def test_perturbations_cost_bits_and_boundaries(folder):
     assert "typos" in kinds and "diacritics" not in kinds  # nothing to change in Chinese
     assert rows.select("method", "perturbation").rows() == [(name, kind) for name in METHODS for kind in kinds]
     of_bits = rows.filter(method="bits")
-    assert of_bits["boundaries_kept"].null_count() == len(kinds)
-    kept = rows.filter(pl.col("method") != "bits")["boundaries_kept"]
+    assert of_bits["boundaries_f1"].null_count() == len(kinds)
+    kept = rows.filter(pl.col("method") != "bits")["boundaries_f1"]
     assert kept.is_between(0, 1).all() and kept.min() < 1
     spacing = rows.filter(perturbation="spacing")
     assert (spacing["bits_per_byte"] > spacing["original"]).all()
