@@ -39,6 +39,7 @@ _UNFINISHED = ".unfinished"
 """End of the name of the folder from which an interrupted comparison goes on, beside the output."""
 _DOCUMENT = 1000
 """Bytes of a document, at least, where a corpus has lines: consecutive lines are joined."""
+_BYTES_PER_ENTRY = 40
 _CALIBRATION = 2.0
 """Seconds of the training that measures the speed of a candidate."""
 _FREE = ("minutes", "flops", "workers")
@@ -193,9 +194,11 @@ def _candidates(work: _Work) -> dict[str, Path]:
 
 
 def _vocabulary(documents: Sequence[str]) -> int:
-    """Room for as many merges as there are characters, and 4,000 entries at least; in whole thousands."""
+    """Room for as many merges as there are characters, and 4,000 entries at least; in whole thousands. A short text
+    repeats too little for that: one entry for 40 bytes, and room for its characters."""
     characters = len(set().union(*documents))
-    return max(4000, -(-2 * characters // 1000) * 1000)
+    size = sum(len(document.encode()) for document in documents)
+    return min(max(4000, -(-2 * characters // 1000) * 1000), max(size // _BYTES_PER_ENTRY, 512 + characters))
 
 
 def _trials(work: _Work, made: Mapping[str, Path], flops: float) -> "list[Trial]":

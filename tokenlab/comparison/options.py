@@ -30,7 +30,8 @@ class CompareOptions:
     seed: int = option("the first of the seeds, and that of the division of the text", 0, metavar="S")
     size: BodySize = option("size of the models", "tiny")
     vocabulary: int | None = option(
-        "entries of the candidates that are trained (default: 4,000, more in scripts of many characters)",
+        "entries of the candidates that are trained (default: 4,000, more in scripts of many characters, "
+        "fewer for a short text)",
         None,
         metavar="N",
     )
