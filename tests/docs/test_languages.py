@@ -5,6 +5,7 @@ No process but `tokenlab` itself may import tokenlab.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,7 @@ def test_every_page_is_tested():
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the pages download by curl")
 @pytest.mark.parametrize("language", SENTENCES)
 def test_commands(tmp_path, language):
     page = (PAGES / f"{language}.md").read_text(encoding="utf-8")
