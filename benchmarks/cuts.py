@@ -31,6 +31,7 @@ _WAYS: tuple[tuple[str, Bytes], ...] = (
     _UNCUT,
     ("none", "level"),
     ("llama3", "level"),
+    ("whitespace", "level"),
     ("auto", "level"),
     ("auto", "fallback"),
 )

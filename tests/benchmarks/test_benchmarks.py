@@ -222,7 +222,15 @@ def test_cuts_print_their_rows(monkeypatch):
     monkeypatch.delenv("TOKENLAB_TEXTS", raising=False)
     done = run("cuts", "--quick")
     assert done.returncode == 0, done.stderr
-    ways = ["gpt2 level", "none fallback", "none level", "llama3 level", "auto level", "auto fallback"]
+    ways = [
+        "gpt2 level",
+        "none fallback",
+        "none level",
+        "llama3 level",
+        "whitespace level",
+        "auto level",
+        "auto fallback",
+    ]
     words = ["words level", "statistics level"]
     expected = {"English": ways, "Chinese": ways + words, "Japanese": ways + words}
     rows = [(row[0], f"{row[2]} {row[3]}") for row in table_rows(done.stdout)]

@@ -30,13 +30,13 @@ def test_table(monkeypatch, tmp_path):
 
     def measure(bench, task, train, held_out, cut, byte_tokens, *sizes, runs):
         count = tokens.get(cut, 110) if byte_tokens == "level" or cut == "none" else 150
-        facts = {f"tokens_{size}": count for size in sizes} | {f"entries_{size}": 600 for size in sizes}
+        facts = {f"tokens_{size}": count for size in sizes} | {f"entries_{size}": 1500 for size in sizes}
         return Measurement([1.0], [3.0], 0.0, 0, facts)
 
     monkeypatch.setattr(Bench, "measure", measure)
     lines = benchmark.table(Bench(tmp_path, {}, 1, None))
     row = next(line for line in lines if line.startswith("| Thai | 108 | auto | level |"))
-    assert row == "| Thai | 108 | auto | level | 110 | 0.550 | 1.100 | 110 (600) | 0.550 | 1.100 | 3 |"
+    assert row == "| Thai | 108 | auto | level | 110 | 0.550 | 1.100 | 110 (1,500) | 0.550 | 1.100 | 3 |"
     named = [line.split("|")[1].strip() for line in lines if line.startswith("| ")]
     assert list(dict.fromkeys(named))[1:] == ["---", "English", "Thai", "Chinese", "Japanese"]
     assert (tmp_path / "cuts-train.txt").read_text(encoding="utf-8").count("\n") > 0
