@@ -16,6 +16,7 @@ from benchmarks import (
     beyond_memory,
     bits,
     bpe_training,
+    constrained,
     cuts,
     entropy,
     exact,
@@ -54,6 +55,7 @@ _BENCHMARKS = {
         gpt,
         patches,
         patches_generation,
+        constrained,
     )
 }
 _PAGE = Path(__file__).resolve().parent.parent / "docs/benchmarks.md"

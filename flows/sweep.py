@@ -1,7 +1,7 @@
 """A grid of parameters as a Prefect flow: each point is a DVC experiment in its own folder.
 
 `dvc exp run --temp` leaves the workspace unchanged, and results that points share come from DVC's cache. Afterwards
-`dvc exp show` lists the points, and `dvc exp apply NAME` takes one over.
+`dvc exp show --only-changed` lists the points, and `dvc exp apply NAME` takes one over.
 """
 
 import itertools
@@ -113,7 +113,7 @@ def _sweep(root: Path, grid: dict[str, list[Any]], selection: Selection) -> Stat
     get_run_logger().info("\n".join(["results:", *map(json.dumps, table)]))
     if failed:
         return Failed(message=f"{len(failed)} of {len(points)} points failed: " + "; ".join(map(str, failed)))
-    return Completed(message=f"{len(points)} points; `dvc exp show` lists them")
+    return Completed(message=f"{len(points)} points; `dvc exp show --only-changed` lists them")
 
 
 def results(root: Path, points: list[Point], files: list[str]) -> list[dict[str, Any]]:

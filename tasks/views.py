@@ -379,21 +379,23 @@ MEASURES = View(
     artefacts=[File("reports/{preset}/measures/{key}/scores.parquet")],
 )
 
-TRAINED_TOKENIZERS = View(
-    stage="train_tokenizers",
-    question=Question("trained-tokenizers", "Which tokenizer do language models like?"),
-    table="reports/{preset}/trained_tokenizers/{key}/scores.parquet",
-    key=["name", "corpus", "tokenizer", "vocabulary", "seed"],
-    facts=["cut"],
+COMPARED = View(
+    stage="evaluate_compared",
+    question=Question("compared", "How should this text be cut?"),
+    table="reports/{preset}/compared/{key}/scores.parquet",
+    key=["name", "corpus", "method", "budget", "seed"],
+    facts=["kind"],
     repeats=["seed"],
-    label={"name": "{}", "tokenizer": "{}", "vocabulary": "|V|={}", "seed": "seed {}"},
-    metrics=["bits_per_byte", "bytes_per_token", "tokens", "parameters", "epochs"],
+    label={"name": "{}", "method": "{}", "budget": {"bytes": "equal bytes"}, "seed": "seed {}"},
+    metrics=["bits_per_byte", "quarter", "half", "flops_per_byte", "parameters", "bytes_per_token", "fertility"],
     lower_is_better=True,
     registered="corpus",
     artefacts=[
-        File("models/{preset}/trained_tokenizers/{key}/{tokenizer}-{vocabulary}/tokenizer.json"),
-        File("reports/{preset}/trained_tokenizers/{key}/scores.parquet"),
+        File("models/{preset}/compared/{key}/candidates/{method}/tokenizer.json", {"kind": ["tokens"]}),
+        File("reports/{preset}/compared/{key}/scores.parquet"),
+        File("reports/{preset}/compared/{key}/robustness.parquet"),
     ],
+    figures=[File("reports/{preset}/compared_figures/{key}.png")],
 )
 
 CLASSIFICATION = View(
@@ -454,7 +456,7 @@ VIEWS: Sequence[View] = (
     ZERO_SHOT,
     CLASSIFICATION,
     GENERATION,
-    TRAINED_TOKENIZERS,
+    COMPARED,
     MEASURES,
 )
 """The views of all evaluation stages."""

@@ -16,7 +16,7 @@ from stub_outputs import PIPELINES, commit_stubs
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:dvc.repo.*")]
 
 DRAWING = {"draw_segmentation", "draw_codes", "draw_exact", "draw_bits", "draw_patches", "report"}
-COMPARISON = {"measure"}
+COMPARISON = {"measure", "evaluate_compared"}
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def edit(folder: Path, files: list[str], parameters: dict[str, Any]) -> None:
 REPORT = [f"tasks/report/{name}" for name in ("style.py", "papers.yaml", "templates/page.html.j2", "page.py")]
 REPORT += ["tasks/views.py"]  # which numbers are metrics
 HELPERS = ["tokenlab/core/errors.py", "tokenlab/core/files.py", "tasks/runtime/pool.py"]
-EXACT = {"markov_experiment@third-order", "evaluate_exact@en", "draw_exact", "report"}
+EXACT = {"markov_experiment@third-order", "evaluate_exact@en", "evaluate_compared", "draw_exact", "report"}
 PATCH_MODELS = {"train_patch_lm@en", "evaluate_patch_lm@en", "zero_shot@en", "draw_patches", "report"}
 CODE_TOKENIZERS = {
     "code_tokenizer",
@@ -116,7 +116,11 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], set[str]]] = {
         {"export", "measure", "report"},
     ),
     "an estimator or encoder": (["tokenlab/exact/naive.py", "tokenlab/exact/encoders/byte_pair.py"], {}, EXACT),
-    "more prompts": ([], {"exact.markov.third-order.prompts.count": 11}, EXACT - {"evaluate_exact@en"}),
+    "more prompts": (
+        [],
+        {"exact.markov.third-order.prompts.count": 11},
+        EXACT - {"evaluate_exact@en", "evaluate_compared"},
+    ),
     "another split of the bits": (
         ["tokenlab/codes/bits/search.py"],
         {"bits.search.largest_prefix": 9},
@@ -125,7 +129,7 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], set[str]]] = {
     "other prompts or tasks": (
         ["tokenlab/language/generation.py"],
         {"patches.evaluation.prompts": 3, "patches.zero_shot.en.limit": 11},
-        {"evaluate_patch_lm", "generate", "zero_shot", "train_tokenizers", "draw_patches", "report"},
+        {"evaluate_patch_lm", "generate", "zero_shot", "draw_patches", "report"},
     ),
     "another budget": ([], {"patches.models.en.budget.flops": 3e9}, PATCH_MODELS),
     "another variant": (
@@ -133,6 +137,12 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], set[str]]] = {
         {"patches.variants.bpe-s5": {"model": "tokens"}},
         {"train_patch_lm", "evaluate_patch_lm", "zero_shot", "draw_patches", "report"},
     ),
+    "another way of cutting": (
+        [],
+        {"compared.methods.other": {"kind": "bytes"}},
+        {"train_compared", "evaluate_compared", "report"},
+    ),
+    "how ways of cutting are judged": (["tokenlab/comparison/verdict.py"], {}, {"evaluate_compared", "report"}),
     "another number of workers": ([], {"patches.workers": 2}, {"draw_patches", "report"}),
     "a kind of code": (
         ["tokenlab/codes/baselines.py", "tokenlab/codes/registry.py"],

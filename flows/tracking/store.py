@@ -125,8 +125,6 @@ class Store:
             experiment = self._store.get_experiment(self._store.create_experiment(name, artifact_location=location))
         if experiment.lifecycle_stage != "active":
             self._store.restore_experiment(experiment.experiment_id)
-        if experiment.name != name:  # as older versions named it
-            self._store.rename_experiment(experiment.experiment_id, name)
         tags = {_QUESTION: name, _DESCRIPTION: describe(tracked.question, tracked.views), **view_tags(tracked.views)}
         for tag, value in tags.items():
             if experiment.tags.get(tag) != value:

@@ -21,7 +21,6 @@ from tasks.parameters.paths import check_paths, check_scripts, not_made, outputs
 from tasks.parameters.references import check_patches, check_references
 from tasks.parameters.sections import RawSections, Sections
 from tasks.runtime.params import numbers_from_booleans, read_params
-from tasks.segmentation.methods import METHODS
 from tokenlab.core.errors import TokenlabError, one_line
 from tokenlab.core.parent_death import die_with_parent
 
@@ -143,10 +142,14 @@ def _line(where: str, problem: Any) -> str:
         return f"{where} is {'empty' if problem['input'] is None else given}; it should be a mapping, {{}} for none"
     if kind == "string_pattern_mismatch":
         return f"{where}: the name may have letters, digits, - and _ alone, for it is a part of paths; rename it"
-    if kind == "union_tag_not_found":
-        return f"{where}.by is missing; it is one of {', '.join(METHODS)}"
-    if kind == "union_tag_invalid":
-        return f"{where}.by is {problem['ctx']['tag']!r}; it is one of {', '.join(METHODS)}"
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
+        told = {name: str(text).replace("'", "") for name, text in problem["ctx"].items()}
+        key = f"{where}.{told['discriminator']}"
+        return (
+            f"{key} is {told['tag']!r}; it is one of {told['expected_tags']}"
+            if "tag" in told
+            else f"{key} is missing; add it"
+        )
     if cause is not None:  # a check of our own, which says what to do
         return f"{where}: {' '.join(str(cause).split())}"
     message = problem["msg"][0].lower() + problem["msg"][1:]

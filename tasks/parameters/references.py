@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tasks.codes.variants import LATOM
-from tasks.parameters.sections import Codes, Entropy, Exact, Patches, Sections
+from tasks.compared.parameters import PATCHERS, Code, Method, Tokens
+from tasks.compared.parameters import Patches as CutIntoPatches
+from tasks.parameters.sections import Codes, Compared, Entropy, Exact, Patches, Sections
 from tasks.patches.parameters import BPE, Variant
 from tasks.segmentation.evaluation.own_text import OwnText
 from tasks.segmentation.methods import CombinedMethod, StatisticalMethod, WordMethod
@@ -165,8 +167,11 @@ def _downstream(sections: Sections) -> Iterator[str]:
 
 
 def _comparison(sections: Sections, corpora: list[str]) -> Iterator[str]:
-    for name, trained in sections.tokenizers.corpora.items():
-        yield from unknown(f"tokenizers.corpora.{name}.corpus", [trained.corpus], corpora, "corpora")
+    family = sections.compared
+    for name, compared in family.corpora.items():
+        yield from unknown(f"compared.corpora.{name}.corpus", [compared.corpus], corpora, "corpora")
+    for name, method in family.methods.items():
+        yield from _method(family, f"compared.methods.{name}", method)
     for name, measured in sections.compare.measured.items():
         place = f"compare.measured.{name}"
         if measured.kind == "segmented":
@@ -174,6 +179,23 @@ def _comparison(sections: Sections, corpora: list[str]) -> Iterator[str]:
         elif measured.kind == "encoded":
             yield from unknown(place, [name], sections.codes.corpora, "codes.corpora")
         yield from unknown(f"{place}.corpora", measured.corpora, corpora, "corpora")
+
+
+def _method(family: Compared, place: str, method: Method) -> Iterator[str]:
+    """What a method is made of, which must be there for the corpora of the method."""
+    of_corpora = method.corpora or family.corpora
+    yield from unknown(f"{place}.corpora", of_corpora, family.corpora, "compared.corpora")
+    if not isinstance(method, CutIntoPatches):
+        return
+    tokens = None if method.of in PATCHERS else method.of
+    for field, kind, name in (("of", Tokens, tokens), ("code", Code, method.code)):
+        others = [
+            other
+            for other, found in family.methods.items()
+            if isinstance(found, kind) and {*of_corpora} <= {*(found.corpora or family.corpora)}
+        ]
+        named = [] if name is None else [name]
+        yield from unknown(f"{place}.{field}", named, others, f"compared.methods of the kind {kind.__name__.lower()}")
 
 
 def check_patches(family: Patches, corpora: list[str]) -> Iterator[str]:

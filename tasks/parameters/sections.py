@@ -11,6 +11,7 @@ from tasks.bits.length import LengthParameters, Measured
 from tasks.bits.translation import Pilot, TranslationPair
 from tasks.codes.parameters import CorpusCodes, HeldOut, VocabularySizes
 from tasks.compare.entries import Comparison
+from tasks.compared import parameters as compared
 from tasks.corpora.concatenate import Concatenated
 from tasks.corpora.generate import Builtin
 from tasks.corpora.prepare import Corpus
@@ -32,7 +33,6 @@ from tasks.segmentation.methods import METHODS, SegmentedCorpus
 from tasks.segmentation.public_model import PublicModel
 from tasks.segmentation.splits import Splitting
 from tasks.segmentation.tokenizer import Bpe, Full
-from tasks.tokenizers import parameters as tokenizers
 from tokenlab.codes.options import LatomOptions
 from tokenlab.core.errors import ParameterError
 from tokenlab.networks.options import Computation
@@ -156,13 +156,15 @@ class Downstream(Parameters):
     generation: Own[Generation]
 
 
-class TrainedTokenizers(Parameters):
-    """The section `tokenizers`."""
+class Compared(Parameters):
+    """The section `compared`."""
 
-    corpora: Entries[tokenizers.TrainedCorpus]
-    candidates: Entries[tokenizers.Candidate]
+    corpora: Entries[compared.ComparedCorpus]
+    methods: Entries[Annotated[compared.Method, Field(discriminator="kind")]]
     texts: Texts
-    language_models: Own[tokenizers.ComparedModels]
+    trainings: Own[compared.Trainings]
+    evaluation: compared.Evaluation
+    workers: int = Field(ge=1)
 
 
 class Sections(Parameters):
@@ -180,7 +182,7 @@ class Sections(Parameters):
     bits: Bits
     patches: Patches
     downstream: Downstream
-    tokenizers: TrainedTokenizers
+    compared: Compared
     compare: Own[Comparison]
 
 

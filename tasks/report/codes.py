@@ -199,13 +199,13 @@ def _summary(scores: pl.DataFrame, label: str, saved: bool, notes: list[str]) ->
     return table._replace(notes=[*notes, *zero, *alone, *_equal_note([str(name) for name in equal])])
 
 
-def _paper_K(rows: pl.DataFrame, paper: dict[str, Any], N: int) -> int | None:
-    return paper.get(rows["corpus"][0], {}).get("K", {}).get(N)
-
-
 def _sizes_table(scores: pl.DataFrame, lengths: list[int], notes: list[str]) -> Table:
     """Table 2: the smallest K for each code length, beside the paper's where it has the corpus."""
     paper = read_paper("latom")["sizes"]
+
+    def printed(rows: pl.DataFrame, N: int) -> int | None:
+        return paper.get(rows["corpus"][0], {}).get("K", {}).get(N)
+
     columns = [
         Column("corpus", "corpus"),
         Column("|C|", lambda rows: rows.filter(code="character")["alphabet"].item(), "{:,}"),
@@ -214,7 +214,7 @@ def _sizes_table(scores: pl.DataFrame, lengths: list[int], notes: list[str]) -> 
     for N in lengths:
         columns += [
             Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}, result=True),
-            Column(f"paper K, N = {N}", partial(_paper_K, paper=paper, N=N)),
+            Column(f"paper K, N = {N}", partial(printed, N=N)),
         ]
     title = "Characters, and the smallest K with K^N of at least |C|"
     return tabulate("codes-sizes", title, scores, columns, key=["corpus"], notes=notes)
@@ -250,5 +250,5 @@ def size_labels(scores: pl.DataFrame) -> list[str]:
 
 
 def size_text(label: str) -> str:
-    """A label of a vocabulary size as tables show it."""
-    return "|V| = |C|" if label == "C" else f"|V| = {int(label):,}"
+    """A label of a vocabulary size as tables show it: `C` or `characters` for |C|, or a number."""
+    return "|V| = |C|" if label in ("C", "characters") else f"|V| = {int(label):,}"

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tasks.report.codes import size_text
-from tasks.report.generation import generation_tables
+from tasks.report.generation import OF_CODE, beside_paper, generation_tables
 from tasks.report.inputs import all_generated, corpus_facts, notes_of, read_parts
 from tasks.report.latom_claims import claims_tables
-from tasks.report.style import code_name
-from tasks.report.table import Column, Table, read_paper, tabulate
+from tasks.report.table import Column, Table, of_seeds, read_paper, tabulate
 from tasks.report.verdict import against
 from tasks.runtime.stage import Stage, read_json
 
@@ -72,17 +71,11 @@ def classification_tables(stage: Stage) -> list[Table]:
     return [*tables, texts_table(scores, metrics, notes, generated), training_table(scores, notes)]
 
 
-def _of_cut(size: str) -> list[Column]:
-    return [
-        Column(size, lambda rows: _size(rows["size"][0])),
-        Column("tokenizer", "tokenizer"),
-        Column("code", lambda rows: code_name(rows["code"][0])),
-        Column("N", "N"),
-    ]
-
-
-def _size(label: str) -> str:
-    return size_text("C" if label == "characters" else label) if label else ""
+_OF_CUT = [
+    Column("|V|", lambda rows: size_text(label) if (label := rows["size"][0]) else ""),
+    Column("tokenizer", "tokenizer"),
+    *OF_CODE,
+]
 
 
 def f1_table(scores: pl.DataFrame, model: str, notes: list[str], generated: bool) -> Table:
@@ -97,14 +90,8 @@ def f1_table(scores: pl.DataFrame, model: str, notes: list[str], generated: bool
         of_size = paper.get(size, {}) if tokenizer == "bpe" else {}
         return of_size.get(code if N is None else f"{code}-{N}", {}).get(language)
 
-    columns = _of_cut("|V|")
-    for language in scores["language"].unique(maintain_order=True):
-        columns += [
-            Column(language, "f1", "{:.2f}", 100, where={"language": language}, spread=True, result=True),
-            Column(f"paper {language}", partial(printed, language=language), optional=True, note=_OTHER_CORPUS),
-        ]
-    seeds = scores["seed"].n_unique()
-    title = f"Classification, {model}: weighted F1 in per cent" + (f"; mean ± sd of {seeds} seeds" if seeds > 1 else "")
+    columns = [*_OF_CUT, *beside_paper(scores, "f1", printed, _OTHER_CORPUS)]
+    title = f"Classification, {model}: weighted F1 in per cent{of_seeds(scores)}"
     return tabulate(f"classification-f1-{model}", title, _by_size(scores), columns, key=_CUT, notes=notes)
 
 
@@ -114,11 +101,6 @@ def _by_size(scores: pl.DataFrame) -> pl.DataFrame:
     return scores.sort(pl.col("size").replace_strict(sizes), maintain_order=True)
 
 
-def verdict_word(row: dict[str, Any]) -> str:
-    """Which of two classifiers is better, in a word; with the number of runs where these are fewer than three."""
-    return against(row["difference"], row["separable"], row["runs"])
-
-
 def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:
     """Each code against characters and bytes at the same |V|, for each language."""
 
@@ -126,9 +108,10 @@ def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:
         if not len(rows):
             return ""
         row = rows.row(0, named=True)
-        return f"{verdict_word(row)}: {100 * row['difference']:+.2f} ± {100 * row['deviation']:.2f}"
+        word = against(row["difference"], row["separable"], row["runs"])
+        return f"{word}: {100 * row['difference']:+.2f} ± {100 * row['deviation']:.2f}"
 
-    columns = _of_cut("|V|")
+    columns = [*_OF_CUT]
     for language in pairs["language"].unique(maintain_order=True):
         columns += [
             Column(
@@ -178,7 +161,7 @@ def training_table(scores: pl.DataFrame, notes: list[str]) -> Table:
     columns = [
         Column("language", "language"),
         Column("model", "model"),
-        *_of_cut("|V|"),
+        *_OF_CUT,
         Column("entries", "vocabulary", "{:,.0f}"),
         Column("tokens/text", "tokens_per_text", "{:.1f}", result=True),
         Column("padding %", "padding", "{:.1f}", 100),

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from tasks.report.inputs import corpus_facts, notes_of, pictures, read_parts
+from tasks.report.inputs import corpus_facts, notes_of, pictures, read_parts, trained_models
 from tasks.report.table import Column, Table, tabulate
 from tasks.runtime.stage import Stage, read_json
 
@@ -46,7 +46,6 @@ class ExactResults(NamedTuple):
 
 def exact_results(stage: Stage) -> ExactResults:
     """Read the results of a preset."""
-    figures = stage.reports("figures", "exact")
     scores = read_parts(stage, "exact.evaluated", "exact", "scores.parquet")
     tables, examples = [], []
     if scores is not None:
@@ -55,18 +54,9 @@ def exact_results(stage: Stage) -> ExactResults:
         names = stage.parameters("exact.evaluated", dict[str, Any])
         found = {name: read_json(stage.reports("exact", name, "examples.json"))["examples"] for name in names}
         examples = [examples_table(name, of_model) for name, of_model in found.items() if of_model]
-    losses = pictures(figures / "language_models")
-    models = [
-        {
-            "name": name,
-            "parameters": parameters,
-            "metrics": read_json(stage.reports("language_models", name, "metrics.json")),
-            "loss": losses[name],
-        }
-        for name, parameters in stage.parameters("exact.models", dict[str, Any]).items()
-    ]
+    models = trained_models(stage, "exact.models", "exact", "language_models")
     experiments = [_experiment(stage, name) for name in stage.parameters("exact.markov", dict[str, Any])]
-    return ExactResults(experiments, tables, examples, pictures(figures).get("bias"), models)
+    return ExactResults(experiments, tables, examples, pictures(stage.reports("figures", "exact")).get("bias"), models)
 
 
 def _experiment(stage: Stage, name: str) -> dict[str, Any]:
@@ -126,7 +116,7 @@ def _probability(rows: pl.DataFrame) -> str:
 def markov_errors(summary: pl.DataFrame) -> Table:
     """Absolute errors of every estimator, and its model calls; means over the chains."""
     columns = [
-        Column("estimator", lambda rows: f"{_estimator(rows['estimator'][0])}, {rows['model'][0]} model"),
+        Column("estimator", _estimator),
         Column("vocabulary", lambda rows: vocabulary_name(rows["vocabulary"][0])),
         Column("mean", "mean_error", _error, result=True),
         Column("largest", lambda rows: rows["max_error"].max(), _error),
@@ -141,8 +131,9 @@ def markov_errors(summary: pl.DataFrame) -> Table:
     return tabulate(f"markov-{experiment}-errors", title, summary, columns, key=key)
 
 
-def _estimator(name: str) -> str:
-    return _ESTIMATORS.get(name, name)
+def _estimator(rows: pl.DataFrame) -> str:
+    name, model = rows.select("estimator", "model").row(0)
+    return f"{_ESTIMATORS.get(name, name)}, {model} model"
 
 
 def _error(value: float) -> str:

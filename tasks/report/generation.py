@@ -3,15 +3,15 @@
 They are made from the table of `generate`: one row for each code, seed and way, free and constrained.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
 
 import polars as pl
 
 from tasks.report.inputs import all_generated, corpus_facts, notes_of, read_parts
 from tasks.report.style import code_name
-from tasks.report.table import Column, Table, read_paper, tabulate
+from tasks.report.table import Column, Table, of_seeds, read_paper, tabulate
 from tasks.report.verdict import Spread, against, separable
 from tasks.runtime.stage import Stage
 from tokenlab.codes.interface import ViolationKind
@@ -19,7 +19,9 @@ from tokenlab.codes.interface import ViolationKind
 RIVALS = {"byte": "bytes", "random": "random"}
 
 _CODE = ["code", "N"]
-_OF_CODE = [Column("code", lambda rows: code_name(rows["code"][0])), Column("N", "N")]
+OF_CODE = [Column("code", lambda rows: code_name(rows["code"][0])), Column("N", "N")]
+"""The columns of a code."""
+
 _OTHER_CORPUS = "paper: Amazon reviews and larger models, not these; mean ± sd of five seeds"
 _WORDS = (
     "lower, higher: the means differ by more than the root of the sum of both squared deviations; random: of the same N"
@@ -53,19 +55,23 @@ def errors_table(free: pl.DataFrame, notes: Sequence[str], generated: bool) -> T
         found = paper.get(code if N is None else f"{code}-{N}", {}).get(language)
         return None if found is None else "{:.2f} ± {:.2f}".format(*found)
 
-    columns = [*_OF_CODE]
-    for language in free["language"].unique(maintain_order=True):
-        columns += [
-            Column(language, "error_share", "{:.2f}", 100, where={"language": language}, spread=True, result=True),
-            Column(f"paper {language}", partial(printed, language=language), optional=True, note=_OTHER_CORPUS),
-        ]
+    columns = [*OF_CODE, *beside_paper(free, "error_share", printed, _OTHER_CORPUS)]
     title = f"Generation: texts with a decoding error in per cent, {_drawn(free)}"
     return tabulate("generation-errors", title, free, columns, key=_CODE, notes=notes)
 
 
+def beside_paper(scores: pl.DataFrame, share: str, printed: Callable[..., Any], note: str) -> Iterator[Column]:
+    """For each language a column of this share in per cent, and of what the paper prints.
+
+    printed: of the rows of a cell and a `language`.
+    """
+    for language in scores["language"].unique(maintain_order=True):
+        yield Column(language, share, "{:.2f}", 100, where={"language": language}, spread=True, result=True)
+        yield Column(f"paper {language}", partial(printed, language=language), optional=True, note=note)
+
+
 def _drawn(scores: pl.DataFrame) -> str:
-    seeds = scores["seed"].n_unique()
-    return f"{scores['count'][0]:,} texts of each model" + (f"; mean ± sd of {seeds} seeds" if seeds > 1 else "")
+    return f"{scores['count'][0]:,} texts of each model{of_seeds(scores)}"
 
 
 def verdicts_table(free: pl.DataFrame, notes: Sequence[str]) -> Table:
@@ -80,7 +86,7 @@ def verdicts_table(free: pl.DataFrame, notes: Sequence[str]) -> Table:
             return ""
         return verdict_word(found[0], found[1])
 
-    columns = [*_OF_CODE]
+    columns = [*OF_CODE]
     for language in free["language"].unique(maintain_order=True):
         columns += [
             Column(
@@ -109,7 +115,7 @@ def kinds_table(free: pl.DataFrame) -> Table:
     """The kind of the first error of a text."""
     columns = [
         Column("language", "language"),
-        *_OF_CODE,
+        *OF_CODE,
         *(
             Column(kind, partial(_share, kind=kind), "{:.2f}", 100, spread=True, result=True)
             for kind in get_args(ViolationKind)
@@ -132,7 +138,7 @@ def costs_table(scores: pl.DataFrame) -> Table:
 
     columns = [
         Column("language", "language"),
-        *_OF_CODE,
+        *OF_CODE,
         Column("bits/character", "bits_per_character", "{:.3f}", where=free, spread=True),
         Column("free", "bits_of_scored", "{:.3f}", where=free, spread=True, note=_COST),
         Column("constrained", "bits_of_scored", "{:.3f}", where=bound, spread=True),

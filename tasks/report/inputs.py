@@ -46,6 +46,20 @@ def all_generated(facts: Iterable[Mapping[str, Any]]) -> bool:
     return {of_corpus["origin"] for of_corpus in facts} == {"generated"}
 
 
+def trained_models(stage: Stage, section: str, family: str, folder: str) -> list[dict[str, Any]]:
+    """The language models of a section that were trained: `name`, `parameters`, `metrics`, and the picture `loss`."""
+    losses = pictures(stage.reports("figures", family, folder))
+    return [
+        {
+            "name": name,
+            "parameters": parameters,
+            "metrics": read_json(stage.reports(folder, name, "metrics.json")),
+            "loss": losses[name],
+        }
+        for name, parameters in stage.parameters(section, dict[str, Any]).items()
+    ]
+
+
 def pictures(folder: Path) -> dict[str, str]:
     """The SVG pictures of a folder, name -> element of the page."""
     return {path.stem: svg(path) for path in sorted(folder.glob("*.svg"))}

@@ -7,9 +7,10 @@ from typing import Any
 import polars as pl
 
 from tasks.report.codes import size_text
+from tasks.report.generation import verdict_word
 from tasks.report.inputs import all_generated, corpus_facts, read_parts
 from tasks.report.table import Table, read_paper
-from tasks.report.verdict import ONE_RUN, Spread, against, separable
+from tasks.report.verdict import ONE_RUN, Spread, against
 from tasks.runtime.stage import Stage
 
 _NOTE = (
@@ -59,21 +60,12 @@ def claims_table(runs: pl.DataFrame, words: Mapping[tuple[Any, ...], str]) -> Ta
             )
             for N in of_code["N"].unique(maintain_order=True):
                 cells = [_cell(finding, N, of_model.filter(language=language), words) for language in languages]
-                size = ", ".join(map(_size, finding.get("sizes", [finding.get("size")])))
+                sizes = ", ".join(map(size_text, finding.get("sizes", [finding.get("size")])))
+                size = sizes.replace("|V| = ", "")
                 rows.append([finding["claim"], finding["place"], str(model), size, str(N or ""), *cells])
     header = ["claim", "in the paper", "model", "|V|", "N", *languages]
-    return Table(
-        "latom-claims",
-        "Hiraoka, sections 5.1.2 and 5.2.2: do the claims hold?",
-        header,
-        rows,
-        [_NOTE, _RANGE],
-        languages[0],
-    )
-
-
-def _size(label: str) -> str:
-    return size_text("C" if label == "characters" else label).removeprefix("|V| = ")
+    title = "Hiraoka, sections 5.1.2 and 5.2.2: do the claims hold?"
+    return Table("latom-claims", title, header, rows, [_NOTE, _RANGE], languages[0])
 
 
 def _cell(finding: Mapping[str, Any], N: int | None, runs: pl.DataFrame, words: Mapping[tuple[Any, ...], str]) -> str:
@@ -93,7 +85,7 @@ def _cell(finding: Mapping[str, Any], N: int | None, runs: pl.DataFrame, words: 
         )
         if one is None or other is None:
             return ""
-        word = against(one.mean - other.mean, separable(one, other), min(one.runs or 0, other.runs or 0))
+        word = verdict_word(one, other)
     return judged(word, finding["holds"])
 
 

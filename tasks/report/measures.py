@@ -1,7 +1,7 @@
 """Tables of tokenizers and codes by the measures of the registry, from the scores of the stages of `tasks.compare`.
 
-First languages side by side: tokens against English, and Gini; then one table for each corpus. A metric of the registry
-(`tokenlab.metrics.registry`) needs no entry here.
+First ways of cutting on equal terms (`tasks.report.compared`); then languages side by side: tokens against English, and
+Gini; then one table for each corpus. A metric of the registry (`tokenlab.metrics.registry`) needs no entry here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from tasks.report.compared import ComparedResults, compared_results
 from tasks.report.inputs import corpus_facts, notes_of
 from tasks.report.table import Column, Table, tabulate
-from tasks.report.tokenizers import tokenizer_tables
 from tasks.runtime.stage import Stage
 from tokenlab.metrics.registry import COUNT, SHARE, TOKENIZERS, Metric
 
@@ -34,24 +34,30 @@ _OF_ATOMS = "tokenizer of atoms"
 class MeasureResults(NamedTuple):
     """The tables that compare tokenizers and codes."""
 
-    all: list[Table]
-    """trained tokenizers, parallel corpora, single corpora"""
+    compared: ComparedResults
+    tables: list[Table]
+    """by the measures: parallel corpora, single corpora"""
+
+    @property
+    def all(self) -> list[Table]:
+        """The tables that are written as files."""
+        return self.compared.all + self.tables
 
     @property
     def main(self) -> list[Table]:
         """The tables of results.txt."""
-        return [table for table in self.all if table.name.startswith(("tokenizers-", "parity-"))]
+        return self.compared.main + [table for table in self.tables if table.name.startswith("parity-")]
 
 
 def measure_results(stage: Stage) -> MeasureResults:
     """Read the results of a preset."""
     names = stage.sections["compare"]["measured"]
     scores = [pl.read_parquet(stage.reports("measures", name, "scores.parquet")) for name in names]
-    tables = tokenizer_tables(stage)
+    tables: list[Table] = []
     if scores:
         table = pl.concat(scores, how="diagonal_relaxed")
-        tables += measure_tables(table, {name: corpus_facts(stage, name) for name in table["corpus"].unique()})
-    return MeasureResults(tables)
+        tables = measure_tables(table, {name: corpus_facts(stage, name) for name in table["corpus"].unique()})
+    return MeasureResults(compared_results(stage), tables)
 
 
 def measure_tables(scores: pl.DataFrame, facts: Mapping[str, Mapping[str, Any]]) -> list[Table]:

@@ -16,8 +16,9 @@ from tasks.report import style, summary
 from tasks.report.bits import bits_results
 from tasks.report.codes import code_results
 from tasks.report.downstream import downstream_results
+from tasks.report.draw_compared import draw_compared
 from tasks.report.exact import exact_results
-from tasks.report.inputs import notes_of
+from tasks.report.inputs import notes_of, pictures
 from tasks.report.measures import measure_results
 from tasks.report.metrics import write_metrics
 from tasks.report.papers import paper_tables
@@ -26,7 +27,7 @@ from tasks.report.segmentation import segmentation_results
 from tasks.report.table import Table, cell_class
 from tasks.report.verdict import NOTE
 from tasks.runtime.stage import Stage, read_json, run
-from tasks.views import CLASSIFICATION, EXPORT, GENERATION, OWN_TEXT, TRAINED_TOKENIZERS
+from tasks.views import CLASSIFICATION, COMPARED, EXPORT, GENERATION, OWN_TEXT
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.sources.catalogue import load_source
 
@@ -37,7 +38,7 @@ _MEASURED = {
     "segmentation.corpora": EXPORT,
     "downstream.classified": CLASSIFICATION,
     "downstream.language_models": GENERATION,
-    "tokenizers.corpora": TRAINED_TOKENIZERS,
+    "compared.corpora": COMPARED,
 }
 """Questions whose family has no stage that draws, and writes its metrics, once these are there."""
 
@@ -83,18 +84,21 @@ def report(stage: Stage) -> None:
     papers = [] if "generated" in {text["origin"] for text in texts} else paper_tables(tables, stage.preset)
     shared = [note for note in notes_of(texts) if all(note in text["notes"] for text in texts)]
     _write_tables(stage.reports("tables"), written, [*papers, *tables], shared, families)
+    draw_compared(stage)
     findings = {
+        "How should this text be cut?": measures.compared.findings,
         "Where do words end?": summary.word_findings(segmentation.corpora),
         "Which code should a character have?": summary.code_findings(codes.summaries),
         "Which character comes next?": summary.exact_findings(exact.tables),
         "What lies below the byte?": summary.bits_findings(bits.lengths, bits.translation),
         "Where should patches end?": summary.patch_findings(patches.models),
         "Do the codes help?": summary.classification_findings(downstream.all),
-        "How do tokenizers compare?": summary.parity_findings(measures.all),
+        "How do tokenizers compare?": summary.parity_findings(measures.tables),
     }
     page = render_page(
         **results,
-        measures=measures.all,
+        measures=measures,
+        fronts=pictures(stage.reports("compared_figures")),
         papers=papers,
         preset=stage.preset,
         findings={question: list(found) for question, found in findings.items()},

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tasks.report.inputs import corpus_facts, notes_of, pictures, read_parts
-from tasks.report.table import Column, Table, read_paper, shown, tabulate
+from tasks.report.table import Column, Table, of_seeds, read_paper, shown, tabulate
 from tasks.report.verdict import ONE_RUN, Spread, verdict
 from tasks.runtime.stage import Stage, read_json
 
@@ -381,6 +381,11 @@ def rates_table(losses: pl.DataFrame, notes: Sequence[str]) -> Table | None:
     return tabulate("patch-learning-rates", title, rows, columns, key=key, notes=notes)
 
 
+def _results(ngrams: pl.DataFrame) -> list[Column]:
+    """Bits per byte of a model of an ablation, and what it costs."""
+    return [_BPB, _against_ngrams(ngrams), _WEIGHTS, *_costs()]
+
+
 def vocabulary_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[str]) -> Table | None:
     """Plain BPE and BPE-Patch at growing vocabularies; None where one size was trained."""
     rows = vocabulary_points(scores)
@@ -393,10 +398,7 @@ def vocabulary_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence
         Column("symbols", "symbols", "{:,.0f}"),
         Column("bytes/token", "bytes_per_patch", "{:.2f}"),
         Column("nats/token", "nats_per_patch", "{:,.3f}", spread=True),
-        _BPB,
-        _against_ngrams(ngrams),
-        _WEIGHTS,
-        *_costs(),
+        *_results(ngrams),
     ]
     title = f"Vocabulary of the tokenizer: plain BPE and BPE-Patch {equal(scores)}"
     key = ["name", "vocabulary", "model"]
@@ -419,10 +421,7 @@ def longest_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[st
         Column("V'", "symbols", "{:,.0f}"),
         Column("symbols/patch", "symbols_per_patch", "{:.2f}"),
         Column("nats/patch", "nats_per_patch", "{:,.3f}", spread=True),
-        _BPB,
-        _against_ngrams(ngrams),
-        _WEIGHTS,
-        *_costs(),
+        *_results(ngrams),
     ]
     title = f"The longest patch S of the second BPE: BPE-Patch {equal(scores)}"
     return tabulate("patch-longest", title, rows, columns, key=["name", "longest"], within=1, notes=notes)
@@ -556,24 +555,14 @@ def zero_shot_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]
 
     columns = [_NAME, _MODEL]
     for task, metric in metrics.items():
-        columns.append(
-            Column(
-                f"{TASKS[task][0]}, {metric}",
-                "value",
-                "{:,.1f}",
-                100,
-                spread=True,
-                best="largest",
-                judged=_of_task,
-                where={"task": task},
-            )
-        )
+        heading, where = f"{TASKS[task][0]}, {metric}", {"task": task}
+        columns.append(Column(heading, "value", "{:,.1f}", 100, where, spread=True, best="largest", judged=_of_task))
     items = []
     for task in metrics:
         of_task = rows.filter(task=task)
         error = shown(of_task["stderr"].max(), "{:.1f}", 100)
         items.append(f"{TASKS[task][0]} {shown(of_task['items'].max(), '{:,}')} (± {error})")
-    title = "Zero-shot tasks, per cent" + (f"; mean ± sd of {n} seeds" if (n := scores["seed"].n_unique()) > 1 else "")
+    title = f"Zero-shot tasks, per cent{of_seeds(scores)}"
     notes = [*notes, f"items (largest standard error): {', '.join(items)}"]
     key = ["name", "corpus", "variant"]
     return tabulate("patch-zero-shot", title, rows, columns, key=key, within=2, notes=notes, after=beside)

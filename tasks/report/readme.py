@@ -19,13 +19,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import networkx
 
 from tasks.report.page import FAMILIES
-from tasks.report.table import Table, read_markdown
+from tasks.report.table import NOTE_LINE, Table, read_markdown
 from tasks.runtime.stage import read_json
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 from tokenlab.core.files import atomic_folder, write_text
@@ -166,8 +167,14 @@ def _pipeline(found: re.Match[str]) -> str:
 
 
 def _tables(found: re.Match[str]) -> str:
-    """The section with the tables that its first line names."""
-    return "\n".join([found[1], *map(_shown, found["names"].split()), found[3]])
+    """The section with the tables that its first line names; notes that several tables share stand once, at its end."""
+    tables = [_shown(name).splitlines() for name in found["names"].split()]
+    counts = Counter(line.strip() for table in tables for line in table if NOTE_LINE.match(line))
+    shared = [note for note, count in counts.items() if count > 1]
+    parts = [[line for line in table if line.strip() not in shared] for table in tables]
+    if shared:
+        parts.append(["Notes of several of these tables:", "", *(f"{note}  " for note in shared)])
+    return "\n".join([found[1], *("\n".join(part).rstrip() + "\n" for part in parts), found[3]])
 
 
 def _shown(name: str) -> str:

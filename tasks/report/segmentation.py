@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from tasks.report.inputs import corpus_facts, pictures, read_table, svg
+from tasks.report.inputs import corpus_facts, pictures, read_table, trained_models
 from tasks.report.measures import SHARES, metric_columns
 from tasks.report.style import OWN_METHODS
 from tasks.report.table import Column, Table, read_paper, tabulate
@@ -65,15 +65,7 @@ def segmentation_results(stage: Stage) -> SegmentationResults:
     for name in stage.parameters("segmentation.own_text", dict[str, Any]):
         scores = pl.read_parquet(stage.reports("own_text", name, "scores.parquet"))
         own_texts.append(own_text_table(scores, corpus_facts(stage, scores["corpus"][0])))
-    models = [
-        {
-            "name": name,
-            "parameters": parameters,
-            "metrics": read_json(stage.reports("entropy_models", name, "metrics.json")),
-            "loss": svg(stage.reports("figures", "segmentation", "entropy_models", f"{name}.svg")),
-        }
-        for name, parameters in stage.parameters("entropy.models", dict[str, Any]).items()
-    ]
+    models = trained_models(stage, "entropy.models", "segmentation", "entropy_models")
     corpora = [_corpus(stage, name) for name in stage.parameters("segmentation.corpora", dict[str, Any])]
     return SegmentationResults(corpora, own_texts, models)
 

@@ -28,7 +28,9 @@ _CLASSES: dict[type[str], str] = {Best: "best", Tied: "tied", Ours: "ours"}
 _OURS = "†: a method of this project"
 _EXPLANATIONS = ("bold: ", _OURS)
 _FIGURE = re.compile(r"[-+±×(]?\d|$")
-_BARS, _NOTE = re.compile(r"(?<!\\)\|"), re.compile(r"\*[^*]")
+_BARS = re.compile(r"(?<!\\)\|")
+NOTE_LINE = re.compile(r"\*[^*]")
+"""The beginning of a note below a table in Markdown."""
 
 
 @cache
@@ -43,6 +45,12 @@ def shown(value: Any, form: Form = "{}", scale: float = 1) -> str:
         return ""
     value = value if scale == 1 else scale * value
     return form(value) if callable(form) else form.format(value)
+
+
+def of_seeds(scores: pl.DataFrame) -> str:
+    """The end of the title of a table of means over the seeds; empty for one seed."""
+    seeds = scores["seed"].n_unique()
+    return f"; mean ± sd of {seeds} seeds" if seeds > 1 else ""
 
 
 @dataclass(frozen=True)
@@ -212,7 +220,7 @@ def read_markdown(text: str) -> tuple[list[list[str]], list[str]]:
     """The rows of a table that `Table.markdown` wrote, header first, with the marks of their cells; and its notes."""
     lines = text.splitlines()
     rows = [[_from_markdown(cell) for cell in _BARS.split(line)[1:-1]] for line in lines if line.startswith("| ")]
-    notes = [line.strip("* ") for line in lines if _NOTE.match(line)]
+    notes = [line.strip("* ") for line in lines if NOTE_LINE.match(line)]
     return [rows[0], *rows[2:]], [note for note in notes if not note.startswith(_EXPLANATIONS)]
 
 

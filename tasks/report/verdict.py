@@ -3,8 +3,8 @@
 A result leads by more than the spread where its mean differs from the other's by more than the deviation of the
 difference, the root of the sum of both squared deviations. The best leads all rivals so; otherwise it and those that it
 does not lead so are not separable. Equal results are said to be equal. A single run that another seed would change has
-no spread: it is left out, and where it is ahead of all others nothing is said. A computation without chance has the
-spread zero. A verdict that rests on fewer than three runs of a rival says so: "(2 runs)".
+no spread: it is not compared, and where it is ahead of all others no verdict is given. A computation without chance has
+the spread zero. A verdict that rests on fewer than three runs of a rival says so: "(2 runs)".
 """
 
 import re

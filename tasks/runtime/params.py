@@ -41,15 +41,16 @@ class _StrictLoader(yaml.CSafeLoader):
 
 
 def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> Any:
-    seen: set[Hashable] = set()
+    lines: dict[Hashable, int] = {}
     for key, _ in node.value:
         if key.tag == "tag:yaml.org,2002:merge":  # `<<: *other`, whose keys may be replaced
             continue
         name = loader.construct_object(key, deep=True)
-        if isinstance(name, Hashable) and name in seen:
-            raise yaml.MarkedYAMLError(problem=f"{name!r} is there twice", problem_mark=key.start_mark)
+        if isinstance(name, Hashable) and name in lines:
+            problem = f"{name!r} is there twice, first in line {lines[name]}"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
         if isinstance(name, Hashable):
-            seen.add(name)
+            lines[name] = key.start_mark.line + 1
     return loader.construct_yaml_map(node)
 
 

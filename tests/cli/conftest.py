@@ -1,6 +1,7 @@
-"""The command with a language model, in this process, since importing PyTorch takes seconds."""
+"""The command with a language model, in this process, since importing PyTorch takes seconds; and the text of a test."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from command import ended_here
@@ -21,3 +22,11 @@ def tokenlab() -> Iterator[Callable[..., str]]:
 
     yield run
     torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def text(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A file with the TEXT of the module of the test."""
+    path = tmp_path / "text.txt"
+    path.write_text(request.module.TEXT, encoding="utf-8")
+    return path

@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from command import tokenlab_here
+from command import PROGRAM, tokenlab_here
 
 from tokenlab.cli import main
 
@@ -42,15 +42,7 @@ for nth in map(int, sys.argv[2].split(",")):
         lines = said.read()
     print(nth, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), repr(lines))
 """
-PROGRAM = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())"]
 TEXT = "共同创造美好的新世纪\n美好的世纪\n"
-
-
-@pytest.fixture
-def text(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text(TEXT, encoding="utf-8")
-    return path
 
 
 def outcomes(name, moments, *arguments):

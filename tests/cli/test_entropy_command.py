@@ -25,13 +25,6 @@ def model(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def text(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text(TEXT, encoding="utf-8")
-    return path
-
-
 def scores(model, **options):
     return load_scorer(model, "cpu").score(LINES, ScoringOptions(**options))
 

@@ -53,13 +53,6 @@ def library(folder, **options):
 
 
 @pytest.fixture
-def text(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text(TEXT, encoding="utf-8")
-    return path
-
-
-@pytest.fixture
 def exact(tokenlab):
     return partial(tokenlab, "exact")
 

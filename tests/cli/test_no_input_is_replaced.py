@@ -2,12 +2,10 @@
 
 import os
 import subprocess
-import sys
 
 import pytest
+from command import PROGRAM
 from command import tokenlab_here as tokenlab
-
-PROGRAM = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())"]
 
 TEXT = "共同创造美好的新世纪\n"
 

@@ -20,12 +20,6 @@ from tokenlab.tokenizers.hierarchical import HierarchicalBPE
 TEXT = "it is | a \\ tab, 中文。\n\n" + "\n".join(unicode_text.SENTENCES.values()) + "\n"
 
 
-@pytest.fixture
-def text(tmp_path):
-    (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
-    return tmp_path / "text.txt"
-
-
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory):
     path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"

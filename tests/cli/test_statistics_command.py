@@ -102,6 +102,10 @@ def test_a_bounded_memory_changes_nothing(tmp_path):
     tokenlab("statistics", source, "-o", plain, "--min-frequency", "2")
     printed = tokenlab("statistics", source, "-o", bounded, "--min-frequency", "2", "--memory", "1G", "--top", "4")
     assert bounded.read_bytes() == plain.read_bytes()
+    shared = ["--min-frequency", "2", "--memory", "1G", "--workers", "2"]
+    tokenlab("statistics", source, "-o", tmp_path / "shared.parquet", *shared)
+    assert (tmp_path / "shared.parquet").read_bytes() == plain.read_bytes()
+    assert "--memory makes; add it" in tokenlab("statistics", source, "--workers", "2", status=2)
     assert printed == tokenlab("statistics", source, "--min-frequency", "2", "--top", "4")
     command = ["segment", "-", "--statistics-from", source]
     assert tokenlab(*command, "--memory", "1G", stdin=CHINESE) == tokenlab(*command, stdin=CHINESE)

@@ -49,6 +49,22 @@ def test_the_noise_of_three_candidates_is_that_of_a_two_way_analysis():
     assert found.detectable == pytest.approx((stats.t.ppf(0.975, 6) + stats.t.ppf(0.8, 6)) * error)
 
 
+def test_a_seed_of_one_candidate_alone_does_not_move_the_difference():
+    one, other = [1.50, 1.53, 9.0], [1.55, 1.57]
+    found = compare_scores({"b": even(other), "a": even(one)})
+    shared = compare_scores({"b": even(other), "a": even(one[:2])})
+    assert [standing.name for standing in found.standings] == ["a", "b"]
+    for name in ("behind", "interval"):
+        assert getattr(found.standings[1], name) == pytest.approx(getattr(shared.standings[1], name))
+    assert found.standings[0].bits_per_byte == pytest.approx(np.mean(one))
+
+
+def test_more_seeds_of_some_candidates_make_no_more_false_winners():
+    generator = np.random.default_rng(4)
+    false = sum(simulated(generator, 0.0, 5, fewer=(3, 4)).separable for _ in range(200))
+    assert false <= 16
+
+
 def test_the_draw_of_documents_counts():
     generator = np.random.default_rng(0)
     one, difference = generator.uniform(100, 200, 300), generator.normal(1, 5, 300)
@@ -57,13 +73,15 @@ def test_the_draw_of_documents_counts():
     assert found.standings[1].interval == pytest.approx(stats.t.ppf(0.975, 1) * error, rel=0.05)
 
 
-def simulated(generator, gap, candidates, seeds=3):
-    """A comparison of candidates of which the first is better than all others by `gap`."""
+def simulated(generator, gap, candidates, seeds=3, fewer=()):
+    """A comparison of candidates of which the first is better than all others by `gap`; fewer: those with two seeds."""
     order, documents = generator.normal(0, 0.02, seeds), generator.uniform(150, 250, 40)
     made = {}
     for name in range(candidates):
         runs = 2 + order + generator.normal(0, 0.01, seeds) + gap * (name > 0)
-        made[str(name)] = scores(np.outer(runs / 2, documents) + generator.normal(0, 1, (1, 40)))
+        made[str(name)] = scores(np.outer(runs / 2, documents) + generator.normal(0, 1, (1, 40)))[
+            : 2 if name in fewer else None
+        ]
     return compare_scores(made)
 
 
@@ -100,6 +118,6 @@ def test_the_fastest_of_the_inseparable_is_taken():
 def test_scores_that_cannot_be_compared_are_refused():
     with pytest.raises(InputError, match="other held-out documents"):
         compare_scores({"a": even([1, 2]), "b": scores(np.ones((2, 3)))})
-    for wrong in ({"a": even([1, 2])}, {"a": even([1]), "b": even([1])}, {"a": even([1, 2]), "b": even([1, 2, 3])}):
+    for wrong in ({"a": even([1, 2])}, {"a": even([1, 2]), "b": even([1])}):
         with pytest.raises(ParameterError, match="two of each are needed"):
             compare_scores(wrong)

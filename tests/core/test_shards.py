@@ -1,6 +1,7 @@
 """Shards give the same result in this process, in others and on Dask, and lost workers are one line."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -158,6 +159,18 @@ def test_a_scheduler_that_goes_away_is_one_line_and_the_next_run_completes(
         monkeypatch.setenv(VARIABLE, address)
         with open_cluster(ClusterOptions()) as cluster:
             assert map_shards(shard_work.square, range(10), list, cluster) == [n * n for n in range(10)]
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_goes_away_while_it_is_asked_is_one_line() -> None:
+    with (
+        dask_processes() as (address, scheduler),
+        pytest.raises(ClusterError, match=f"the Dask scheduler at {address} has gone"),
+        open_cluster(ClusterOptions(cluster=address)) as cluster,
+    ):
+        scheduler.send_signal(signal.SIGSTOP)
+        threading.Timer(1, scheduler.kill).start()
+        map_shards(shard_work.square, range(10), list, cluster)
 
 
 def test_an_address_without_a_scheduler() -> None:

@@ -30,7 +30,7 @@ def test_one_family_shows_itself_and_leaves_git_clean(tmp_path: Path) -> None:
     assert output.splitlines()[0] == "stage 1 of 1: draw_bits (never run)"
     assert output.splitlines()[-1] == "report: reports/sample/index.html"
     page = (folder / "reports/sample/index.html").read_text(encoding="utf-8")
-    assert 'id="segmentation-mine"' not in page
+    assert 'id="words-mine"' not in page
     tables = folder / "reports/sample/tables"
     assert (tables / "families.txt").read_text() == "bits\n"
     written = (tables / "families.txt").stat().st_mtime_ns

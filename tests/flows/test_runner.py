@@ -326,7 +326,7 @@ def test_invalid_parameters_stop_a_run_before_it_changes_anything(fresh: Path) -
         fresh, {"data/raw/params.yaml": raw, "params.yaml": "corpora:\n  zh: {path: a}\n  zh: {path: b}\n"}
     )
     status, output = killing.run(RUNNER, fresh)
-    assert (status, output) == (2, "flows: params.yaml, line 3: 'zh' is there twice; correct it\n")
+    assert (status, output) == (2, "flows: params.yaml, line 3: 'zh' is there twice, first in line 2; correct it\n")
     assert not (fresh / "dvc.lock").exists()
 
 

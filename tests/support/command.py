@@ -8,6 +8,9 @@ from unittest import mock
 
 from tokenlab.cli import main
 
+PROGRAM = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())"]
+"""The command in a process of its own."""
+
 
 class Ended(NamedTuple):
     """What a command printed and said, and its exit status."""
@@ -20,7 +23,7 @@ class Ended(NamedTuple):
 def tokenlab(*arguments: object, stdin: str | bytes = b"", status: int = 0) -> str:
     """Run the command; returns what it printed, or its one line of complaint."""
     done = subprocess.run(
-        [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())", *map(str, arguments)],
+        [*PROGRAM, *map(str, arguments)],
         input=stdin.encode() if isinstance(stdin, str) else stdin,
         capture_output=True,
     )

@@ -34,7 +34,7 @@ def stage(
     measured: list[str] = (),  # type: ignore[assignment]
     classified: list[str] = (),  # type: ignore[assignment]
     generated: list[str] = (),  # type: ignore[assignment]
-    tokenizers: list[str] = (),  # type: ignore[assignment]
+    compared: list[str] = (),  # type: ignore[assignment]
 ) -> Stage:
     """A stage of the preset `small` with these corpora, models and pairs of languages such as `en-ja`.
 
@@ -80,7 +80,7 @@ def stage(
             "classified": {name: {} for name in classified},
             "language_models": {name: {} for name in generated},
         },
-        "tokenizers": {"corpora": {name: {"corpus": name} for name in tokenizers}},
+        "compared": {"corpora": {name: {"corpus": name} for name in compared}},
     }
     return Stage("params.yaml", "small", "", sections)
 
@@ -414,32 +414,60 @@ def write_generation(stage: Stage, corpus: str, origin: str = "official") -> Non
     pl.DataFrame(rows).write_parquet(folder / "scores.parquet")
 
 
-def write_tokenizers(stage: Stage, corpus: str) -> None:
-    """The results of `train_tokenizers`: two sizes, three seeds; `auto` has fewer tokens and needs fewer bits."""
+def write_compared(stage: Stage, corpus: str, seeds: int = 3) -> None:
+    """The results of `evaluate_compared`: words is the best at equal operations; patches have no spans."""
     write_json(stage.reports("corpora", f"{corpus}.json"), corpus_facts(corpus))
+    methods = {"bpe": ("tokens", 2.2, 0.2), "words": ("tokens", 2.0, 0.0), "chunks": ("chunks", 2.05, 0.05)}
     rows = [
         {
             "name": corpus,
             "corpus": corpus,
-            "tokenizer": tokenizer,
-            "cut": cut,
-            "vocabulary": size,
+            "method": method,
+            "kind": kind,
+            "budget": budget,
             "seed": seed,
-            "entries": size,
-            "tokens": tokens,
-            "bytes": 3000,
-            "bytes_per_token": 3000 / tokens,
             "bits_per_byte": bits + seed / 100,
-            "training_flops": 2e9,
+            "quarter": bits + 1,
+            "half": bits + 0.5,
+            "training_bytes": 20_000_000,
             "epochs": 0.5,
+            "training_flops": 2e9,
+            "updates": 100,
             "parameters": 1234,
+            "entries": 300,
+            "symbols": 700,
+            "flops_per_byte": 2e6 if kind == "tokens" else 1e6,
+            "test_bytes": 3000,
+            "behind": behind if seeds > 1 else None,
+            "interval": 0.1 * (behind > 0) if seeds > 1 else None,
+            "bytes_per_token": 3.0,
+            "fertility": None,
+            "words_kept_whole": None,
+            "byte_token_rate": 0.25,
+            "vocabulary_used": 0.5 if kind == "tokens" else None,
+            "renyi_efficiency": 0.4 if kind == "tokens" else None,
+            "decode_errors": 0,
+            "gold_f1": 0.75 if kind == "tokens" else None,
+            "whitespace_f1": None,
+            "exact_bits_per_byte": 1.9 if (budget, seed, kind) == ("flops", 0, "tokens") else None,
+            "naive_bits_per_byte": 1.95 if (budget, seed, kind) == ("flops", 0, "tokens") else None,
+            "exact_bytes": 120 if (budget, seed, kind) == ("flops", 0, "tokens") else None,
         }
-        for tokenizer, cut, tokens, bits in [
-            ("auto", "auto", 900, 2.0), ("byte-level", "gpt2", 1000, 2.2), ("uncut", "none", 950, 2.21)
-        ]
-        for size in (300, 400)
-        for seed in range(3)
-    ]  # fmt: skip
-    folder = stage.reports("trained_tokenizers", corpus)
+        for budget in ("flops", "bytes")
+        for method, (kind, bits, behind) in methods.items()
+        for seed in range(seeds)
+    ]
+    perturbed = [
+        {"name": corpus, "corpus": corpus, "method": method, "perturbation": perturbation}
+        | {"original": 2.0, "bits_per_byte": 2.5, "boundaries_kept": None if method == "chunks" else 0.8}
+        for method in methods
+        for perturbation in ("typos", "nfd")
+    ]
+    said = {"answer": "Use words: why.", "use": "words", "separable": True, "detectable": 0.04, "seeds": [seeds, seeds]}
+    folder = stage.reports("compared", corpus)
     folder.mkdir(parents=True, exist_ok=True)
-    pl.DataFrame(rows).write_parquet(folder / "scores.parquet")
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(folder / "scores.parquet")
+    pl.DataFrame(perturbed, infer_schema_length=None).write_parquet(folder / "robustness.parquet")
+    ngrams = [{"name": corpus, "corpus": corpus, "order": 5, "bits_per_byte": 2.1}]
+    pl.DataFrame(ngrams).write_parquet(folder / "ngrams.parquet")
+    write_json(folder / "answers.json", dict.fromkeys(("flops", "bytes"), said if seeds > 1 else None))

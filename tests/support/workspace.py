@@ -21,7 +21,7 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
 
     Without a section `codes` the workspace has no codes, without `entropy` no language models of characters, without
     `exact` none of tokens, without `bits` no bit-level codes, without `patches` no patch models,
-    without `downstream` no classifiers, without `tokenizers` no trained tokenizers.
+    without `downstream` no classifiers, without `compared` no ways of cutting.
     """
     copy_project(folder)
     for compiled in ROOT.glob("tokenlab/**/__pycache__/*.nb?"):  # numba's, valid for files of the same time and size
@@ -35,7 +35,7 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
         "patches": NO_PATCHES,
         "compare": NO_COMPARE,
         "downstream": NO_DOWNSTREAM,
-        "tokenizers": NO_TOKENIZERS,
+        "compared": NO_COMPARED,
         "codes": SMALL_CODES | {"corpora": {}},
         "concatenated": {},
         "entropy": NO_ENTROPY,
@@ -330,23 +330,43 @@ NO_PATCHES: dict[str, Any] = SMALL_PATCHES | {
 }
 """A `patches` section without corpora and models."""
 
-SMALL_TOKENIZERS: dict[str, Any] = {
-    "corpora": {"en": {"corpus": "en", "vocabularies": [300, 400]}},
-    "candidates": {"auto": {"cut": "auto"}, "byte-level": {"cut": "gpt2"}},
+SMALL_COMPARED: dict[str, Any] = {
+    "corpora": {"zh": {"corpus": "zh", "vocabulary": 400}},
+    "methods": {
+        "bpe": {"kind": "tokens", "cut": "gpt2", "seeds": [0, 1, 2]},
+        "entropy": {"kind": "tokens", "cut": "entropy"},
+        "unigram": {"kind": "tokens", "cut": "words", "model": "unigram"},
+        "bytes": {"kind": "bytes"},
+        "characters": {"kind": "code", "code": "character", "merges": False},
+        "bits": {"kind": "code", "code": "bits", "cut": "words"},
+        "bpe-patches": {"kind": "patches", "of": "bpe", "longest": 5},
+        "entropy-patches": {"kind": "patches", "of": "entropy", "cap": 6, "target": 3.0, "tolerance": 2.0},
+        "code-patches": {"kind": "patches", "of": "space", "cap": 6, "code": "characters"},
+        "chunks": {"kind": "chunks", "ratio": 4.0},
+        "elsewhere": {"kind": "bytes", "corpora": []},
+    },
     "texts": {"join": 200, "validation": 0.1, "test": 0.1, "training": None, "seed": 0},
-    "language_models": {
-        "stack": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 32},
-        "context": 128,
+    "trainings": {
+        "body": {
+            "latent": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 24},
+            "local": {"layers": 1, "width": 8, "heads": 2, "feed_forward": 16},
+            "context": 96,
+            "batch": 1,
+            "learning_rate": 0.01,
+            "evaluate_bytes": 600,
+        },
         "flops": 2e8,
         "seeds": [0, 1],
-        "training": SMALL_PATCH_TRAINING,
-        "workers": 1,
+        "equal_bytes": {"bytes": 3000, "seeds": [0]},
+        "byte_model": {"stack": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16}, "bytes": 3000},
     },
+    "evaluation": {"ngrams": 3, "perturbed": 4, "exact": {"texts": 2, "bytes": 12}, "seed": 0},
+    "workers": 1,
 }
-"""The section `tokenizers`, on a corpus `en`."""
+"""The section `compared`, on a corpus `zh`."""
 
-NO_TOKENIZERS: dict[str, Any] = SMALL_TOKENIZERS | {"corpora": {}}
-"""A `tokenizers` section without corpora."""
+NO_COMPARED: dict[str, Any] = SMALL_COMPARED | {"corpora": {}, "methods": {}}
+"""A `compared` section without corpora."""
 
 SMALL_DOWNSTREAM: dict[str, Any] = {
     "corpora": {

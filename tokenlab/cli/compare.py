@@ -19,12 +19,14 @@ from tokenlab.cli.options import (
     Commands,
     add_command,
     add_options,
+    flags_of,
     imports_for_models,
     named_as_flags,
     options_from,
 )
 from tokenlab.cli.output import check_folder, json_line, named_errors, write, written
 from tokenlab.comparison.options import CompareOptions
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ _DOCUMENT = 1000
 """Bytes of a document, at least, where a corpus has lines: consecutive lines are joined."""
 _CALIBRATION = 2.0
 """Seconds of the training that measures the speed of a candidate."""
+_FREE = ("minutes", "flops", "workers")
+"""Options that candidates do not depend on."""
 _USED = 0.85
 """Share of the time that trainings may take: processes end at different moments."""
 
@@ -126,7 +130,7 @@ def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: 
         parts = divide(documents, options.seed)
     for name, coder in coders.items():
         check_spelled(coder, [*parts.training, *parts.held_out], _body(options).context, name)
-    about = {name: value for name, value in asdict(options).items() if name not in ("minutes", "flops", "workers")}
+    about = {name: value for name, value in asdict(options).items() if name not in _FREE}
     used = [about, [*coders], [identity(coder) for coder in coders.values()]]
     digest = hashlib.sha256(json.dumps([used, documents]).encode()).hexdigest()[:16]
     work = _Work(_unfinished(output) / digest, Path(text.name).name, parts, coders, options)
@@ -139,16 +143,10 @@ def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: 
 
 def _documents(text: Corpus) -> Iterator[str]:
     """The documents of a corpus, consecutive short ones joined by line feeds."""
-    lines: list[str] = []
-    size = 0
-    for _, document in text.placed_documents():
-        lines.append(document.text)
-        size += len(document.text.encode()) + 1
-        if size >= _DOCUMENT:
+    texts = (document.text for _, document in text.placed_documents())
+    for lines in in_batches(texts, _DOCUMENT, size=lambda line: len(line.encode()) + 1):
+        if any(lines):
             yield "\n".join(lines)
-            lines, size = [], 0
-    if any(lines):
-        yield "\n".join(lines)
 
 
 def _named(paths: Sequence[str]) -> dict[str, Path]:
@@ -290,15 +288,10 @@ def _result(
 
 def _command(arguments: argparse.Namespace, flops: float) -> str:
     """The command that gives the same bytes, without folders of this machine."""
-    from tokenlab.cli.options import flags_of
-
-    flags = {
-        name: flag for name, flag in flags_of(CompareOptions).items() if name not in ("minutes", "flops", "workers")
-    }
     given = [
         str(part)
-        for name, flag in flags.items()
-        if hasattr(arguments, name)
+        for name, flag in flags_of(CompareOptions).items()
+        if name not in _FREE and hasattr(arguments, name)
         for part in (flag, getattr(arguments, name))
     ]
     names = [Path(name).name for name in (arguments.input, *arguments.candidates)]

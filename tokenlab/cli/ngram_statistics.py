@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
-from tokenlab.cli.options import Commands, add_command, add_options, options_from
+from tokenlab.cli.options import Commands, add_command, add_options, add_shards, options_from, shards_from
 from tokenlab.cli.output import check_output, json_line, named_errors, tabbed, with_progress, write, written
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.options import MemoryOptions
+from tokenlab.core.shards import ClusterOptions, open_cluster
 from tokenlab.ngrams.options import StatisticsOptions
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _TOP = 20
 _ALL = MemoryOptions()
+_HERE = ClusterOptions()
 _ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl")
 
 
@@ -36,7 +38,7 @@ def add_parser(commands: Commands) -> None:
     )
     add_json(parser, "print the rows as JSON, an object a line")
     add_options(parser.add_argument_group("statistics"), StatisticsOptions)
-    add_options(parser, MemoryOptions)
+    add_shards(parser)
 
 
 def add_statistics_from(target: argparse._ActionsContainer, **settings: Any) -> None:
@@ -59,10 +61,9 @@ def _statistics(options: argparse.Namespace) -> None:
         raise ParameterError(f"--top is {top}; it must be at least 0")
     if options.output is not None:
         check_output("--output", options.output, [options.input], ", since it is written as a whole", _ENDINGS)
+    counted, (memory, place) = options_from(options, StatisticsOptions), shards_from(options)
     with open_corpus(options) as text:
-        statistics = count_text(
-            text, options_from(options, StatisticsOptions), options_from(options, MemoryOptions), options.output
-        )
+        statistics = count_text(text, counted, memory, place, options.output)
     if options.output is not None:
         with written(options.output):
             _write(statistics, options.output)
@@ -71,7 +72,11 @@ def _statistics(options: argparse.Namespace) -> None:
 
 
 def count_text(
-    text: Corpus, options: StatisticsOptions, memory: MemoryOptions, output: str | None = None
+    text: Corpus,
+    options: StatisticsOptions,
+    memory: MemoryOptions,
+    place: ClusterOptions = _HERE,
+    output: str | None = None,
 ) -> "NgramStatistics":
     """The statistics of a text; errors contain its name.
 
@@ -85,7 +90,8 @@ def count_text(
         if memory.memory is None:
             return ngram_statistics(lines, options)
         folder = None if output is None else Path(output).resolve().parent
-        return sharded_statistics(in_shards(lines, memory.bytes), options, memory.bytes, folder)
+        with open_cluster(place) as cluster:
+            return sharded_statistics(in_shards(lines, memory.bytes), options, memory.bytes, folder, cluster)
 
 
 def statistics_of(

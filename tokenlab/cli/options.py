@@ -14,6 +14,8 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tokenlab.core.errors import ParameterError
+from tokenlab.core.options import MemoryOptions
+from tokenlab.core.shards import ClusterOptions
 
 Options = TypeVar("Options")
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -78,6 +80,21 @@ def options_from(
     given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
     with named_as_flags(kind):
         return kind(**{**defaults, **given})
+
+
+def add_shards(parser: argparse.ArgumentParser) -> None:
+    """Add the options that bound the memory of counting, and that share it."""
+    add_options(parser, MemoryOptions)
+    where = "where shards are counted (with --memory); the result is the same"
+    add_options(parser.add_argument_group(where), ClusterOptions)
+
+
+def shards_from(arguments: argparse.Namespace) -> tuple[MemoryOptions, ClusterOptions]:
+    """The options of `add_shards`. Raises ParameterError for those of a cluster without a bound of memory."""
+    memory, place = options_from(arguments, MemoryOptions), options_from(arguments, ClusterOptions)
+    if memory.memory is None and place != ClusterOptions():
+        raise ParameterError("--workers and --cluster share shards, which --memory makes; add it")
+    return memory, place
 
 
 def check_meaning(arguments: argparse.Namespace, how: str, meant: Collection[str], *kinds: type, **others: str) -> None:

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, longest_line_of, open_source
-from tokenlab.cli.options import Commands, add_command, add_options, named_as_flags, options_from
+from tokenlab.cli.options import (
+    Commands,
+    add_command,
+    add_options,
+    add_shards,
+    named_as_flags,
+    options_from,
+    shards_from,
+)
 from tokenlab.cli.output import (
     check_folder,
     check_output,
@@ -23,6 +31,7 @@ from tokenlab.cli.output import (
 )
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.options import MemoryOptions
+from tokenlab.core.shards import ClusterOptions, open_cluster
 from tokenlab.tokenizers.options import CUTS, WORDS_FILE, TrainOptions
 
 if TYPE_CHECKING:
@@ -82,7 +91,7 @@ def add_parser(commands: Commands) -> None:
         "the tokenizer cuts differently",
     )
     add_json(parser, "print an object for each size, one a line")
-    add_options(parser, MemoryOptions)
+    add_shards(parser)
     counting = add_command(commands, _count, "count the pieces that a tokenizer is trained from")
     add_corpus(counting, "text or table of counts", several="+")
     counting.add_argument(
@@ -90,7 +99,7 @@ def add_parser(commands: Commands) -> None:
     )
     counting.argument_default = argparse.SUPPRESS
     _add_cut(counting)
-    add_options(counting, MemoryOptions)
+    add_shards(counting)
 
 
 def _add_cut(parser: argparse.ArgumentParser) -> None:
@@ -114,7 +123,7 @@ def _train(arguments: argparse.Namespace) -> None:
     from tokenlab.core.files import atomic_folder
 
     arguments.vocabulary, arguments.special_tokens = tuple(arguments.vocabulary), tuple(arguments.special_tokens)
-    options = options_from(arguments, TrainOptions)
+    options, shards = options_from(arguments, TrainOptions), shards_from(arguments)
     inputs, tables = getattr(arguments, "input", []), arguments.from_counts
     if bool(inputs) == bool(tables):
         raise ParameterError("name INPUT or --from-counts FILE, one of the two")
@@ -126,8 +135,7 @@ def _train(arguments: argparse.Namespace) -> None:
         texts = _opened(stack, inputs, arguments)
         for text in compared:
             text.check()  # Before any work: an error in a text must leave nothing behind.
-        memory = options_from(arguments, MemoryOptions)
-        counts, plain = _counts(texts, tables, getattr(arguments, "cut", None), memory)
+        counts, plain = _counts(texts, tables, getattr(arguments, "cut", None), *shards)
         with named_errors(", ".join([*inputs, *tables])):
             trained = _trained(counts[0], options)
             beside = [] if plain is None else _trained(plain, _plain_options(options))
@@ -152,7 +160,7 @@ def _count(arguments: argparse.Namespace) -> None:
     """
     from tokenlab.tokenizers.piece_counts import is_counts, merge_counts, read_counts, write_counts
 
-    cut = getattr(arguments, "cut", None)
+    cut, shards = getattr(arguments, "cut", None), shards_from(arguments)
     _check_inputs(arguments.input, cut)
     check_output("--output", arguments.output, arguments.input, ", since it is written as a whole", _ENDINGS)
     tables = [name for name in arguments.input if is_counts(name)]
@@ -161,7 +169,7 @@ def _count(arguments: argparse.Namespace) -> None:
     parts = [read_counts(name) for name in tables]
     with ExitStack() as stack:
         if texts := _opened(stack, [name for name in arguments.input if name not in tables], arguments):
-            parts += _count_texts(texts, cut or "auto", options_from(arguments, MemoryOptions))[0]
+            parts += _count_texts(texts, cut or "auto", *shards)[0]
     with named_errors(", ".join(arguments.input)):
         counts = merge_counts(parts)
         if not counts.pieces:
@@ -194,7 +202,7 @@ def _documents(texts: Sequence[Corpus]) -> "Iterator[Document]":
 
 
 def _count_texts(
-    texts: Sequence[Corpus], name: str, memory: MemoryOptions, others: "Sequence[Cut]" = ()
+    texts: Sequence[Corpus], name: str, memory: MemoryOptions, place: ClusterOptions, others: "Sequence[Cut]" = ()
 ) -> "tuple[list[PieceCounts], Cut]":
     """The counts of the texts by a cut and by others, and the cut with its learned words."""
     from tokenlab.tokenizers.cuts import make_cut
@@ -206,18 +214,19 @@ def _count_texts(
     lines = with_progress((document.text for document in _documents(texts)), "counting", total=total)
     if memory.memory is None:
         return count_pieces(lines, [cut, *others]), cut
-    return count_in_shards(lines, [cut, *others], memory.bytes), cut
+    with open_cluster(place) as cluster:
+        return count_in_shards(lines, [cut, *others], memory.bytes, cluster=cluster), cut
 
 
 def _counts(
-    texts: Sequence[Corpus], tables: Sequence[str], name: str | None, memory: MemoryOptions
+    texts: Sequence[Corpus], tables: Sequence[str], name: str | None, memory: MemoryOptions, place: ClusterOptions
 ) -> "tuple[tuple[PieceCounts, Cut], PieceCounts | None]":
     """The counts and their cut, and the counts of the same texts for plain byte-level BPE; None without texts."""
     from tokenlab.tokenizers.cuts import gpt2_cut, make_cut
     from tokenlab.tokenizers.piece_counts import merge_counts, read_counts
 
     if texts:
-        (counts, plain), cut = _count_texts(texts, name or "auto", memory, [gpt2_cut()])
+        (counts, plain), cut = _count_texts(texts, name or "auto", memory, place, [gpt2_cut()])
         return (counts, cut), plain
     with named_errors(", ".join(tables)):
         counts = merge_counts([read_counts(table) for table in tables])

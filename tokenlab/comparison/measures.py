@@ -26,9 +26,12 @@ MEASURES = (
 _OF_TYPES = ("vocabulary_used", "renyi_efficiency")
 
 
-def measured(coder: Coder, documents: Iterable[str]) -> dict[str, float | None]:
-    """Measures of a candidate on documents; tokens are patches where it has some, and those of types are None then."""
-    counts = count_tokens(units_of(coder), texts_with_words(Document("", document) for document in documents))
+def measured(coder: Coder, documents: Iterable[Document]) -> dict[str, float | None]:
+    """Measures of a candidate on documents, whose words are gold ones where all have some.
+
+    Tokens are patches where the candidate has some, and measures of types are None then.
+    """
+    counts = count_tokens(units_of(coder), texts_with_words(documents))
     found = {name: value for name, value in of_tokenizer(counts).items() if name in MEASURES}
     return found | ({} if coder.patcher is None else dict.fromkeys(_OF_TYPES))
 

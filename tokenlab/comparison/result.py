@@ -7,6 +7,7 @@ from tokenlab.comparison.measures import MEASURES, measured, units_of
 from tokenlab.comparison.trials import Score
 from tokenlab.comparison.verdict import compare_scores
 from tokenlab.language.coding import Coder
+from tokenlab.text import documents as text_documents
 
 Document = dict[str, Any]
 
@@ -44,14 +45,14 @@ def result_of(
     """
     found = compare_scores(scores)
     coders = {one.name: coders[one.name] for one in found.standings}
-    rows = []
+    rows, documents = [], [text_documents.Document("", text) for text in held_out]
     for one in found.standings:
         runs = scores[one.name]
         rows.append(
             {
                 **one._asdict(),
                 "standing": "best" if one.behind == 0 else "worse" if one.separable else "not separable",
-                **measured(coders[one.name], held_out),
+                **measured(coders[one.name], documents),
                 "entries": runs[0].entries,
                 "flops_per_byte": runs[0].documents.flops_per_byte,
                 "parameters": runs[0].parameters,

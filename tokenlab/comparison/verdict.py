@@ -3,9 +3,10 @@
 The scores of a candidate are one for each seed, on the same held-out documents. The variance of a difference of two
 means is the sum of two parts:
 
-- over seeds: candidates trained with one seed saw the text in one order. What is left of a score after the mean of its
-  candidate and the mean of its seed is taken away is noise, whose variance is pooled over all candidates (the residual
-  of a two-way analysis of variance), with (candidates - 1) (seeds - 1) degrees of freedom;
+- over seeds: candidates trained with one seed saw the text in one order. A score is fitted as the sum of an effect of
+  its candidate and one of its seed (least squares, so some candidates may have more seeds than others). What is left is
+  noise, whose variance is pooled over all candidates (the residual of a two-way analysis of variance), with
+  scores - candidates - seeds + 1 degrees of freedom;
 - over the draw of the held-out documents: a paired bootstrap (Efron 1979), the same samples for all candidates.
 
 A difference is separable where it exceeds the 95 % interval by Student's t. The rule of the report's tables, one
@@ -67,41 +68,45 @@ def compare_scores(scores: Mapping[str, Sequence[Score]]) -> Comparison:
     """Compare candidates.
 
     Args:
-        scores: by name, for each seed, the same ones in the same order; at least two names and two seeds.
+        scores: by name, for each seed in one order; a name with fewer seeds has the first of them. At least two names,
+            and two seeds of each.
 
     Raises:
         InputError: scores on other documents.
-        ParameterError: fewer than two candidates or seeds, or unequal numbers of seeds.
+        ParameterError: fewer than two candidates or seeds.
     """
     names, seeds = [*scores], {len(of_name) for of_name in scores.values()}
-    if len(names) < 2 or len(seeds) != 1 or min(seeds) < 2:
+    if len(names) < 2 or min(seeds) < 2:
         raise ParameterError(
-            f"seeds and candidates: {sorted(seeds)} seeds of {len(names)} candidates; two of each are needed, as many "
-            "seeds for all"
+            f"seeds and candidates: {min(seeds, default=0)} seeds of {len(names)} candidates; two of each are needed"
         )
     documents = {tuple(score.documents.bytes) for of_name in scores.values() for score in of_name}
     if len(documents) != 1:
         raise InputError("scores are of other held-out documents; score all candidates on the same")
     sizes = np.array(documents.pop(), np.float64)
-    bits = np.array([[score.documents.nats for score in scores[name]] for name in names]) / np.log(2)
+    bits = np.full((len(names), max(seeds), len(sizes)), np.nan)
+    for of_name, name in zip(bits, names, strict=True):
+        of_name[: len(scores[name])] = [score.documents.nats for score in scores[name]]
+    bits /= np.log(2)
     return _comparison(names, bits, sizes, [scores[name][0].documents.flops_per_byte for name in names])
 
 
 def _comparison(
     names: list[str], bits: NDArray[np.float64], sizes: NDArray[np.float64], costs: list[float]
 ) -> Comparison:
-    """bits: float64[candidates, seeds, documents]; sizes: bytes of the documents; costs: operations a byte."""
+    """bits: float64[candidates, seeds, documents], NaN for a seed that a candidate has not; sizes: bytes of the
+    documents; costs: operations a byte."""
     of_runs = bits.sum(2) / sizes.sum()
-    means, freedom = of_runs.mean(1), (len(names) - 1) * (of_runs.shape[1] - 1)
-    errors = np.sqrt(2 * _noise(of_runs) / of_runs.shape[1] + _sampled(bits.mean(1), sizes))
+    means, noise, freedom = _fitted(of_runs)
+    errors = np.sqrt(noise + _sampled(np.nanmean(bits, axis=1), sizes))
     quantile = float(stdtrit(freedom, (1 + _LEVEL) / 2))
     order = np.argsort(means, kind="stable").tolist()
     best = order[0]
     standings = [
         Standing(
             names[one],
-            float(means[one]),
-            float(of_runs[one].std(ddof=1)),
+            float(np.nanmean(of_runs[one])),
+            float(np.nanstd(of_runs[one], ddof=1)),
             float(means[one] - means[best]),
             quantile * float(errors[one, best]) if one != best else 0.0,
         )
@@ -115,11 +120,22 @@ def _comparison(
     return found._replace(answer=_answer(found, costs[fastest]))
 
 
-def _noise(of_runs: NDArray[np.float64]) -> float:
-    """The variance of a run after candidate and seed are accounted for. of_runs: float64[candidates, seeds]."""
+def _fitted(of_runs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """The effects of candidates, float64[candidates]; the variances of their differences over seeds,
+    float64[candidates, candidates]; and degrees of freedom. of_runs: float64[candidates, seeds], NaN where none is.
+    """
     candidates, seeds = of_runs.shape
-    rest = of_runs - of_runs.mean(0) - of_runs.mean(1, keepdims=True) + of_runs.mean()
-    return float(np.square(rest).sum() / ((candidates - 1) * (seeds - 1)))
+    candidate, seed = np.nonzero(~np.isnan(of_runs))
+    values = of_runs[candidate, seed]
+    # The effects of seeds are differences from the first one's.
+    design = np.hstack([np.eye(candidates)[candidate], np.eye(seeds)[seed][:, 1:]])
+    inverse = np.linalg.inv(design.T @ design)
+    effects = inverse @ design.T @ values
+    freedom = len(values) - design.shape[1]
+    variance = float(np.square(values - design @ effects).sum()) / freedom
+    own = inverse[:candidates, :candidates]
+    spread = own.diagonal()[:, None] + own.diagonal() - 2 * own
+    return effects[:candidates], variance * spread, freedom
 
 
 def _sampled(bits: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -148,7 +148,7 @@ def open_cluster(options: ClusterOptions, *state: Any) -> Iterator[Cluster]:
             submit = client.get_executor(pure=False, retries=_RETRIES).submit
             # Results of tasks, not scattered data: Dask makes them again where all that had them were killed.
             sent = [client.submit(_given, value, pure=False) for value in state]
-            yield Cluster(submit, lambda: max(1, sum(client.nthreads().values())), tuple(sent))
+            yield Cluster(submit, partial(_threads, client), tuple(sent))
     else:
         with processes(options.workers, *state) as cluster:
             yield cluster
@@ -199,6 +199,13 @@ def _given(value: Any) -> Any:
 
 def _with_state(function: Callable[..., Any], shard: Any) -> Any:
     return function(*_state, shard)
+
+
+def _threads(client: "Client") -> int:
+    try:
+        return max(1, sum(client.nthreads().values()))
+    except OSError:  # Of the connection to the scheduler, whose loss cancels futures, too.
+        raise CancelledError from None
 
 
 @contextmanager

@@ -59,9 +59,10 @@ def test_shipped_presets_are_valid(preset: str) -> None:
         (b"a: \xe9", "params.yaml: not UTF-8 at byte 3; save it as UTF-8"),
         (
             TEXT + "preset: sample\n",
-            f"params.yaml, line {TEXT.count(chr(10)) + 1}: 'preset' is there twice; correct it",
+            f"params.yaml, line {TEXT.count(chr(10)) + 1}: 'preset' is there twice, "
+            f"first in line {TEXT.splitlines().index('preset: sample') + 1}; correct it",
         ),
-        ("a:\n  b: 1\n  b: 2\n", "params.yaml, line 3: 'b' is there twice; correct it"),
+        ("a:\n  b: 1\n  b: 2\n", "params.yaml, line 3: 'b' is there twice, first in line 2; correct it"),
         ("a:\n " + "[" * 5000 + "]" * 5000, "params.yaml, line 2: nested more than 50 deep; correct it"),
         ("a:\n " + "{b: " * 99 + "1" + "}" * 99, "params.yaml, line 2: nested more than 50 deep; correct it"),
         (aliases("a{}: &a{} [{}]"), "params.yaml, line 7: more than 1,000,000 values; correct it"),
@@ -104,6 +105,8 @@ def test_anchors_and_merged_keys_are_yaml(folder: Path) -> None:
         ),
         ("n_max: 6, count", "n_max: true, count", "segmentation.statistics.n_max is True; it should be a number"),
         ("seeds: [0, 1, 2]", "seeds: [0, 2, true]", "segmentation.seeds.2 is True; it should be a number"),
+        ("{kind: code, code: latom}", "{kind: code, code: atom}", "compared.methods.latom: code is 'atom'; use one of"),
+        ("{kind: bytes}", "{kind: byte}", "compared.methods.bytes.kind is 'byte'; it is one of bytes, tokens, code,"),
         ("width: 64, heads: 2", "width: 64, heads: 3", "entropy.models.zh: heads is 3; it must divide the width, 64"),
         (
             "device: cpu, dtype: float32, threads: 1}\n\n",
@@ -135,6 +138,16 @@ def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: 
             "shape: {layers: 6, width: 32, heads: 2, context: 32, dropout: 0.1}",
             "exact.markov.third-order.model.shape.dropout is above 0",
         ),
+        (
+            "of: words,",
+            "of: word,",
+            "compared.methods.words-patches.of: word is not in compared.methods of the kind tokens",
+        ),
+        (
+            "cap: 6, code: latom",
+            "cap: 6, code: bpe",
+            "compared.methods.latom-patches.code: bpe is not in compared.methods",
+        ),
         ("    unigram: {}", "    unigram: {to: sentencepiece}", "segmentation.export.unigram.to is 'sentencepiece';"),
         (
             "  zh: {path: data/raw/builtin/zh, format: parquet, gold: words}",
@@ -162,7 +175,7 @@ def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: 
         ("tokens: [A, B, AA", "tokens: [A, AA", "exact.markov.third-order.vocabularies.mpe: tokens lack 'B', a"),
         ("tokenizer: en, vocabulary: 400", "tokenizer: en, vocabulary: 500", "patches.corpora.en.vocabulary: 500 is"),
         ("patcher: bpe, longest: 6}", "patcher: bpe, longest: 7}", "patches.variants.bpe.longest: 7 is not in"),
-        ("ja: {kind: segmented", "de: {kind: segmented", "compare.measured.de: de is not in segmentation.corpora"),
+        ("zh: {kind: segmented", "de: {kind: segmented", "compare.measured.de: de is not in segmentation.corpora"),
     ],
 )
 def test_a_name_that_refers_to_nothing(folder: Path, old: str, new: str, message: str) -> None:

@@ -3,9 +3,10 @@
 import pytest
 import report_inputs as inputs
 
-from tasks.report.downstream import downstream_results, verdict_word
+from tasks.report.downstream import downstream_results
 from tasks.report.latom_claims import claims_tables, judged
 from tasks.report.summary import classification_findings
+from tasks.report.verdict import against
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_verdicts_and_what_the_summary_says_of_them(tables):
     ],
 )
 def test_words_of_a_comparison(difference, separable, runs, word):
-    assert verdict_word({"difference": difference, "separable": separable, "runs": runs}) == word
+    assert against(difference, separable, runs) == word
 
 
 def test_characters_and_the_smallest_k_beside_the_papers(tables):

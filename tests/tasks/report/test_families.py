@@ -42,4 +42,4 @@ def test_page_and_tables_have_the_families_that_are_there(tmp_path: Path, monkey
     assert stage.reports("tables", "results-codes.txt").read_text().startswith("generated text\n\nAll corpora, BPE")
     assert stage.reports("tables", "families.txt").read_text() == "codes\n"
     page = stage.reports("index.html").read_text(encoding="utf-8")
-    assert 'id="codes-en"' in page and 'id="segmentation-zh"' not in page
+    assert 'id="codes-en"' in page and 'id="words-zh"' not in page

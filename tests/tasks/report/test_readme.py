@@ -146,6 +146,21 @@ def test_a_section_may_name_tables_of_another_preset(tmp_path, monkeypatch):
     assert page.read_text().split("\n")[2:-2] == ["of cpu", "", "of answer", ""]
 
 
+def test_a_note_of_several_tables_stands_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / readme.KEPT_TABLES["cpu"]
+    folder.mkdir(parents=True)
+    for name in ("a", "b"):
+        table = Table(name, name, ["x"], [["*not a note*"]], [f"of {name}", "of both"])
+        (folder / f"{name}.md").write_text(table.markdown())
+    page = tmp_path / "page.md"
+    page.write_text("<!-- tables a b of `make readme` -->\n<!-- end of tables -->\n")
+    readme._rewrite(page, readme._TABLES_SECTION, readme._tables)
+    lines = [line.strip() for line in page.read_text().splitlines()]
+    assert [line for line in lines if line.startswith("*of")] == ["*of a*", "*of b*", "*of both*"]
+    assert lines.count("| *not a note* |") == 2 and lines[lines.index("*of both*") - 2].startswith("Notes of several")
+
+
 def test_a_missing_table_is_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "README.md").write_text("<!-- tables none of `make readme` -->\n<!-- end of tables -->\n")

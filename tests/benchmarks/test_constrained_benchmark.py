@@ -1,0 +1,33 @@
+"""The benchmark of constrained generation on a tiny model: both ways generate, and no models are an error."""
+
+import numpy as np
+import pytest
+from tiny_language_models import sharp_network
+
+from benchmarks import constrained as benchmark
+from benchmarks.measure import Bench
+from tokenlab.codes.baselines import ByteCode
+from tokenlab.codes.interface import atom, write_code
+from tokenlab.core.errors import InputError
+from tokenlab.networks.options import StackShape, TokenShape
+from tokenlab.networks.stored import save_network
+from tokenlab.tokenizers.bpe import bpe_tokenizer, save_tokenizer
+
+
+def test_both_ways_generate(tmp_path):
+    save_tokenizer(bpe_tokenizer(np.zeros((0, 2), np.int32), list(map(atom, range(256)))), tmp_path / "bpe")
+    (tmp_path / "bpe/tokenizer.json").rename(tmp_path / "tokenizer.json")
+    save_network(sharp_network(TokenShape(257, StackShape(1, 16, 2, 24))), tmp_path)
+    write_code(ByteCode(), tmp_path / "code.json")
+    tokens = {}
+    for way in ("free", "constrained"):
+        task = benchmark.TASKS["generate"](str(tmp_path), way, "4", "2")
+        assert task.run(task.sample) <= 64
+        tokens[way] = task.facts(task.run(task.whole))["tokens"]
+    assert tokens["free"] == 4 * 64 and 4 * 60 < tokens["constrained"] <= 4 * 64
+
+
+def test_models_that_are_not_there_are_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(benchmark, "_MODELS", tmp_path)
+    with pytest.raises(InputError, match=r"cpu: no language model over codes is trained; `make repro PRESET=cpu"):
+        benchmark.table(Bench(tmp_path, {}, 1, None, preset="cpu"))
