@@ -217,6 +217,27 @@ def test_export_and_bpe_training_print_their_rows():
 
 
 @pytest.mark.nightly
+def test_cuts_print_their_rows(monkeypatch):
+    monkeypatch.delenv("TOKENLAB_MIRROR", raising=False)
+    monkeypatch.delenv("TOKENLAB_TEXTS", raising=False)
+    done = run("cuts", "--quick")
+    assert done.returncode == 0, done.stderr
+    ways = [
+        "gpt2 level",
+        "none fallback",
+        "none level",
+        "llama3 level",
+        "whitespace level",
+        "auto level",
+        "auto fallback",
+    ]
+    words = ["words level", "statistics level"]
+    expected = {"English": ways, "Chinese": ways + words, "Japanese": ways + words}
+    rows = [(row[0], f"{row[2]} {row[3]}") for row in table_rows(done.stdout)]
+    assert rows == [(text, way) for text, of_text in expected.items() for way in of_text]
+
+
+@pytest.mark.nightly
 def test_atoms_prints_its_rows():
     done = run("atoms", "--quick")
     assert done.returncode == 0, done.stderr

@@ -142,7 +142,9 @@ def test_closed_streams(text, closed):
 FULL = {
     "statistics -o OUT/s.parquet": "OUT/s.parquet",
     "statistics --memory 1G -o OUT/s.parquet": "OUT: no room for temporary files",
+    "count -o OUT/c.parquet": "OUT/c.parquet",
     "count --memory 1G -o OUT/c.parquet": "no room for temporary files",
+    "train --vocabulary 300 --cut gpt2 -o OUT/tokenizer": "OUT/tokenizer",
     "codes learn --code byte -o OUT/code.json": "OUT/code.json",
     "export -o OUT/tokenizer": "OUT/tokenizer",
     "export --to sentencepiece -o OUT/sp.model": "OUT/sp.model",
@@ -157,7 +159,7 @@ def test_a_full_disk_is_one_line_that_names_the_file(tmp_path, text, command):
     text.write_text(TEXT * 40, encoding="utf-8")
     (tmp_path / "out").mkdir()
     arguments = [part.replace("OUT", str(tmp_path / "out")) for part in command.split()]
-    if command.startswith(("export", "statistics")):  # Numba keeps what it compiles in files, too.
+    if command.startswith(("export", "statistics", "train")):  # Numba keeps what it compiles in files, too.
         tokenlab_here(*(part.replace("OUT", str(tmp_path)) for part in command.split()), text)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20, before[1]))

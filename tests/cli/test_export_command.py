@@ -1,8 +1,10 @@
 """`tokenlab export` as a user runs it."""
 
 import json
+import re
 
 import pytest
+from command import ended_here
 from command import tokenlab_here as tokenlab
 
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
@@ -96,6 +98,26 @@ def test_little_text(tmp_path, line):
         figures = json.loads(tokenlab(*arguments, stdin=line + "\n"))
         assert figures["lines"] == figures["lines_restored"] == 2
         assert figures["segments_equal_to_a_word"] == 1.0
+
+
+@pytest.mark.parametrize("how", [[], ["--model", "bpe"], ["--to", "sentencepiece"]])
+def test_few_entries_and_spaced_scripts_are_said(tmp_path, how):
+    def said(text, *more):
+        ended = ended_here("export", "-", "-o", tmp_path / "out", *how, *more, stdin=text)
+        assert ended.status == 0, ended.said
+        return ended.said
+
+    chinese, english = "共同创造美好的新世纪abc\n" * 3, "a brown fox and a dog 日本\n" * 3
+    assert said(chinese) == ""
+    few = said(chinese, "--vocabulary-size", 29_000)
+    assert few.count("\n") == 1 and "`tokenlab train`" in few
+    (entries,) = re.findall(r"has (\d+) entries instead of 29,000:", few)
+    assert said(chinese, "--vocabulary-size", entries) == ""
+    if not how:
+        assert len(json.loads((tmp_path / "out/tokenizer.json").read_text())["model"]["vocab"]) == int(entries)
+    spaced = said(english)
+    assert spaced.count("\n") == 1 and "scripts that are written with spaces" in spaced and "`tokenlab train`" in spaced
+    assert said(english, "--vocabulary-size", 29_000).count("\n") == 2
 
 
 def test_sentencepiece(tmp_path, text):

@@ -1,6 +1,7 @@
 """`tokenlab train` and `tokenlab count` as a user runs them."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -165,12 +166,39 @@ def test_bad_counting_is_one_line(tmp_path, text):
         ([text, tmp_path / "c.parquet", "-o", tmp_path / "d.parquet"], "different cuts"),
         ([tmp_path / "c.parquet", "-o", tmp_path / "d.parquet", "--cut", "gpt2"], "no meaning"),
         (["-", "-o", tmp_path / "d.parquet"], "no text to count"),
+        ([text, "-o", tmp_path / "d.parquet", "--cut="], "--cut is empty"),
+        ([text, "-o", tmp_path / "none/d.parquet"], "make it first"),
+        ([text, "-o", text / "d.parquet"], "there is no folder"),
     ]:
         assert message in tokenlab("count", *arguments, status=2)
     assert not (tmp_path / "d.parquet").exists()
 
 
-def test_a_folder_of_something_else_is_refused(tmp_path, text):
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tokenlab.cli import main
+Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+sys.exit(main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "place"), [("train --vocabulary 400 500", "out"), ("count", "out.tsv")])
+def test_a_run_that_is_killed_while_it_writes_leaves_no_part(tmp_path, text, command, place):
+    """It is killed where the temporary file gets its name."""
+    arguments = [*command.split(), "--cut", "gpt2", "-o", tmp_path / place, text]
+    done = subprocess.run([sys.executable, "-c", KILLED, *map(str, arguments)], capture_output=True)
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, b"")
+    assert not (tmp_path / place).exists() and list(tmp_path.glob(f".{place}.*.tmp"))
+    tokenlab(*arguments)
+    assert (tmp_path / place).exists()
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path, text):
+    (tmp_path / "file").touch()
+    assert "nothing may be written to" in tokenlab("train", text, "-o", text / "out", status=2)
+    assert "which is no folder" in tokenlab("train", text, "-o", tmp_path / "file", status=2)
     (tmp_path / "out").mkdir()
     (tmp_path / "out/mine.txt").touch()
     assert "already holds mine.txt" in tokenlab("train", text, "-o", tmp_path / "out", status=2)

@@ -9,7 +9,8 @@ import pytest
 from tokenlab.cli.commands import _COMMANDS, _arguments
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+_DOCS = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/languages").glob("*.md")])
+PAGES = ["README.md", "CONTRIBUTING.md", *(str(path.relative_to(ROOT)) for path in _DOCS)]
 CODE = ("tokenlab", "tasks", "flows", "benchmarks", "tests")
 OWN = r"`((?:tokenlab|tasks|flows|benchmarks|tests)/[\w./-]+?\.\w+)`"
 """A file of ours, by its path."""

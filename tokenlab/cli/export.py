@@ -1,7 +1,9 @@
 """`tokenlab export`: the segmenter as a tokenizer that needs nothing of this library."""
 
 import argparse
-from collections.abc import Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from itertools import accumulate, pairwise
@@ -123,12 +125,15 @@ def _export(arguments: argparse.Namespace) -> None:
             compared.check()
         text = stack.enter_context(open_corpus(arguments, checked=True))
         stack.enter_context(named_as_flags(SegmentOptions, ExportOptions))
+        letters: Counter[str] = Counter()
+        lines = _counting(with_progress(text.lines(), "segmenting"), letters)
         if arguments.word_model is not None:
-            cutter, learned = _by_words(text, arguments.word_model, options)
+            cutter, learned = _by_words(text, lines, arguments.word_model, options)
         else:
-            cutter, learned = _by_statistics(text, arguments, options)
+            cutter, learned = _by_statistics(text, lines, arguments, options)
         with written(arguments.output):
             _write(learned, options, arguments.output)
+        _note(text.name, learned, options.vocabulary_size, letters)
         if checked is not None:
             exported = _read(arguments.output, options)
             figures = _agreement(exported, cutter, compared, arguments.check_words is not None).figures()
@@ -152,8 +157,40 @@ def _require_sentencepiece(to_run: bool) -> None:
         require_sentencepiece()
 
 
+def _counting(lines: Iterator[str], letters: Counter[str]) -> Iterator[str]:
+    """The lines, whose letters are counted as `spaced` and `unspaced`, by their scripts."""
+    from tokenlab.segment.isolation import FREE, WHOLE, CharacterClasses
+    from tokenlab.text.code_points import code_points
+
+    classes_of = CharacterClasses("script")
+    for line in lines:
+        classes = classes_of(code_points(line))
+        letters["spaced"] += int((classes == WHOLE).sum())
+        letters["unspaced"] += int((classes >= FREE).sum())
+        yield line
+
+
+def _note(name: str, learned: "Vocabulary | Tokenizer", asked: int | None, letters: Counter[str]) -> None:
+    """Say on standard error what makes `tokenlab train` the better command for a text."""
+    from tokenlab.tokenizers.export.vocabulary import Vocabulary
+
+    size = len(learned.pieces) if isinstance(learned, Vocabulary) else learned.get_vocab_size()
+    if asked is not None and size < asked:
+        print(
+            f"tokenlab: {name}: the vocabulary has {size:,} entries instead of {asked:,}: the text has no more words; "
+            "`tokenlab train` learns parts of words, too",
+            file=sys.stderr,
+        )
+    if letters["spaced"] > letters["unspaced"]:
+        print(
+            f"tokenlab: {name}: most of the text is of scripts that are written with spaces. A segmenter has a token "
+            "for every space, and no parts of words; use `tokenlab train` for a language model",
+            file=sys.stderr,
+        )
+
+
 def _by_statistics(
-    text: Corpus, arguments: argparse.Namespace, options: ExportOptions
+    text: Corpus, lines: Iterator[str], arguments: argparse.Namespace, options: ExportOptions
 ) -> "tuple[Cutter, Vocabulary | Tokenizer]":
     from tokenlab.segment.by_statistics import Segmenter
     from tokenlab.tokenizers.export.hugging_face import export_tokenizer
@@ -162,19 +199,20 @@ def _by_statistics(
     chosen, counted = options_from(arguments, SegmentOptions), options_from(arguments, StatisticsOptions)
     statistics = statistics_of(text, arguments.statistics_from, counted)
     learn = learn_vocabulary if options.model == "unigram" else export_tokenizer
-    lines = with_progress(text.lines(), "segmenting")
     with named_errors(text.name):
         return Segmenter(statistics, chosen), learn(lines, statistics, chosen, options)
 
 
-def _by_words(text: Corpus, path: str, options: ExportOptions) -> "tuple[Cutter, Vocabulary | Tokenizer]":
+def _by_words(
+    text: Corpus, lines: Iterator[str], path: str, options: ExportOptions
+) -> "tuple[Cutter, Vocabulary | Tokenizer]":
     from tokenlab.segment.words.model import WordModel
     from tokenlab.tokenizers.export.hugging_face import word_tokenizer
     from tokenlab.tokenizers.export.vocabulary import vocabulary_of_words
 
     model = WordModel.load(path)
     learn = vocabulary_of_words if options.model == "unigram" else word_tokenizer
-    cut = model.segment(with_progress(text.lines(), "segmenting"))
+    cut = model.segment(lines)
     with named_errors(text.name):
         return model, learn(cut, options, SegmentOptions(split_kana=model.options.split_kana))
 
