@@ -335,10 +335,10 @@ SMALL_COMPARED: dict[str, Any] = {
     "methods": {
         "bpe": {"kind": "tokens", "cut": "gpt2", "seeds": [0, 1, 2]},
         "entropy": {"kind": "tokens", "cut": "entropy"},
-        "unigram": {"kind": "tokens", "cut": "words", "model": "unigram"},
+        "unigram": {"kind": "tokens", "cut": "auto", "model": "unigram"},
         "bytes": {"kind": "bytes"},
         "characters": {"kind": "code", "code": "character", "merges": False},
-        "bits": {"kind": "code", "code": "bits", "cut": "words"},
+        "bits": {"kind": "code", "code": "bits", "cut": "entropy"},
         "bpe-patches": {"kind": "patches", "of": "bpe", "longest": 5},
         "entropy-patches": {"kind": "patches", "of": "entropy", "cap": 6, "target": 3.0, "tolerance": 2.0},
         "code-patches": {"kind": "patches", "of": "space", "cap": 6, "code": "characters"},
