@@ -28,7 +28,7 @@ from tokenlab.comparison.candidates import read_candidate
 from tokenlab.comparison.chunk_coder import ChunkCoder
 from tokenlab.comparison.exact_bits import exact_score
 from tokenlab.comparison.measures import measured, units_of
-from tokenlab.comparison.perturbations import KINDS, boundaries_kept, perturb
+from tokenlab.comparison.perturbations import KINDS, boundary_counts, perturb
 from tokenlab.comparison.trials import Body, Score, read_score
 from tokenlab.comparison.verdict import Comparison, compare_scores
 from tokenlab.core.devices import computing
@@ -38,6 +38,7 @@ from tokenlab.language.ngrams import kneser_ney_nats
 from tokenlab.language.passages import cut_passages
 from tokenlab.language.stored import LanguageModel
 from tokenlab.metrics.counting import TextTokenizer
+from tokenlab.metrics.segmentation import Counts
 from tokenlab.networks.chunk_network import ChunkNetwork
 from tokenlab.networks.stored import read_network
 from tokenlab.networks.token_network import TokenNetwork
@@ -233,10 +234,8 @@ def _robustness(model: LanguageModel, units: TextTokenizer, documents: Sequence[
             continue
         after, f1 = _starts(units, others), None
         if cuts is not None and after is not None:
-            counts = [boundaries_kept(*of_text) for of_text in zip(cuts, after, changed, strict=True)]
-            kept, there = map(sum, zip(*counts, strict=True))
-            found = sum(np.count_nonzero(np.unique(of_text)) for of_text in after)
-            f1 = 2 * kept / (there + found) if there + found else None
+            counts = [boundary_counts(*of_text) for of_text in zip(cuts, after, changed, strict=True)]
+            f1 = Counts(*map(sum, zip(*counts, strict=True))).f1
         yield {
             "perturbation": kind,
             "original": before / size,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenlab.comparison.perturbations import KINDS, boundaries_kept, perturb
+from tokenlab.comparison.perturbations import KINDS, Perturbed, boundary_counts, perturb
 from tokenlab.core.errors import ParameterError
 
 TEXTS = st.text(
@@ -89,11 +89,13 @@ def test_drawn_kinds_change_about_their_share_and_seeds_differ():
     assert unicodedata.normalize("NFKC", perturb("人口" * 100, "homoglyphs").text) == "人口" * 100
 
 
-def test_boundaries_kept_are_found_at_their_places():
+def test_boundaries_are_compared_at_their_new_places():
     changed = perturb("öde", "nfd")  # o, mark, d, e
-    assert boundaries_kept([0, 1, 2, 3], [0, 2, 3], changed) == (2, 2)
-    assert boundaries_kept([0, 1], [0, 1, 4], changed) == (0, 1)
-    assert boundaries_kept([0], [0], changed) == (0, 0)
+    assert boundary_counts([0, 1, 2, 3], [0, 2, 3], changed) == (2, 2, 2)
+    assert boundary_counts([0, 1], [0, 1, 4], changed) == (1, 1, 0)
+    assert boundary_counts([0], [0], changed) == (0, 0, 0)
+    left_out = Perturbed("ac", np.array([0, 1, 1, 2]))  # abc without b: the boundaries around it meet
+    assert boundary_counts([0, 1, 2], [0, 1], left_out) == (1, 1, 1)
 
 
 def test_another_kind_is_refused():

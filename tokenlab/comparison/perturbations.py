@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import ParameterError
+from tokenlab.metrics.segmentation import Counts
 
 _TYPOS, _HOMOGLYPHS, _SPACING = 0.05, 0.2, 0.2
 """Shares of the letters, of the letters with a homoglyph, and of the spaces."""
@@ -64,18 +65,21 @@ def perturb(text: str, kind: str, seed: int = 0) -> Perturbed:
     return Perturbed("".join(pieces), offsets)
 
 
-def boundaries_kept(
+def boundary_counts(
     cuts: Sequence[int] | NDArray[np.integer], perturbed_cuts: Sequence[int] | NDArray[np.integer], changed: Perturbed
-) -> tuple[int, int]:
-    """How many boundaries inside a text are boundaries of the perturbed text at the same place, and how many there are.
+) -> Counts:
+    """The boundaries inside a text at their places in the perturbed one (`gold`), those of the perturbed text
+    (`predicted`), and those that are both. Boundaries that meet, since nothing is left between them, are one.
 
     Args:
         cuts: offsets in characters of the original text.
         perturbed_cuts: offsets in characters of the perturbed text.
     """
-    inside = np.unique(cuts)
-    inside = inside[(inside > 0) & (inside < len(changed.offsets) - 1)]
-    return int(np.isin(changed.offsets[inside], perturbed_cuts).sum()), len(inside)
+    before, after = (
+        places[(places > 0) & (places < len(changed.text))]
+        for places in (np.unique(changed.offsets[np.asarray(cuts, np.int64)]), np.unique(perturbed_cuts))
+    )
+    return Counts(len(before), len(after), len(np.intersect1d(before, after)))
 
 
 def _typos(text: str, draws: np.random.Generator) -> list[str]:
