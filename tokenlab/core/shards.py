@@ -19,7 +19,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -30,7 +30,7 @@ from tokenlab.core.options import check_least, option
 from tokenlab.core.parent_death import die_with_parent
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, LocalCluster
 
 Result = TypeVar("Result")
 Total = TypeVar("Total")
@@ -201,6 +201,11 @@ def _with_state(function: Callable[..., Any], shard: Any) -> Any:
     return function(*_state, shard)
 
 
+def _close(cluster: "LocalCluster") -> None:
+    with suppress(AssertionError):  # Of Dask, where a worker that was killed is just being started again.
+        cluster.close()
+
+
 def _threads(client: "Client") -> int:
     try:
         return max(1, sum(client.nthreads().values()))
@@ -223,21 +228,21 @@ def _dask_client(address: str, workers: int) -> "Iterator[Client]":
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))  # Dask logs what it raises.
         # A state is sent once, however large.
         stack.enter_context(dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}))
+        place: Any = address
         if address == LOCAL:
             # A worker that is killed while it starts is not started again.
             stack.enter_context(dask.config.set({"distributed.scheduler.no-workers-timeout": _NO_WORKER}))
-            address = stack.enter_context(
-                LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    memory_limit=None,
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.CRITICAL,
-                    security=True,  # Whoever may connect to a scheduler may run anything.
-                )
+            place = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                memory_limit=None,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+                security=True,  # Whoever may connect to a scheduler may run anything.
             )
+            stack.callback(_close, place)
         try:
-            client = stack.enter_context(Client(address, timeout=_CONNECTING))
+            client = stack.enter_context(Client(place, timeout=_CONNECTING))
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise ClusterError(
