@@ -45,7 +45,8 @@ def test_unknown_variant_missing_file_and_broken_yaml(folder):
     assert "corpora.other is missing" in refused(folder, "tasks.corpora.prepare", "params.yaml", "other")
     assert "nowhere.yaml" in refused(folder, "tasks.corpora.prepare", "nowhere.yaml", "zh")
     (folder.parent / "broken.yaml").write_text("a: [1", encoding="utf-8")
-    assert "broken.yaml: not YAML" in refused(folder, "tasks.corpora.prepare", str(folder.parent / "broken.yaml"), "zh")
+    said = refused(folder, "tasks.corpora.prepare", str(folder.parent / "broken.yaml"), "zh")
+    assert "broken.yaml, line 2: did not find expected ',' or ']'; correct it" in said
 
 
 def test_too_few_sentences(folder):
