@@ -5,7 +5,6 @@ Bits per byte at equal operations and at equal bytes, units of the test text, an
 """
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -203,14 +202,8 @@ _ANSWER_COLUMNS = ["corpus", "use", "bits/byte ↓", "verdict", "why"]
 
 def _answer(name: str, scores: pl.DataFrame, answer: Mapping[str, Any] | None) -> list[str]:
     """What to use; scores: at equal operations, the best method first."""
-    of_method = partial(_bits_of, scores)
+    use = scores["method"][0] if answer is None else answer["use"]
+    bits = _BITS.cell(scores.filter(method=use))
     if answer is None:
-        first = scores["method"][0]
-        why = f"{first} comes first with {of_method(first)} bits per byte in one run, no verdict."
-        return [name, first, of_method(first), "one run", why]
-    verdict = "best" if answer["separable"] else "not separable"
-    return [name, answer["use"], of_method(answer["use"]), verdict, answer["answer"]]
-
-
-def _bits_of(scores: pl.DataFrame, method: str) -> str:
-    return _BITS.cell(scores.filter(method=method))
+        return [name, use, bits, "one run", f"{use} comes first with {bits} bits per byte in one run, no verdict."]
+    return [name, use, bits, "best" if answer["separable"] else "not separable", answer["answer"]]

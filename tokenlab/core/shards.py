@@ -16,7 +16,6 @@ from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
     Future,
-    ProcessPoolExecutor,
     wait,
 )
 from contextlib import ExitStack, contextmanager, suppress
@@ -167,6 +166,8 @@ def processes(workers: int, *state: Any) -> Iterator[Cluster]:
     if workers == 1:
         yield Cluster(None, lambda: 1, state)
         return
+    from concurrent.futures import ProcessPoolExecutor  # Here, since every command imports this module.
+
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, state)
     try:
         yield Cluster(lambda function, shard: pool.submit(_with_state, function, shard), lambda: workers)
