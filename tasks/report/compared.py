@@ -26,6 +26,7 @@ _EXACT = (
     "exact: the sum over all encodings of {texts} bytes of test text, by the model of the first seed; gap: bits per "
     "byte that the tokenizer's own encoding takes more"
 )
+_NGRAMS = "every model is worse than the n-grams, which are of all the training text: the budget is small"
 _COSTS = "Mops/byte: operations of a forward pass, what reading or generating a byte costs"
 _UNITS = (
     "tokens, or patches where there are some; fertility: units a word; errors: passages that are not decoded to "
@@ -127,6 +128,8 @@ def _flops_table(
         for order, bits in ngrams.select("order", "bits_per_byte").iter_rows():
             yield [f"{order}-grams of bytes", shown(bits, "{:.3f}"), *[""] * (len(columns) - 2)]
 
+    if scores["bits_per_byte"].to_numpy().min() > ngrams["bits_per_byte"].to_numpy().min():
+        notes = [*notes, _NGRAMS]
     title = f"{name}: ways of cutting at {_largest(scores, 'training_flops'):.2g} training operations{_seeds(scores)}"
     return tabulate(
         f"compared-{name}", title, scores, columns, key=["method"], notes=[*notes, *_found(scores, answer)], after=below
