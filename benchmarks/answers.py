@@ -21,8 +21,7 @@ _LONGER = 4
 
 
 def table(bench: Bench) -> list[str]:
-    """Compare and count; Markdown."""
-    size, flops, comparisons = _SIZES[bench.runs == 1]
+    size, flops, comparisons = _SIZES[bench.quick]
     texts = {}
     for language in bible_languages():
         texts[language] = bench.folder / f"answers-{language}.txt"
