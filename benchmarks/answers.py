@@ -21,8 +21,7 @@ _LONGER = 4
 
 
 def table(bench: Bench) -> list[str]:
-    """Compare and count; Markdown."""
-    size, flops, comparisons, languages = _SIZES[bench.runs == 1]
+    size, flops, comparisons, languages = _SIZES[bench.quick]
     texts = {}
     for language in bible_languages()[:languages]:
         texts[language] = bench.folder / f"answers-{language}.txt"

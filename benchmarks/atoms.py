@@ -5,9 +5,7 @@ sequence a verse. To the peer an atom is a private-use character and a verse one
 files that another has written, so what encoding takes is not hidden in its baseline of memory.
 """
 
-import hashlib
 import json
-import os
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -16,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from tokenizers import Tokenizer, models, trainers
 
-from benchmarks.corpora import verses
-from benchmarks.measure import Bench, Facts, Measurement, Task, agree
+from benchmarks.corpora import source_of_verses, verses
+from benchmarks.measure import CORES, Bench, Facts, Measurement, Task, agree, digest
 from tokenlab.codes.baselines import random_codebook
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.corpus import CharacterCorpus, character_corpus
@@ -64,18 +62,15 @@ class Row(NamedTuple):
 
 
 def table(bench: Bench) -> list[str]:
-    """Compare with the peer, then measure; Markdown."""
-    quick = bench.numba_cache is None
-    size, part, vocabulary = (20_000, 20_000, 1_200) if quick else (0, 100_000, 3_000)  # characters; 0: all
+    size, part, vocabulary = (20_000, 20_000, 1_200) if bench.quick else (0, 100_000, 3_000)  # characters; 0: all
     whole, short = _encoded(bench, "whole", size, vocabulary), _encoded(bench, "short", part, vocabulary)
     training, encoding, unigram = _training(bench, whole), _encoding(bench, whole), _unigram(bench, short)
     annealing, refining = (bench.measure(f"atoms:{name}", str(size)) for name in ("annealing", "refining"))
     compiling = (whole.written.warm_up, unigram[0].found.warm_up, annealing.warm_up)
     ratios = " and ".join(f"{row.found.facts['tokens'] / row.ours.facts['tokens']:.3f}" for row in unigram if row.ours)
-    source = "Bible" if os.environ.get("TOKENLAB_MIRROR") else "built-in sentences"
     facts = whole.written.facts
     return [
-        f"English {source}, {facts['characters']:,} characters in a code of {facts['alphabet']} atoms; "
+        f"English {source_of_verses()}, {facts['characters']:,} characters in a code of {facts['alphabet']} atoms; "
         f"{vocabulary:,} entries; tokenizers {version('tokenizers')}:",
         "",
         "| | | threads | atoms | seconds | tokenlab is faster | peak bytes/atom |",
@@ -92,8 +87,8 @@ def table(bench: Bench) -> list[str]:
         "",
         "| | seconds |",
         "| --- | --: |",
-        f"| one annealing | {_seconds(annealing)} |",
-        f"| `refine_codebook` | {_seconds(refining)} |",
+        f"| one annealing | {annealing.time()} |",
+        f"| `refine_codebook` | {refining.time()} |",
     ]
 
 
@@ -104,21 +99,19 @@ def _encoded(bench: Bench, name: str, characters: int, vocabulary: int) -> Encod
 
 def _training(bench: Bench, text: Encoded) -> list[Row]:
     ours, several = (bench.measure("atoms:bpe", text.path, text.vocabulary, str(sizes)) for sizes in (1, _SIZES))
-    alone, together = (
-        bench.measure("atoms:BpeTrainer", text.path, text.vocabulary, threads=threads) for threads in (1, _cores())
-    )
-    agree(ours, several, alone, together)
-    return [
-        Row("`bpe_sweep`, 1 size", 1, ours),
-        Row(f"`bpe_sweep`, {_SIZES} sizes", 1, several),
-        Row("`BpeTrainer`", 1, alone, ours),
-        Row("`BpeTrainer`", _cores(), together, ours),
-    ]
+    peers = _on_one_thread_and_all(bench, "BpeTrainer", text, ours)
+    agree(ours, several, *(row.found for row in peers))
+    return [Row("`bpe_sweep`, 1 size", 1, ours), Row(f"`bpe_sweep`, {_SIZES} sizes", 1, several), *peers]
+
+
+def _on_one_thread_and_all(bench: Bench, trainer: str, text: Encoded, ours: Measurement) -> list[Row]:
+    task = f"atoms:{trainer}", text.path, text.vocabulary
+    return [Row(f"`{trainer}`", threads, bench.measure(*task, threads=threads), ours) for threads in (1, CORES)]
 
 
 def _encoding(bench: Bench, text: Encoded) -> list[Row]:
     ours = bench.measure("atoms:tokenize", text.path)
-    peers = (("encode_batch", 1), ("encode_batch_fast", 1), ("encode_batch_fast", _cores()))
+    peers = (("encode_batch", 1), ("encode_batch_fast", 1), ("encode_batch_fast", CORES))
     rows = [
         Row(f"`{name}`", threads, bench.measure(f"atoms:{name}", text.path, threads=threads), ours)
         for name, threads in peers
@@ -129,17 +122,10 @@ def _encoding(bench: Bench, text: Encoded) -> list[Row]:
 
 def _unigram(bench: Bench, text: Encoded) -> list[Row]:
     ours, several = (bench.measure("atoms:unigram", text.path, text.vocabulary, str(sizes)) for sizes in (1, _SIZES))
-    alone, together = (
-        bench.measure("atoms:UnigramTrainer", text.path, text.vocabulary, threads=threads) for threads in (1, _cores())
-    )
-    for peer in (alone, together):
-        _check_alike(ours, peer)
-    return [
-        Row("`unigram_sweep`, 1 size", 1, ours),
-        Row(f"`unigram_sweep`, {_SIZES} sizes", 1, several),
-        Row("`UnigramTrainer`", 1, alone, ours),
-        Row("`UnigramTrainer`", _cores(), together, ours),
-    ]
+    peers = _on_one_thread_and_all(bench, "UnigramTrainer", text, ours)
+    for peer in peers:
+        _check_alike(ours, peer.found)
+    return [Row("`unigram_sweep`, 1 size", 1, ours), Row(f"`unigram_sweep`, {_SIZES} sizes", 1, several), *peers]
 
 
 def _check_alike(ours: Measurement, theirs: Measurement) -> None:
@@ -155,18 +141,10 @@ def _check_alike(ours: Measurement, theirs: Measurement) -> None:
 def _rows(task: str, text: Encoded, rows: list[Row]) -> list[str]:
     size = text.written.facts["atoms"]
     return [
-        f"| {task} | {row.name} | {row.threads} | {size:,} | {_seconds(row.found)} "
+        f"| {task} | {row.name} | {row.threads} | {size:,} | {row.found.time()} "
         f"| {f'{row.found.median / row.ours.median:.1f} times' if row.ours else ''} | {row.found.peak / size:.0f} |"
         for row in rows
     ]
-
-
-def _seconds(found: Measurement) -> str:
-    return f"{found.median:.2f} ({max(found.seconds):.2f} to {min(found.seconds):.2f})"
-
-
-def _cores() -> int:
-    return os.cpu_count() or 1
 
 
 def _write(path: str, vocabulary: str, characters: str) -> Task:
@@ -212,11 +190,7 @@ def _sizes(vocabulary: str, several: str) -> list[int]:
 
 
 def _merge_facts(merges: np.ndarray) -> Facts:
-    return {"merges": len(merges), "digest": _digest(merges)}
-
-
-def _digest(values: Any) -> str:
-    return hashlib.sha256(np.asarray(values, np.int32).tobytes()).hexdigest()
+    return {"merges": len(merges), "digest": digest(merges)}
 
 
 def _bpe(path: str, vocabulary: str, several: str) -> Task:
@@ -238,9 +212,8 @@ def _bpe_trainer(path: str, vocabulary: str) -> Task:
         return tokenizer
 
     def facts(tokenizer: Tokenizer) -> Facts:
-        ids = tokenizer.get_vocab()
         merges = json.loads(tokenizer.to_str())["model"]["merges"]
-        return _merge_facts(np.array([[ids[left], ids[right]] for left, right in merges]))
+        return _merge_facts(np.array([list(map(tokenizer.token_to_id, merge)) for merge in merges]))
 
     return Task(run, texts[:_SAMPLE], texts, facts)
 
@@ -252,7 +225,7 @@ def _tokenize(path: str) -> Task:
         return tokenize(*part, merges)
 
     def facts(result: tuple[np.ndarray, np.ndarray]) -> Facts:
-        return {"tokens": result[0].size, "digest": _digest(result[0])}
+        return {"tokens": result[0].size, "digest": digest(result[0])}
 
     return Task(run, _beginning(text), text, facts)
 
@@ -270,7 +243,7 @@ def _encode_batch(method: str) -> Callable[[str], Task]:
 
     def facts(encodings: list[Any]) -> Facts:
         ids = [i for encoding in encodings for i in encoding.ids]
-        return {"tokens": len(ids), "digest": _digest(ids)}
+        return {"tokens": len(ids), "digest": digest(ids)}
 
     return prepare
 

@@ -7,10 +7,8 @@ an interpreter that has them, gigatoken and riptoken, which must give the same i
 
 import json
 import os
-import subprocess
 from collections import Counter
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from tokenizers import ByteLevelBPETokenizer, Tokenizer
 from tokenizers import __version__ as tokenizers_version
 
 from benchmarks.corpora import verses
-from benchmarks.measure import Bench, Facts, Measurement, Task, agree
+from benchmarks.measure import Bench, Facts, Measurement, Task, agree, table_of
 from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.over.bases import read_base
 from tokenlab.codes.bits.over.tokenizer import BitTokenizer
@@ -36,25 +34,17 @@ _CHARACTERS = {False: 400_000, True: 3_000}  # of the texts for base tokenizers
 
 
 def table(bench: Bench) -> list[str]:
-    """Measure the code alone, then over each base; Markdown."""
-    quick = bench.runs == 1
-    return [*_alone(bench), "", *_over(bench, _CHARACTERS[quick], quick)]
-
-
-def _alone(bench: Bench) -> list[str]:
-    lines = [
-        "| known characters | text to ids, MB/s | ids to text, MB/s | tokens/character |",
-        "| --: | --: | --: | --: |",
-    ]
+    rows = []
     for known in _KNOWN:
         there, back = (bench.measure(f"bits:{way}", bench.text("once"), str(known)) for way in ("encode", "decode"))
         size = there.facts["bytes"] / 1e6
         length = there.facts["tokens"] / there.facts["characters"]
-        lines.append(f"| {known:,} | {there.rate(size)} | {back.rate(size)} | {length:.3f} |")
-    return lines
+        rows.append([f"{known:,}", there.rate(size), back.rate(size), f"{length:.3f}"])
+    heads = ["known characters", "text to ids, MB/s", "ids to text, MB/s", "tokens/character"]
+    return [*table_of(heads, rows, left=0), "", *_over(bench)]
 
 
-def _over(bench: Bench, characters: int, quick: bool) -> list[str]:
+def _over(bench: Bench) -> list[str]:
     python = os.environ.get(PEER)
     lines = [
         f"Over a base, a verse a text, one thread; Hugging Face's tokenizers {tokenizers_version}:",
@@ -66,9 +56,9 @@ def _over(bench: Bench, characters: int, quick: bool) -> list[str]:
     notes = [] if python else [f"gigatoken and riptoken have no rows: {PEER} names no interpreter that has them."]
     for language, text_name in _LANGUAGES.items():
         path = bench.folder / f"{language}.json"
-        texts = verses(language, characters)
+        texts = verses(language, _CHARACTERS[bench.quick])
         path.write_text(json.dumps(texts), encoding="utf-8")
-        for name, tokenizer in _bases(texts, quick).items():
+        for name, tokenizer in _bases(texts, bench.quick).items():
             base = bench.folder / f"{name}-{language}.json"
             tokenizer.save(str(base))
             found = {task: bench.measure(f"bits:{task}", str(base), str(path)) for task in _OVER}
@@ -106,7 +96,7 @@ def _hugging_face(found: dict[str, Measurement]) -> str:
     size = found["base"].facts["bytes"] / 1e6
     cells = []
     for alone, over in (("base", "over"), ("base_back", "over_back")):
-        ratio = median(found[over].cpu_seconds) / median(found[alone].cpu_seconds)
+        ratio = found[over].cpu / found[alone].cpu
         cells += [found[alone].rate(size), found[over].rate(size), f"{ratio:.2f}"]
         if alone == "base":
             cells.append(f"{found['over'].facts['tokens'] / found['base'].facts['tokens']:.3f}")
@@ -116,18 +106,15 @@ def _hugging_face(found: dict[str, Measurement]) -> str:
 def _peer(bench: Bench, python: str, peer: str, base: Path, texts: Path, found: dict[str, Measurement]) -> str:
     """The cells of encoding by a peer, or "no ..." with the reason. With the code: the peer's time and the code's."""
     ids = bench.folder / "ids.npz"
-    program = str(Path(__file__).with_name("bits_peer.py"))
-    command = [python, program, peer, str(base), str(texts), str(ids), str(bench.runs)]
-    environment = {**os.environ, "RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, check=False)
-    if done.returncode:
-        return f"no row, {done.stderr.decode(errors='replace').strip().splitlines()[-1][:200]}"
-    alone = Measurement(**json.loads(done.stdout.splitlines()[-1]), warm_up=0.0, peak=0, facts={})
+    try:
+        alone, _ = bench.measure_peer(python, "bits_peer.py", peer, str(base), str(texts), str(ids), str(bench.runs))
+    except RuntimeError as error:
+        return f"no row, {error}"
     code = bench.measure("bits:rewrite", str(base), str(ids))
     if code.facts["tokens"] != found["over"].facts["tokens"]:
         return "no row, its ids are others"
-    size, cpu = found["base"].facts["bytes"] / 1e6, median(alone.cpu_seconds)
-    both = f"{size / (alone.median + code.median):.3g} | {(cpu + median(code.cpu_seconds)) / cpu:.2f}"
+    size = found["base"].facts["bytes"] / 1e6
+    both = f"{size / (alone.median + code.median):.3g} | {(alone.cpu + code.cpu) / alone.cpu:.2f}"
     return f"{alone.rate(size)} | {both} | "
 
 
@@ -157,26 +144,30 @@ def _text_and_code(path: str, known: int) -> tuple[str, CharacterBits]:
     return text, CharacterBits("".join(character for character, _ in Counter(text).most_common(known)))
 
 
+def _texts(path: str) -> list[str]:
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
 def _base(base: str, path: str) -> Task:
-    texts = json.loads(Path(path).read_text(encoding="utf-8"))
+    texts = _texts(path)
     size = sum(len(text.encode()) for text in texts)
     return Task(read_base(base).encode_batch, texts[:3], texts, lambda found: _count(found) | {"bytes": size})
 
 
 def _over_base(base: str, path: str) -> Task:
-    texts = json.loads(Path(path).read_text(encoding="utf-8"))
+    texts = _texts(path)
     return Task(BitTokenizer(read_base(base)).encode_batch, texts[:3], texts, _count)
 
 
 def _base_back(base: str, path: str) -> Task:
-    texts, found = json.loads(Path(path).read_text(encoding="utf-8")), read_base(base)
+    texts, found = _texts(path), read_base(base)
     ids = [some.tolist() for some in found.encode_batch(texts)]
     tokens = sum(map(len, ids))
     return Task(found.tokenizer.decode_batch, ids[:3], ids, lambda decoded: _restored(decoded, texts, tokens))
 
 
 def _over_back(base: str, path: str) -> Task:
-    texts, bits = json.loads(Path(path).read_text(encoding="utf-8")), BitTokenizer(read_base(base))
+    texts, bits = _texts(path), BitTokenizer(read_base(base))
     ids = bits.encode_batch(texts)
     tokens = sum(map(len, ids))
 

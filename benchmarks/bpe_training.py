@@ -9,9 +9,7 @@ The texts are `once` and longer ones that `resampled` draws from `once` and `hel
 """
 
 import json
-import os
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -20,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from benchmarks.measure import Bench, Facts, Limits, Measurement, Stopped, Task, agree
+from benchmarks.measure import CORES, Bench, Facts, Limits, Measurement, Stopped, Task, agree, digest
 from benchmarks.resampled import resampled
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.segment.by_statistics import Segmenter
@@ -53,9 +51,7 @@ class Row(NamedTuple):
 
 
 def table(bench: Bench) -> list[str]:
-    """Measure each size; Markdown."""
-    quick = bench.numba_cache is None
-    vocabulary = str(_VOCABULARY[quick])
+    vocabulary = str(_VOCABULARY[bench.quick])
     limits = Limits.of_this_machine(60.0 * _MINUTES)
     lines = [
         f"{int(vocabulary):,} entries; tokenizers {version('tokenizers')} on all cores, tokenlab on one; every row "
@@ -65,7 +61,7 @@ def table(bench: Bench) -> list[str]:
         "| text | characters | words are | cutting, s | training, s | together, s | CPU, s | peak memory, MB |",
         "| --- | --: | --- | --: | --: | --: | --: | --: |",
     ]
-    for name, path in _texts(bench, quick):
+    for name, path in _texts(bench):
         measured = _rows(bench, path, vocabulary, limits)
         characters = next(row.cutting.facts["characters"] for row in measured if row.cutting)
         lines += [f"| {name} | {characters:,} | {_cells(row)} |" for row in measured]
@@ -73,10 +69,10 @@ def table(bench: Bench) -> list[str]:
     return lines
 
 
-def _texts(bench: Bench, quick: bool) -> Iterator[tuple[str, str]]:
+def _texts(bench: Bench) -> Iterator[tuple[str, str]]:
     """A text after the other, and its file."""
     yield "`once`", bench.text("once")
-    for size in _SIZES[quick]:
+    for size in _SIZES[bench.quick]:
         path = str(bench.folder / "drawn.txt")
         bench.measure("bpe_training:draw", bench.text("once"), bench.text("held_out"), path, str(size), runs=1)
         yield "drawn", path
@@ -84,7 +80,7 @@ def _texts(bench: Bench, quick: bool) -> Iterator[tuple[str, str]]:
 
 def _rows(bench: Bench, path: str, vocabulary: str, limits: Limits) -> list[Row]:
     def train(text: str, words: str) -> Measurement | Stopped:
-        return bench.measure_within(limits, "bpe_training:train", text, words, vocabulary, threads=os.cpu_count() or 1)
+        return bench.measure_within(limits, "bpe_training:train", text, words, vocabulary, threads=CORES)
 
     cutting = bench.measure("bpe_training:cut", path, f"{path}.cut", runs=1)
     rows = [
@@ -162,7 +158,7 @@ def _train(path: str, words: str, vocabulary: str) -> Task:
 
     def facts(tokenizer: Tokenizer) -> Facts:
         merges = json.loads(tokenizer.to_str())["model"]["merges"]
-        return _digest([tokenizer.token_to_id(side) for merge in merges for side in merge])
+        return _merge_facts([tokenizer.token_to_id(side) for merge in merges for side in merge])
 
     return _on(run, path, facts)
 
@@ -172,7 +168,7 @@ def _sweep(path: str, vocabulary: str) -> Task:
         symbols, offsets, alphabet = _numbered(lines())
         return bpe_sweep(symbols, offsets, alphabet, [max(alphabet, int(vocabulary))])
 
-    return _on(run, path, lambda sweep: _digest(sweep.merges))
+    return _on(run, path, lambda sweep: _merge_facts(sweep.merges))
 
 
 def _numbered(lines: Iterator[str]) -> tuple[np.ndarray, np.ndarray, int]:
@@ -189,9 +185,8 @@ def _numbered(lines: Iterator[str]) -> tuple[np.ndarray, np.ndarray, int]:
     return np.concatenate(blocks), np.cumsum(lengths, dtype=np.int64), alphabet
 
 
-def _digest(merges: Any) -> Facts:
-    ids = np.asarray(merges, np.int32)
-    return {"merges": ids.size // 2, "digest": sha256(ids.tobytes()).hexdigest()}
+def _merge_facts(merges: Any) -> Facts:
+    return {"merges": np.size(merges) // 2, "digest": digest(merges)}
 
 
 TASKS = {"draw": _draw, "cut": _cut, "train": _train, "sweep": _sweep}

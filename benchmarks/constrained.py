@@ -6,11 +6,10 @@ Both ways draw as the stage `generate` does, with a state of the automaton for e
 
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 
 import torch
 
-from benchmarks.measure import Bench, Facts, Task
+from benchmarks.measure import Bench, Task, table_of
 from tokenlab.codes.constrained import constrain
 from tokenlab.codes.generation import generate_tokens
 from tokenlab.codes.registry import read_code
@@ -26,21 +25,22 @@ _BATCHES = ((500, 500), (1, 4))  # texts at once, and in all
 
 
 def table(bench: Bench) -> list[str]:
-    """Measure the first model of each code; Markdown."""
-    lines = [
-        "| texts | code | at once | CPU ms/token, free | CPU ms/token, constrained | times the time |",
-        "| --- | --- | --: | --: | --: | --: |",
-    ]
+    heads = ["texts", "code", "at once", "CPU ms/token, free", "CPU ms/token, constrained", "times the time"]
+    rows = []
     for folder in _folders(bench.preset):
         for batch, count in _BATCHES:
-            size = str(count if bench.runs > 1 else 2)
+            size = str(2 if bench.quick else count)
             found = [bench.measure("constrained:generate", str(folder), way, size, str(batch)) for way in _WAYS]
-            times = [1e3 * median(one.cpu_seconds) / one.facts["tokens"] for one in found]
+            times = [1e3 * one.cpu / one.facts["tokens"] for one in found]
+            shown = (f"{time:.3g}" for time in times)
             code = folder.name.partition("-bpe-")[0]
-            shown = " | ".join(f"{time:.3g}" for time in times)
-            lines.append(f"| {folder.parent.name} | {code} | {batch} | {shown} | {times[1] / times[0]:.2f} |")
+            rows.append([folder.parent.name, code, batch, *shown, f"{times[1] / times[0]:.2f}"])
     about = "64 tokens a text, top 50, first token drawn evenly, one thread"
-    return [f"Models of the preset `{bench.preset}`; {about}; torch {torch.__version__}.", "", *lines]
+    return [
+        f"Models of the preset `{bench.preset}`; {about}; torch {torch.__version__}.",
+        "",
+        *table_of(heads, rows, left=2),
+    ]
 
 
 def _folders(preset: str) -> Iterator[Path]:
@@ -63,10 +63,7 @@ def _generate(folder: str, way: str, count: str, batch: str) -> Task:
         drawn = generate_tokens(network, texts, automaton.vocabulary, options, given, uniform_start=True)
         return sum(map(len, drawn))
 
-    def facts(tokens: int) -> Facts:
-        return {"tokens": tokens}
-
-    return Task(run, 1, int(count), facts)
+    return Task(run, 1, int(count), lambda tokens: {"tokens": tokens})
 
 
 TASKS = {"generate": _generate}

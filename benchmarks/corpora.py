@@ -80,6 +80,11 @@ def verses(text: str, size: int) -> list[str]:
     return found
 
 
+def source_of_verses() -> str:
+    """What `verses` reads, in words."""
+    return "Bible" if os.environ.get("TOKENLAB_MIRROR") else "built-in sentences"
+
+
 def write_texts(folder: Path, size: int, part: int) -> None:
     """Write all files into `folder`."""
     spans = {"part": (0, part), "once": (0, size), "held_out": (size, 2 * size)}

@@ -13,7 +13,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from benchmarks.corpora import verses
-from benchmarks.measure import Bench, Facts, Task
+from benchmarks.measure import Bench, Facts, Task, lines_of, on_lines
 from tokenlab.text.readers import read_documents
 from tokenlab.tokenizers.cuts import make_cut
 from tokenlab.tokenizers.options import Bytes, TrainOptions
@@ -46,8 +46,7 @@ _MORE: dict[str, tuple[tuple[str, Bytes], ...]] = {
 
 
 def table(bench: Bench) -> list[str]:
-    """Train and count each way; Markdown."""
-    sizes = _SIZES[bench.numba_cache is None]
+    sizes = _SIZES[bench.quick]
     heads = [f"{int(size):,} entries | × byte-level | × uncut" for size in sizes]
     lines = [
         "Tokens of the held-out tenth. Byte-level is `--cut gpt2`, uncut is `--cut none --bytes fallback`; a number in "
@@ -56,7 +55,7 @@ def table(bench: Bench) -> list[str]:
         f"| text | characters | `--cut` | `--bytes` | {' | '.join(heads)} | CPU, s |",
         f"| --- | --: | --- | --- |{' --: |' * (3 * len(sizes) + 1)}",
     ]
-    for name, texts in _texts(bench.numba_cache is None):
+    for name, texts in _texts(bench.quick):
         parts = {"train": [text for i, text in enumerate(texts) if i % 10 < 9], "held_out": texts[9::10]}
         paths = [bench.folder / f"cuts-{part}.txt" for part in parts]
         for path, of_part in zip(paths, parts.values(), strict=True):
@@ -95,10 +94,6 @@ def _texts(quick: bool) -> Iterator[tuple[str, list[str]]]:
     yield "Japanese", verses("ja", size)
 
 
-def _lines(path: str) -> list[str]:
-    return Path(path).read_text(encoding="utf-8").splitlines()
-
-
 def _train(train: str, held_out: str, cut: str, byte_tokens: Bytes, *sizes: str) -> Task:
     options = TrainOptions(tuple(map(int, sizes)), byte_tokens=byte_tokens)
 
@@ -110,11 +105,10 @@ def _train(train: str, held_out: str, cut: str, byte_tokens: Bytes, *sizes: str)
         found: Facts = {}
         for size, tokenizer in zip(sizes, tokenizers, strict=True):
             found[f"entries_{size}"] = tokenizer.get_vocab_size()
-            found[f"tokens_{size}"] = sum(map(len, tokenizer.encode_batch(_lines(held_out))))
+            found[f"tokens_{size}"] = sum(map(len, tokenizer.encode_batch(lines_of(held_out))))
         return found
 
-    texts = _lines(train)
-    return Task(run, texts[:20], texts, facts)
+    return on_lines(run, train, facts)
 
 
 TASKS = {"train": _train}

@@ -5,14 +5,12 @@ both meet the same neighbours. The peer is one forward pass per prefix, with `tr
 """
 
 import json
-import os
 import statistics
-import time
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import Bench, Facts, Task
+from benchmarks.measure import CORES, Bench, Facts, Task, seconds_of
 from tokenlab.text.documents import split_sentences
 from tokenlab.text.readers import read_documents
 
@@ -25,15 +23,13 @@ _SIDE = 4096
 
 
 def table(bench: Bench) -> list[str]:
-    """Measure on one thread and on every core, and the peer on one; Markdown."""
-    quick = bench.runs == 1
     folder = str(bench.folder / "gpt2")
-    _save_model(Path(folder), _SMALL if quick else _PAPER, bench.text("part"))
-    characters = "200" if quick else "3000"
+    _save_model(Path(folder), _SMALL if bench.quick else _PAPER, bench.text("part"))
+    characters = "200" if bench.quick else "3000"
     lines = ["| threads | characters | characters/s | GFLOP/s | float32 product, GFLOP/s | share | peak memory, MB |"]
     lines.append("| --: | --: | --: | --: | --: | --: | --: |")
     rates = {}
-    for threads in sorted({1, os.cpu_count() or 1}):
+    for threads in sorted({1, CORES}):
         arguments = (folder, bench.text("part"), characters, str(threads))
         done = bench.measure("entropy:tokenlab", *arguments, threads=threads, runs=1)
         facts, rates[threads] = done.facts, done.facts["characters per second"]
@@ -41,7 +37,9 @@ def table(bench: Bench) -> list[str]:
             f"| {threads} | {facts['characters']:,} | {rates[threads]:.0f} | {facts['rate'] / 1e9:.0f} "
             f"| {facts['product'] / 1e9:.0f} | {facts['share']:.0%} | {done.peak / 1e6:.0f} |"
         )
-    plain = bench.measure("entropy:one_pass_per_prefix", folder, bench.text("part"), "1" if quick else "2", runs=1)
+    plain = bench.measure(
+        "entropy:one_pass_per_prefix", folder, bench.text("part"), "1" if bench.quick else "2", runs=1
+    )
     seconds = plain.median / plain.facts["characters"]
     facts_of_model = json.loads((Path(folder) / "facts.json").read_text(encoding="utf-8"))
     return [
@@ -100,18 +98,13 @@ def _tokenlab(folder: str, text: str, characters: str, threads: str) -> Task:
             size += len(chosen[-1])
         rounds.append(chosen)
     left, right = torch.rand(2, _SIDE, _SIDE)
-    out = torch.empty(_SIDE, _SIDE)
-    torch.mm(left, right, out=out)
+    torch.mm(left, right)
 
     def run(rounds: list[list[str]]) -> list[tuple[float, float, int]]:
-        found = []
-        for sentences in rounds:
-            start = time.perf_counter()
-            torch.mm(left, right, out=out)
-            between = time.perf_counter()
-            scorer.score(sentences)
-            found.append((between - start, time.perf_counter() - between, sum(map(len, sentences))))
-        return found
+        return [
+            (seconds_of(torch.mm, left, right), seconds_of(scorer.score, sentences), sum(map(len, sentences)))
+            for sentences in rounds
+        ]
 
     def facts(found: list[tuple[float, float, int]]) -> Facts:
         flop = json.loads((Path(folder) / "facts.json").read_text(encoding="utf-8"))["flop"]

@@ -4,13 +4,11 @@ GPT-2 small, randomly initialised, with GPT-2's tokenizer; English text. genlm-b
 beam; it is measured where TOKENLAB_GENLM_PYTHON names an interpreter that has it, with torch and transformers.
 """
 
-import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
 from math import log
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from transformers import DynamicCache
 
 from benchmarks import exact_models
 from benchmarks.corpora import verses
-from benchmarks.measure import Bench, Facts, Measurement, Task
+from benchmarks.measure import Bench, Facts, Measurement, Task, table_of
 from tokenlab.exact.adapters import read_tokenizer
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.options import ExactOptions
@@ -37,15 +35,14 @@ _EQUAL = 1e-5  # relative, of log probabilities by passes of other shapes
 _PEER_EQUAL = 1e-5  # of probabilities, and of log P(text) in nats; its sums are in float32
 _WARM_UP = 8  # characters
 _MOST_RUNS = 3
+_PER_BYTE = ("passes/byte", "contexts/byte", "tokens evaluated/byte")
 _PRUNE = 1e-3  # of all token strings: their number doubles with every few characters
 
 
 def table(bench: Bench) -> list[str]:
-    """Measure stepping and known text, then the peer; Markdown."""
-    quick = bench.runs == 1
     text = " ".join(verses("en", 20_000))
-    tokenizer = exact_models.save(bench.folder / "model", text.split(". "), small=quick)
-    sizes = _CHARACTERS[quick]
+    tokenizer = exact_models.save(bench.folder / "model", text.split(". "), small=bench.quick)
+    sizes = _CHARACTERS[bench.quick]
     paths = [_write(bench, f"{size}.txt", text[:size]) for size in sizes]
     return [
         f"Tokenizer: {tokenizer}. Text: English, its first characters, {sizes[0]} to step through, {sizes[1]} at once, "
@@ -67,16 +64,14 @@ def _stepping(bench: Bench, path: str, size: int) -> list[str]:
     once = bench.measure("exact:known", model, path, runs=1)
     _check_equal(characters.facts["log_probability"], once.facts["log_probability"])
     bpc = bench.measure("exact:bpc", model, path)
-    rows = [("tokens, with the model's own cache", tokens), ("characters, `incremental`", characters)]
+    rows = []
+    for name, found in {"tokens, with the model's own cache": tokens, "characters, `incremental`": characters}.items():
+        steps = found.facts["steps"]
+        each = steps, f"{1e3 * found.median / steps:.1f}"
+        rows.append([name, found.time(1e3 / size), *_ratios(found, tokens), *each, *_per_byte(found, size)])
+    heads = ["step by step", "ms/character", "time / that of tokens", "CPU time / that", "steps", "ms/step", *_PER_BYTE]
     return [
-        "| step by step | ms/character | time / that of tokens | CPU time / that | steps | ms/step | passes/byte "
-        "| contexts/byte | tokens evaluated/byte |",
-        "| --- | --: | --: | --: | --: | --: | --: | --: | --: |",
-        *(
-            f"| {name} | {_ms(found, size)} | {_ratios(found, tokens)} | {found.facts['steps']} "
-            f"| {1e3 * found.median / found.facts['steps']:.1f} | {_per_byte(found, size)} |"
-            for name, found in rows
-        ),
+        *table_of(heads, rows),
         "",
         f"One call of `bpc` for the byte after the {size} characters: {1e3 * bpc.median:.0f} ms, "
         f"{bpc.facts['contexts']} contexts in {bpc.facts['passes']} passes, {bpc.facts['tokens']} tokens evaluated.",
@@ -86,17 +81,12 @@ def _stepping(bench: Bench, path: str, size: int) -> list[str]:
 def _known_text(bench: Bench, path: str, size: int) -> list[str]:
     model = str(bench.folder / "model")
     naive, known = bench.measure("exact:naive", model, path), bench.measure("exact:known", model, path)
-    bits = [-found.facts["log_probability"] / log(2) / size for found in (naive, known)]
-    rows = [("tokens of its encoding, one pass", naive, bits[0]), ("exact", known, bits[1])]
-    return [
-        "| known text | ms/character | time / that of tokens | CPU time / that | passes/byte | contexts/byte "
-        "| tokens evaluated/byte | bits/character |",
-        "| --- | --: | --: | --: | --: | --: | --: | --: |",
-        *(
-            f"| {name} | {_ms(found, size)} | {_ratios(found, naive)} | {_per_byte(found, size)} | {bit:.4f} |"
-            for name, found, bit in rows
-        ),
+    rows = [
+        [name, found.time(1e3 / size), *_ratios(found, naive), *_per_byte(found, size), _bits(found, size)]
+        for name, found in {"tokens of its encoding, one pass": naive, "exact": known}.items()
     ]
+    heads = ["known text", "ms/character", "time / that of tokens", "CPU time / that", *_PER_BYTE, "bits/character"]
+    return table_of(heads, rows)
 
 
 def _peer(bench: Bench, path: str, size: int) -> list[str]:
@@ -104,28 +94,22 @@ def _peer(bench: Bench, path: str, size: int) -> list[str]:
     if not python:
         return [f"genlm-bytes has no row: {PEER} names no interpreter that has it."]
     model = str(bench.folder / "model")
-    rows: list[tuple[str, Measurement]] = []
-    for encodings, what in (
-        ("valid", "the tokenizer's encodings"),
-        ("all", f"all token strings, pruned below {_PRUNE:g}"),
-    ):
-        rows.append((f"`incremental`, {what}", bench.measure("exact:characters", model, path, encodings)))
+    ways = {"valid": "the tokenizer's encodings", "all": f"all token strings, pruned below {_PRUNE:g}"}
+    rows = [
+        (f"`incremental`, {what}", bench.measure("exact:characters", model, path, way)) for way, what in ways.items()
+    ]
     version = _version(python)
     for width, prune in _PEER_BEAMS:
         name = f"genlm-bytes {version}, beam of {width}, pruned below {prune:g}"
         rows.append((name, peer(bench, python, model, path, width, prune, runs=1)[0]))
-    lines = [
-        "| beside genlm-bytes | characters/s | time / that of `incremental` | CPU time / that | passes/byte "
-        "| contexts/byte | tokens evaluated/byte | bits/character |",
-        "| --- | --: | --: | --: | --: | --: | --: | --: |",
+    cells = [
+        [name, found.rate(size), *_ratios(found, rows[0][1]), *_per_byte(found, size), _bits(found, size)]
+        for name, found in rows
     ]
-    for name, found in rows:
-        bits = -found.facts["log_probability"] / log(2) / size
-        ratios = _ratios(found, rows[0][1])
-        lines.append(f"| {name} | {found.rate(size)} | {ratios} | {_per_byte(found, size)} | {bits:.4f} |")
+    times = "characters/s", "time / that of `incremental`", "CPU time / that"
     difference, contexts = agreement(bench, python)
     return [
-        *lines,
+        *table_of(["beside genlm-bytes", *times, *_PER_BYTE, "bits/character"], cells),
         "",
         f"Without pruning, on a tiny model over {contexts} contexts: the probabilities of every next byte, and of "
         f"the end, differ from `encodings: all` by at most {difference:.1g}. Truncation is off: the peer has none.",
@@ -136,14 +120,9 @@ def peer(
     bench: Bench, python: str, model: str, path: str, width: int, prune: float, runs: int | None = None
 ) -> tuple[Measurement, list[list[float]]]:
     """Run genlm-bytes. Returns also log P of the end, then of every byte, before each byte of the text."""
-    program = Path(__file__).with_name("exact_peer.py")
-    command = [python, str(program), model, path, str(runs or bench.runs), str(width), str(prune)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-    done = subprocess.run(command, env=environment, capture_output=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"genlm-bytes failed: {done.stderr.decode(errors='replace')[-500:]}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    return Measurement(found["seconds"], found["cpu_seconds"], 0.0, 0, found["facts"]), found["rows"]
+    given = [model, path, str(runs or bench.runs), str(width), str(prune)]
+    found, others = bench.measure_peer(python, "exact_peer.py", *given)
+    return found, others["rows"]
 
 
 def agreement(bench: Bench, python: str) -> tuple[float, int]:
@@ -177,8 +156,7 @@ def _characters(folder: str, path: str, encodings: str = "valid") -> Task:
         for byte in text:
             total += float(grown.next_bytes().log_probability[byte])
             grown.advance(byte)
-        cost = grown.evaluator.cost()
-        return {"log_probability": total, "steps": len(text), **_cost(cost)}
+        return {"log_probability": total, "steps": len(text), **_cost(grown.evaluator.cost())}
 
     return _on(run, path)
 
@@ -258,18 +236,16 @@ def _write(bench: Bench, name: str, text: str) -> str:
     return str(path)
 
 
-def _ms(found: Measurement, size: int) -> str:
-    low, high = 1e3 * min(found.seconds) / size, 1e3 * max(found.seconds) / size
-    return f"{1e3 * found.median / size:.2f} ({low:.2f} to {high:.2f})"
+def _ratios(found: Measurement, other: Measurement) -> list[str]:
+    return [f"{found.median / other.median:.2f}", f"{found.cpu / other.cpu:.2f}"]
 
 
-def _ratios(found: Measurement, other: Measurement) -> str:
-    cpu = median(found.cpu_seconds) / median(other.cpu_seconds)
-    return f"{found.median / other.median:.2f} | {cpu:.2f}"
+def _per_byte(found: Measurement, size: int) -> list[str]:
+    return [f"{found.facts[name] / size:.3g}" for name in ("passes", "contexts", "tokens")]
 
 
-def _per_byte(found: Measurement, size: int) -> str:
-    return " | ".join(f"{found.facts[name] / size:.3g}" for name in ("passes", "contexts", "tokens"))
+def _bits(found: Measurement, size: int) -> str:
+    return f"{-found.facts['log_probability'] / log(2) / size:.4f}"
 
 
 def _check_equal(first: float, second: float) -> None:

@@ -4,7 +4,7 @@ With TOKENLAB_MIRROR set the tokenizer is GPT-2's; without it, or for the small 
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import torch
@@ -24,7 +24,13 @@ def save(folder: Path, texts: Iterable[str], *, small: bool, size: int = 300) ->
     """Save GPT-2 small (12 layers, 768 wide), or a tiny one with `size` tokens. Returns the name of the tokenizer."""
     mirror = os.environ.get("TOKENLAB_MIRROR")
     real = mirror is not None and not small
-    tokenizer = _gpt2(Path(mirror) / _GPT2) if mirror is not None and real else _trained(texts, size if small else 8000)
+    if mirror is not None and real:
+        folder_of_gpt2 = Path(mirror) / _GPT2
+        bpe = models.BPE.from_file(str(folder_of_gpt2 / "encoder.json"), str(folder_of_gpt2 / "vocab.bpe"))
+        tokenizer = _byte_level(Tokenizer(bpe))
+        tokenizer.add_special_tokens([END])
+    else:
+        tokenizer = byte_level_bpe(texts, size if small else 8000, [END])
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=END, eos_token=END)
     fast.save_pretrained(folder)
     end = int(fast.eos_token_id)
@@ -38,23 +44,15 @@ def save(folder: Path, texts: Iterable[str], *, small: bool, size: int = 300) ->
     return "GPT-2's" if real else f"trained on the text, {tokenizer.get_vocab_size():,} entries"
 
 
-def _gpt2(folder: Path) -> Tokenizer:
-    tokenizer = Tokenizer(models.BPE.from_file(str(folder / "encoder.json"), str(folder / "vocab.bpe")))
-    return _byte_level(tokenizer)
-
-
-def _trained(texts: Iterable[str], size: int) -> Tokenizer:
+def byte_level_bpe(texts: Iterable[str], size: int, special: Sequence[str] = ()) -> Tokenizer:
+    """A tokenizer trained on the texts, with so many entries."""
     tokenizer = _byte_level(Tokenizer(models.BPE()))
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size, initial_alphabet=alphabet, special_tokens=[END], show_progress=False
-    )  # fmt: skip
-    tokenizer.train_from_iterator(texts, trainer)
+    alphabet = {"initial_alphabet": pre_tokenizers.ByteLevel.alphabet(), "special_tokens": list(special)}
+    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=size, show_progress=False, **alphabet))
     return tokenizer
 
 
 def _byte_level(tokenizer: Tokenizer) -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens([END])
     return tokenizer

@@ -6,17 +6,16 @@ dictionary of its own, is measured where it is installed.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from tokenizers import Tokenizer
 
-from benchmarks.measure import Bench, Facts, Measurement, Task
+from benchmarks.measure import Bench, Facts, Task, lines_of, on_lines, table_of
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.segment.by_statistics import Segmenter
 from tokenlab.segment.options import SegmentOptions
@@ -31,11 +30,9 @@ TEXTS = ("once", "held_out")
 _ENTRIES = 30_000
 _ALIKE = 0.9  # share of the segments that must be equal
 _LINES_PER_BATCH = 1 << 10
-_SAMPLE = 20  # lines
 
 
 def table(bench: Bench) -> list[str]:
-    """Export, compare on `held_out`, then measure; Markdown."""
     folder, once, held_out = str(bench.folder), bench.text("once"), bench.text("held_out")
     exported = bench.measure("export:export", once, held_out, folder, runs=1)
     shares = {name: exported.facts[name] for name in ("tokenizer.json", "SentencePiece")}
@@ -51,19 +48,17 @@ def table(bench: Bench) -> list[str]:
     rows.append((f"SentencePiece {version('sentencepiece')}", found, f"{shares['SentencePiece']:.2%}"))
     if find_spec("jieba"):
         rows.append((f"jieba {version('jieba')}, `lcut`", bench.measure("export:jieba", held_out), "other words"))
+    millions = bench.millions("held_out")
     return [
-        "| | million characters/s | time / that of `Segmenter` | segments equal |",
-        "| --- | --: | --: | --: |",
-        *(_row(bench, name, found, ours, equal) for name, found, equal in rows),
+        *table_of(
+            ["", "million characters/s", "time / that of `Segmenter`", "segments equal"],
+            ([name, one.rate(millions), f"{one.median / ours.median:.2f}", equal] for name, one, equal in rows),
+        ),
         "",
         f"The export of {exported.facts['entries']:,} entries, statistics of `once` included, takes "
         f"{exported.median:.1f} s. Loading the tokenizer.json, {loading:.2f} s, is part of each of its runs.",
         *([] if find_spec("jieba") else ["jieba is not installed, so it has no row."]),
     ]
-
-
-def _row(bench: Bench, name: str, found: Measurement, ours: Measurement, equal: str) -> str:
-    return f"| {name} | {found.rate(bench.millions('held_out'))} | {found.median / ours.median:.2f} | {equal} |"
 
 
 def _export(once: str, held_out: str, folder: str) -> Task:
@@ -79,7 +74,7 @@ def _export(once: str, held_out: str, folder: str) -> Task:
 
     def facts(result: tuple[Vocabulary, Segmenter]) -> Facts:
         vocabulary, segmenter = result
-        lines = _lines(held_out)
+        lines = lines_of(held_out)
         exported: dict[str, Exported] = {
             "tokenizer.json": HuggingFace(Tokenizer.from_file(f"{folder}/tokenizer.json")),
             "SentencePiece": SentencePiece(Path(f"{folder}/export.model").read_bytes()),
@@ -87,12 +82,12 @@ def _export(once: str, held_out: str, folder: str) -> Task:
         shares = {name: measure_agreement(one, segmenter, lines).words.recall for name, one in exported.items()}
         return {"entries": len(vocabulary.pieces), **shares}
 
-    return _on(run, once, facts)
+    return on_lines(run, once, facts)
 
 
 def _segmenter(once: str, held_out: str) -> Task:
-    segmenter = Segmenter(ngram_statistics(_lines(once)))
-    return _on(lambda lines: [batch.text() for batch in segmenter.segment(lines)], held_out)
+    segmenter = Segmenter(ngram_statistics(lines_of(once)))
+    return on_lines(lambda lines: [batch.text() for batch in segmenter.segment(lines)], held_out)
 
 
 def _tokenizer(folder: str, held_out: str, method: str) -> Task:
@@ -105,7 +100,7 @@ def _tokenizer(folder: str, held_out: str, method: str) -> Task:
         encode = getattr(tokenizer, method)
         return [encoding.ids for batch in _batches(lines) for encoding in encode(batch, add_special_tokens=False)]
 
-    return _on(run, held_out, lambda _: {"loading": loading[-1]})
+    return on_lines(run, held_out, lambda _: {"loading": loading[-1]})
 
 
 def _sentencepiece(folder: str, held_out: str) -> Task:
@@ -116,23 +111,14 @@ def _sentencepiece(folder: str, held_out: str) -> Task:
     def run(lines: list[str]) -> list[list[int]]:
         return [ids for batch in _batches(lines) for ids in processor.encode(batch, num_threads=1)]
 
-    return _on(run, held_out)
+    return on_lines(run, held_out)
 
 
 def _jieba(held_out: str) -> Task:
     jieba = import_module("jieba")
     jieba.setLogLevel("WARNING")
     jieba.initialize()
-    return _on(lambda lines: [jieba.lcut(line) for line in lines], held_out)
-
-
-def _on(run: Callable[[list[str]], Any], path: str, facts: Callable[[Any], Facts] = lambda _: {}) -> Task:
-    lines = _lines(path)
-    return Task(run, lines[:_SAMPLE], lines, facts)
-
-
-def _lines(path: str) -> list[str]:
-    return Path(path).read_text(encoding="utf-8").split("\n")[:-1]
+    return on_lines(lambda lines: [jieba.lcut(line) for line in lines], held_out)
 
 
 def _batches(lines: Iterable[str]) -> Iterator[list[str]]:

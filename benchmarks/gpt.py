@@ -8,15 +8,13 @@ are as many, up to its positions and biases.
 """
 
 import statistics
-import time
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 from transformers import __version__ as transformers_version
 
-from benchmarks.measure import Bench, Facts, Task
+from benchmarks.measure import Bench, Facts, Task, seconds_of, table_of
 from benchmarks.patches import training_step
 from tokenlab.networks.cost import training_flops_per_byte
 from tokenlab.networks.interface import CodedPassage
@@ -37,32 +35,27 @@ _PRODUCT = 4096
 
 
 def table(bench: Bench) -> list[str]:
-    """Measure on one thread and on two; Markdown."""
-    size, context, rounds = ("tiny", "32", "1") if bench.runs == 1 else ("small", "512", str(_ROUNDS))
+    size, context, rounds = ("tiny", "32", "1") if bench.quick else ("small", "512", str(_ROUNDS))
     peaks = {kind: bench.measure("gpt:steps", size, context, "1", kind, runs=1).peak for kind in _NAMES}
-    lines = [
-        "| model | threads | tokens/s | GFLOP/s | of the product | time / that of ours | MB of a step |",
-        "| --- | --: | --: | --: | --: | --: | --: |",
-    ]
+    heads = ["model", "threads", "tokens/s", "GFLOP/s", "of the product", "time / that of ours", "MB of a step"]
+    rows: list[list[object]] = []
     for threads in (1, 2):
         facts = bench.measure("gpt:steps", size, context, rounds, *_NAMES, threads=threads, runs=1).facts
         found = facts["rounds"]
         most = 2 * _PRODUCT**3 / statistics.median(one["product"] for one in found)
-        lines.append(f"| product {_PRODUCT:,} x {_PRODUCT:,} | {threads} | | {most / 1e9:.3g} | | | |")
+        rows.append([f"product {_PRODUCT:,} x {_PRODUCT:,}", threads, "", f"{most / 1e9:.3g}", "", "", ""])
         for kind, name in _NAMES.items():
             seconds = statistics.median(one[kind] for one in found)
             ratio = statistics.median(one[kind] / one["ours"] for one in found)
             speed = facts["flops"] / seconds
-            lines.append(
-                f"| {name} | {threads} | {facts['tokens'] / seconds:.3g} | {speed / 1e9:.3g} | {speed / most:.0%} "
-                f"| {ratio:.2f} | {peaks[kind] / 1e6:.0f} |"
-            )
+            speeds = f"{facts['tokens'] / seconds:.3g}", f"{speed / 1e9:.3g}", f"{speed / most:.0%}"
+            rows.append([name, threads, *speeds, f"{ratio:.2f}", f"{peaks[kind] / 1e6:.0f}"])
     return [
         f"Size `{size}`, {_BATCH} rows of {context} tokens a step; torch {torch.__version__}, transformers "
         f"{transformers_version}. Medians of {rounds} rounds, of the ratios too. MB of a step: peak above weights, "
         "gradients and optimizer, on one thread.",
         "",
-        *lines,
+        *table_of(heads, rows),
     ]
 
 
@@ -74,7 +67,8 @@ def _steps(size: str, context: str, rounds: str, *kinds: str) -> Task:
 
     def run(batches: list[torch.Tensor]) -> list[dict[str, float]]:
         return [
-            {"product": _seconds(lambda: left @ right), **{kind: _seconds(step, ids) for kind, step in steps.items()}}
+            {"product": seconds_of(torch.mm, left, right)}
+            | {kind: seconds_of(step, ids) for kind, step in steps.items()}
             for ids in batches
         ]
 
@@ -84,12 +78,6 @@ def _steps(size: str, context: str, rounds: str, *kinds: str) -> Task:
         return {"tokens": ids.numel(), "flops": flops, "rounds": found}
 
     return Task(run, [ids[:, :16]], [ids] * int(rounds), facts)
-
-
-def _seconds(work: Callable[..., Any], *given: Any) -> float:
-    start = time.perf_counter()
-    work(*given)
-    return time.perf_counter() - start
 
 
 def _step(kind: str, size: str, context: int) -> Callable[[torch.Tensor], None]:

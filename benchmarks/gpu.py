@@ -19,7 +19,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tokenlab.core.errors import one_line
+from tokenlab.core.files import write_text
 from tokenlab.networks.attention import attend
 from tokenlab.networks.batches import sequence_layout
 from tokenlab.networks.cost import parameter_count, training_flops_per_byte
@@ -130,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             report["parts"][name] = _measured(PARTS[name], card)
         print(f"{name}: {json.dumps(report['parts'][name])}", flush=True)
         report["seconds"] = time.perf_counter() - began
-        _write(options.json, report)
+        write_text(options.json, json.dumps(report, indent=2) + "\n")  # whole whenever the machine goes
     return int(any("error" in part for part in report["parts"].values()))
 
 
@@ -156,13 +157,6 @@ def _measured(part: Callable[[Card, Facts], None], card: Card) -> Facts:
 
 def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(one_line(error).split())[:300]}"
-
-
-def _write(path: Path, report: Facts) -> None:
-    """In one step, so that the file is whole whenever the machine goes."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    temporary.replace(path)
 
 
 def _conditions(card: Card) -> Facts:
@@ -246,12 +240,12 @@ def _stacks(card: Card) -> tuple[StackShape, StackShape]:
     return SIZES[card.pick("small", "tiny")]
 
 
-def _step(card: Card, model: Any, loss: Callable[[Any], Tensor]) -> Callable[[], None]:
-    """A step of training; `loss` of a model, which may be compiled."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+def _step(card: Card, model: Any, loss: Callable[[Any], Tensor], tuned: bool = True) -> Callable[[], None]:
+    """A step of training; `loss` of a model, which may be compiled. tuned: in bfloat16, by the fused optimizer."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=tuned or None)
 
     def step() -> None:
-        with card.bfloat16():
+        with card.bfloat16() if tuned else nullcontext():
             found = loss(model)
         found.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -578,15 +572,7 @@ def _translation(card: Card, facts: Facts) -> None:
     flops = 6 * facts["parameters"] * rows * length
     facts["ours"] = _compiled_and_plain(card, ours, loss, flops)
     peer = transformers.MarianMTModel(ours.config).to(card.device).train()
-    optimizer = torch.optim.AdamW(peer.parameters(), lr=1e-4)
-
-    def step() -> None:
-        loss(peer).backward()
-        torch.nn.utils.clip_grad_norm_(peer.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-
-    seconds = card.timed(step)
+    seconds = card.timed(_step(card, peer, loss, tuned=False))
     facts["MarianMTModel"] = {"step_seconds": seconds, **_rates(card, flops, seconds)}
     facts["times_faster"] = _best(facts["ours"]) * seconds / flops
 

@@ -3,15 +3,14 @@
 The texts are Bibles, verse by verse (built-in sentences without the mirror); every process reads its own.
 """
 
-import os
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.corpora import verses
-from benchmarks.measure import Bench, Facts, Measurement, Task, agree
+from benchmarks.corpora import source_of_verses, verses
+from benchmarks.measure import Bench, Facts, Task, agree
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.latom.hmm import Training, expected_counts, train
 from tokenlab.codes.latom.hmm_model import PeriodicHmm, draw_hmm, maximise
@@ -33,14 +32,12 @@ class Sequences(NamedTuple):
 
 
 def table(bench: Bench) -> list[str]:
-    """Compare with hmmlearn, then measure trainings; Markdown."""
     part = bench.texts["part"]["characters"]
-    whole = part if bench.numba_cache is None else 0  # --quick
-    source = "Bible" if os.environ.get("TOKENLAB_MIRROR") else "built-in sentences"
+    whole = part if bench.quick else 0
     compiling = bench.measure("hmm:tokenlab", "en", "2", "8", str(part), runs=1).warm_up
     lines = [
-        f"One iteration of EM on the first {part:,} characters ({source}), "
-        f"hmmlearn {version('hmmlearn')}, milliseconds:",
+        f"One iteration of EM on the first {part:,} characters ({source_of_verses()}), hmmlearn {version('hmmlearn')}, "
+        "milliseconds:",
         "",
         "| text | C | N | K | tokenlab | hmmlearn scaling | tokenlab is faster | hmmlearn log | tokenlab is faster |",
         "| --- | --: | --: | --: | --: | --: | --: | --: | --: |",
@@ -51,8 +48,10 @@ def table(bench: Bench) -> list[str]:
         )
         agree(ours, scaling, log)
         C = ours.facts["C"]
-        times = " | ".join(f"{_milliseconds(peer)} | {peer.median / ours.median:.0f} times" for peer in (scaling, log))
-        lines.append(f"| {text} | {C} | {N} | {K} | {_milliseconds(ours)} | {times} |")
+        times = " | ".join(
+            f"{peer.time(1e3, ',.0f')} | {peer.median / ours.median:.0f} times" for peer in (scaling, log)
+        )
+        lines.append(f"| {text} | {C} | {N} | {K} | {ours.time(1e3, ',.0f')} | {times} |")
     lines += [
         "",
         f"tokenlab compiles for {compiling:.1f} s once after installing.",
@@ -66,13 +65,8 @@ def table(bench: Bench) -> list[str]:
         found = bench.measure("hmm:train", text, str(N), str(K), str(whole))
         characters, C = found.facts["characters"], found.facts["C"]
         each = found.median / characters / (_ITERATIONS + 1) * 1e9
-        seconds = f"{found.median:.2f} ({max(found.seconds):.2f} to {min(found.seconds):.2f})"
-        lines.append(f"| {text} | {characters:,} | {C} | {N} | {K} | {seconds} | {each:.0f} |")
+        lines.append(f"| {text} | {characters:,} | {C} | {N} | {K} | {found.time()} | {each:.0f} |")
     return lines
-
-
-def _milliseconds(found: Measurement) -> str:
-    return f"{found.median * 1e3:,.0f} ({max(found.seconds) * 1e3:,.0f} to {min(found.seconds) * 1e3:,.0f})"
 
 
 def sequences(text: str, size: int) -> Sequences:

@@ -14,15 +14,18 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import psutil
 
 Facts = dict[str, Any]
+CORES = os.cpu_count() or 1
 _PROJECT = Path(__file__).resolve().parent.parent
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes
 _STATUS = Path("/proc/self/status")
@@ -54,10 +57,20 @@ class Measurement:
         """Seconds."""
         return statistics.median(self.seconds)
 
+    @property
+    def cpu(self) -> float:
+        """The median seconds of CPU."""
+        return statistics.median(self.cpu_seconds)
+
     def rate(self, amount: float) -> str:
         """`amount` a second: median (slowest to fastest)."""
         low, high = amount / max(self.seconds), amount / min(self.seconds)
         return f"{amount / self.median:.3g} ({low:.3g} to {high:.3g})"
+
+    def time(self, per_second: float = 1.0, form: str = ".2f") -> str:
+        """Seconds, or other units of which one has so many: median (slowest to fastest)."""
+        shown = (f"{per_second * s:{form}}" for s in (self.median, max(self.seconds), min(self.seconds)))
+        return "{} ({} to {})".format(*shown)
 
 
 @dataclass(frozen=True)
@@ -90,6 +103,11 @@ class Bench:
     numba_cache: Path | None  # None: the usual one
     cpu_shares: list[float] = field(default_factory=list)  # CPU time / time of every measurement on one thread
     preset: str = "sample"  # whose trained models are measured
+
+    @property
+    def quick(self) -> bool:
+        """Whether this run shows that a benchmark works, and not how fast."""
+        return self.runs == 1
 
     def text(self, name: str) -> str:
         """The path of a text of `corpora`."""
@@ -145,11 +163,55 @@ class Bench:
             peak = usage.ru_maxrss * _MAXRSS_UNIT
         return Measurement(seconds[1:], cpu_seconds[1:], seconds[0], peak, {})
 
+    def measure_peer(self, python: str, program: str, *arguments: str) -> tuple[Measurement, Facts]:
+        """Run a file of this folder in another interpreter, on one thread; what it prints holds its times.
+
+        Raises RuntimeError with its last line where it fails.
+        """
+        command = [python, str(Path(__file__).with_name(program)), *arguments]
+        done = subprocess.run(command, env=self._environment(1), capture_output=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr.decode(errors="replace").strip().splitlines()[-1][:200])
+        found = json.loads(done.stdout.splitlines()[-1])
+        facts = found.pop("facts", {})
+        times = {name: found.pop(name) for name in ("seconds", "cpu_seconds")}
+        return Measurement(**times, warm_up=0.0, peak=0, facts=facts), found
+
     def _environment(self, threads: int) -> dict[str, str]:
         libraries = ("OMP_NUM", "OPENBLAS_NUM", "NUMBA_NUM", "RAYON_NUM", "POLARS_MAX")
         limits = {f"{library}_THREADS": str(threads) for library in libraries}
         cache = {"NUMBA_CACHE_DIR": str(self.numba_cache)} if self.numba_cache else {}
         return {**os.environ, **limits, "TOKENIZERS_PARALLELISM": str(threads > 1).lower(), **cache}
+
+
+def lines_of(path: str) -> list[str]:
+    """The lines of a text of `corpora`."""
+    return Path(path).read_text(encoding="utf-8").splitlines()
+
+
+def on_lines(run: Callable[[list[str]], Any], path: str, facts: Callable[[Any], Facts] = lambda _: {}) -> Task:
+    """A task on the lines of a text; twenty of them are the sample."""
+    lines = lines_of(path)
+    return Task(run, lines[:20], lines, facts)
+
+
+def seconds_of(work: Callable[..., Any], *given: Any) -> float:
+    """Seconds of one call."""
+    start = time.perf_counter()
+    work(*given)
+    return time.perf_counter() - start
+
+
+def digest(content: str | Any) -> str:
+    """A hash of a text, or of whole numbers as int32, for `agree`."""
+    content = content.encode() if isinstance(content, str) else np.asarray(content, np.int32).tobytes()
+    return sha256(content).hexdigest()
+
+
+def table_of(heads: Sequence[str], rows: Iterable[Iterable[object]], left: int = 1) -> list[str]:
+    """A table in Markdown; all columns but the first `left` are set to the right."""
+    rule = ["---"] * left + ["--:"] * (len(heads) - left)
+    return [f"| {' | '.join(map(str, row))} |" for row in (heads, rule, *rows)]
 
 
 def agree(*measurements: Measurement) -> None:
@@ -179,7 +241,7 @@ def _watch(process: subprocess.Popen[bytes], limits: Limits) -> tuple[str, int]:
     return "", peak
 
 
-def _peak() -> int:
+def peak_memory() -> int:
     """Bytes. Where there is Linux's own figure it is better: `ru_maxrss` begins with the memory of the parent."""
     if _STATUS.exists():
         return next(int(line.split()[1]) for line in _STATUS.open(encoding="utf-8") if line[:6] == "VmHWM:") * 1024
@@ -192,7 +254,7 @@ def _main(runs: int, name: str, *arguments: str) -> None:
     start = time.perf_counter()
     task.run(task.sample)
     warm_up = time.perf_counter() - start
-    baseline, peak, facts = _peak(), 0, {}
+    baseline, peak, facts = peak_memory(), 0, {}
     seconds, cpu_seconds = [], []
     for number in range(runs):
         gc.collect()
@@ -201,7 +263,7 @@ def _main(runs: int, name: str, *arguments: str) -> None:
         seconds.append(time.perf_counter() - start)
         cpu_seconds.append(time.process_time() - cpu_start)
         if number == 0:
-            peak, facts = _peak() - baseline, task.facts(result)
+            peak, facts = peak_memory() - baseline, task.facts(result)
         del result
     found = Measurement(seconds, cpu_seconds, warm_up, peak, facts)
     print(json.dumps(asdict(found)))

@@ -1,14 +1,12 @@
 """n-gram statistics: counts, smallest adjacent PMI and branching entropies of all n-grams of up to 6 characters."""
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from benchmarks.measure import Bench, Facts, Measurement, Task, agree
+from benchmarks.measure import CORES, Bench, Facts, Measurement, Task, agree, on_lines
 from benchmarks.peers import COLUMNS, Rows, counter_statistics, polars_rows, polars_statistics, soynlp_statistics
 from tokenlab.ngrams.counting import NgramStatistics, ngram_statistics
 
@@ -18,14 +16,13 @@ _TOLERANCE = 1e-9
 
 
 def table(bench: Bench) -> list[str]:
-    """Compare with the peers, then measure; Markdown."""
     compiling = bench.measure("ngram_statistics:tokenlab", bench.text("part"), runs=1).warm_up
     compared = bench.measure("ngram_statistics:compare", bench.text("part"), runs=1).facts
     for peer, (rows, difference) in compared.items():
         if not difference <= _TOLERANCE:
             raise RuntimeError(f"{peer} differs from tokenlab by {difference} in {rows} rows, so no time is printed")
     equal = ", ".join(f"{peer} in {rows:,} rows by {difference:.0e}" for peer, (rows, difference) in compared.items())
-    once, peers = _beside_peers(bench, "once", [("polars", 1), ("polars", os.cpu_count() or 1)])
+    once, peers = _beside_peers(bench, "once", [("polars", 1), ("polars", CORES)])
     _, slow_peers = _beside_peers(bench, "part", [("Counter", 1), ("soynlp", 1)])
     return [
         "| | threads | text | characters | million characters/s | tokenlab is faster | peak memory, MB |",
@@ -110,8 +107,7 @@ def _compare(text: str) -> Task:
     def compare(sentences: list[str]) -> Facts:
         return {peer: largest_difference(sentences, peer) for peer in PEERS}
 
-    sentences = _sentences(text)
-    return Task(compare, sentences[:20], sentences, dict)
+    return on_lines(compare, text, dict)
 
 
 def _task(run: Callable[[list[str]], Any], columns: Callable[[Any], dict[str, np.ndarray]]) -> Callable[[str], Task]:
@@ -121,15 +117,7 @@ def _task(run: Callable[[list[str]], Any], columns: Callable[[Any], dict[str, np
         values = columns(result)
         return {"rows": len(values["count"]), **{name: float(np.nansum(values[name])) for name in values}}
 
-    def prepare(text: str) -> Task:
-        sentences = _sentences(text)
-        return Task(run, sentences[:20], sentences, facts)
-
-    return prepare
-
-
-def _sentences(text: str) -> list[str]:
-    return Path(text).read_text(encoding="utf-8").splitlines()
+    return lambda text: on_lines(run, text, facts)
 
 
 def _row_columns(*names: str) -> Callable[[Rows], dict[str, np.ndarray]]:

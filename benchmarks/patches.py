@@ -13,12 +13,12 @@ import numpy as np
 import torch
 
 from benchmarks.corpora import verses
-from benchmarks.measure import Bench, Measurement, Task
-from benchmarks.patches_generation import coder_of
+from benchmarks.measure import Bench, Task, table_of
+from benchmarks.patches_generation import coder_of, shape_of
 from tokenlab.language.coding import Coder
 from tokenlab.networks.cost import training_flops_per_byte
 from tokenlab.networks.interface import CodedPassage
-from tokenlab.networks.options import SIZES, ChunkShape, HashShape, PatchShape, Shape, TokenShape
+from tokenlab.networks.options import ChunkShape
 from tokenlab.networks.stored import build_network
 
 TITLE = "Training of language models"
@@ -36,41 +36,29 @@ _ROWS = 2
 
 
 def table(bench: Bench) -> list[str]:
-    """Measure every model on one thread; Markdown."""
-    quick = bench.runs == 1
-    size, row = ("tiny", 256) if quick else ("small", 2048)
+    size, row = ("tiny", 256) if bench.quick else ("small", 2048)
     found = {kind: bench.measure("patches:ours", kind, size, str(row)) for kind in _KINDS}
-    own = _speed(found["tokens"])
+    rows = []
+    for kind, one in found.items():
+        speed, own = (some.facts["flops"] / some.median for some in (one, found["tokens"]))
+        kilobytes = one.facts["bytes"] / 1e3 / one.median
+        cells = f"{kilobytes:.3g}", f"{speed / 1e9:.3g}", f"{speed / own:.0%}", f"{one.peak / 1e6:.0f}"
+        rows.append([_KINDS[kind], one.rate(1), *cells])
     return [
         f"Size `{size}`, {_ROWS} rows of {row:,} bytes a step, one thread; torch {torch.__version__}. MB of a step: "
         "peak above weights, gradients and optimizer.",
         "",
-        "| model | steps/s | kB/s | GFLOP/s | of our GPT | MB of a step |",
-        "| --- | --: | --: | --: | --: | --: |",
-        *(_row(_KINDS[kind], one, own) for kind, one in found.items()),
+        *table_of(["model", "steps/s", "kB/s", "GFLOP/s", "of our GPT", "MB of a step"], rows),
     ]
-
-
-def _speed(found: Measurement) -> float:
-    """Operations a second."""
-    return found.facts["flops"] / found.median
-
-
-def _row(name: str, found: Measurement, own: float) -> str:
-    speed = _speed(found)
-    return (
-        f"| {name} | {found.rate(1)} | {found.facts['bytes'] / 1e3 / found.median:.3g} | {speed / 1e9:.3g} "
-        f"| {speed / own:.0%} | {found.peak / 1e6:.0f} |"
-    )
 
 
 def _ours(kind: str, size: str, row: str) -> Task:
     """A step of a network of ours."""
-    coder = _coder(kind)
+    coder = coder_of("bytes" if kind == "learned" else kind.removesuffix("-hash"))
     pieces = list(_pieces(coder, int(row)))
     if kind == "tokens":
         pieces = [_spread(piece) for piece in pieces]
-    shape = _shape(kind, size, len(coder.spellings))
+    shape = shape_of(kind, size, len(coder.spellings))
     network = build_network(shape, 0)
 
     def loss(rows: list[CodedPassage]) -> torch.Tensor:
@@ -102,10 +90,6 @@ def training_step(network: torch.nn.Module, loss: Callable[[Any], torch.Tensor])
     return step
 
 
-def _coder(kind: str) -> Coder:
-    return coder_of("bytes" if kind == "learned" else kind.removesuffix("-hash"))
-
-
 def _pieces(coder: Coder, size: int) -> Iterator[CodedPassage]:
     """Rows of text."""
     text = " ".join(verses("en", 400_000)).encode()
@@ -121,15 +105,6 @@ def _beginning(piece: CodedPassage) -> CodedPassage:
     """The first patch, or the first 16 symbols of a piece without patches."""
     end = int(piece.starts[1]) if len(piece.starts) else 16
     return CodedPassage(piece.ids[:end], piece.starts[:1], end)
-
-
-def _shape(kind: str, size: str, symbols: int) -> Shape:
-    latent, local = SIZES[size]
-    if kind in ("tokens", "bytes"):
-        return TokenShape(_VOCABULARY if kind == "tokens" else symbols, latent)
-    if kind == "learned":
-        return ChunkShape(latent, local)
-    return PatchShape(symbols, kind == "bpe", latent, local, HashShape() if kind == "space-hash" else None)
 
 
 TASKS = {"ours": _ours}

@@ -10,14 +10,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from benchmarks.corpora import verses
-from benchmarks.measure import Bench, Facts, Task
+from benchmarks.exact_models import byte_level_bpe
+from benchmarks.measure import Bench, Facts, Task, table_of
 from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
 from tokenlab.language.generation import begin, draw, uniforms
 from tokenlab.language.stored import LanguageModel
-from tokenlab.networks.options import SIZES, PatchShape, Shape, TokenShape
+from tokenlab.networks.options import SIZES, ChunkShape, HashShape, PatchShape, Shape, TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.patches.bpe import read_bpe_patcher
 from tokenlab.patches.by_bytes import SpacePatcher
@@ -38,26 +38,21 @@ _VOCABULARY = 50_257
 
 
 def table(bench: Bench) -> list[str]:
-    """Measure every kind; Markdown."""
-    size, length = ("tiny", 64) if bench.runs == 1 else ("small", 512)
-    lines = [
-        "| model | ms/byte, caches | ms/byte, a full pass each | times faster | symbols |",
-        "| --- | --: | --: | --: | --: |",
-    ]
+    size, length = ("tiny", 64) if bench.quick else ("small", 512)
+    rows = []
     for kind, shown in _KINDS.items():
         cached = bench.measure("patches_generation:cached", kind, size, str(length))
         full = bench.measure("patches_generation:full", kind, size, str(length))
         symbols = cached.facts["symbols"]
         slow = full.median / _PREFIXES * symbols
-        lines.append(
-            f"| {shown} | {1e3 * cached.median / length:.3g} | {1e3 * slow / length:.3g} "
-            f"| {slow / cached.median:.3g} | {symbols} |"
-        )
+        times = (1e3 * cached.median / length, 1e3 * slow / length, slow / cached.median)
+        rows.append([shown, *(f"{time:.3g}" for time in times), symbols])
+    heads = ["model", "ms/byte, caches", "ms/byte, a full pass each", "times faster", "symbols"]
     return [
         f"Size `{size}`, {length} bytes of English after an empty prompt, one text, one thread, float32, CPU; "
         f"torch {torch.__version__}.",
         "",
-        *lines,
+        *table_of(heads, rows),
     ]
 
 
@@ -106,7 +101,7 @@ def _verses() -> list[str]:
 def _model(kind: str, size: str) -> LanguageModel:
     torch.set_num_threads(1)
     coder = coder_of(kind)
-    return LanguageModel(build_network(_shape(kind, size, coder), 0).eval(), coder, 512)
+    return LanguageModel(build_network(shape_of(kind, size, len(coder.spellings)), 0).eval(), coder, 512)
 
 
 def coder_of(kind: str) -> Coder:
@@ -116,28 +111,22 @@ def coder_of(kind: str) -> Coder:
     if kind == "space":
         return PatchCoder(SpacePatcher(SpaceOptions(cap=6)))
     with TemporaryDirectory() as folder:
-        path = _tokenizer(Path(folder))
+        path = Path(folder, "tokenizer.json")
+        byte_level_bpe(_verses(), _TOKENS).save(str(path))
         if kind == "tokens":
             return TokenCoder(path)
         patcher = read_bpe_patcher(path)
     return PatchCoder(patcher, learn_hierarchical([token for token in patcher.tokens if token], 10))
 
 
-def _tokenizer(folder: Path) -> Path:
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=_TOKENS, initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train_from_iterator(_verses(), trainer)
-    tokenizer.save(str(folder / "tokenizer.json"))
-    return folder / "tokenizer.json"
-
-
-def _shape(kind: str, size: str, coder: Coder) -> Shape:
+def shape_of(kind: str, size: str, symbols: int) -> Shape:
+    """The network of a kind of model, over tokens, bytes or patches, or with learned chunks."""
     latent, local = SIZES[size]
     if kind in ("tokens", "bytes"):
-        return TokenShape(_VOCABULARY if kind == "tokens" else 256, latent)
-    return PatchShape(len(coder.spellings), kind == "bpe", latent, local)
+        return TokenShape(_VOCABULARY if kind == "tokens" else symbols, latent)
+    if kind == "learned":
+        return ChunkShape(latent, local)
+    return PatchShape(symbols, kind == "bpe", latent, local, HashShape() if kind == "space-hash" else None)
 
 
 TASKS = {"cached": _cached, "full": _full}

@@ -5,12 +5,11 @@ Ours also checks the file and gives ids and, from sighan and Parquet, word bound
 
 import json
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 from xml.etree.ElementTree import iterparse
 
 import pyarrow.parquet as pq
 
-from benchmarks.measure import Bench, Facts, Task, agree
+from benchmarks.measure import Bench, Facts, Task, agree, digest
 from tokenlab.text.readers import read_documents
 
 TITLE = "reading corpora"
@@ -19,7 +18,6 @@ _ENDINGS = {"sighan": "utf8", "text": "txt", "jsonl": "jsonl", "ces": "xml", "pa
 
 
 def table(bench: Bench) -> list[str]:
-    """Measure ours and the peers; Markdown."""
     lines = ["| format | file, MB | tokenlab, MB of text/s | peer | peer, MB of text/s | peer's time / tokenlab's |"]
     lines.append("| --- | --: | --: | --- | --: | --: |")
     for form, ending in _ENDINGS.items():
@@ -80,8 +78,8 @@ _PEERS: dict[str, Callable[[str], Iterator[str]]] = {
 
 def _task(texts: Callable[[str], Iterator[str]], path: str) -> Task:
     def facts(_: int) -> Facts:
-        found = "\n".join(texts(path)).encode()
-        return {"bytes": len(found), "text": sha256(found).hexdigest()}
+        found = "\n".join(texts(path))
+        return {"bytes": len(found.encode()), "text": digest(found)}
 
     return Task(lambda path: sum(map(len, texts(path))), path, path, facts)
 

@@ -6,13 +6,11 @@ The peer is the same decoder in plain Python over a dictionary of utilities, whi
 import time
 from collections.abc import Iterator
 from functools import partial
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import regex
 
-from benchmarks.measure import Bench, Facts, Task, agree
+from benchmarks.measure import Bench, Facts, Task, agree, digest, lines_of, on_lines
 from benchmarks.ngram_statistics import tokenlab_ngrams
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.segment.by_statistics import Segmenter, utilities
@@ -29,7 +27,6 @@ _TOLERANCE = 1e-9
 
 
 def table(bench: Bench) -> list[str]:
-    """Measure ours and its plain twin; Markdown."""
     lines = ["| decoder | isolate | text | characters | million characters/s | plain Python | tokenlab is faster |"]
     lines.append("| --- | --- | --- | --: | --: | --: | --: |")
     once, part = bench.text("once"), bench.text("part")
@@ -65,7 +62,7 @@ def _row(bench: Bench, decoder: str, isolate: str, text: str, rate: str, plain: 
 
 def _tokenlab(counted: str, text: str, decoder: Any, isolate: Any) -> Task:
     options = SegmentOptions(decoder=decoder, isolate=isolate)
-    statistics = ngram_statistics(_sentences(counted))
+    statistics = ngram_statistics(lines_of(counted))
     start = time.perf_counter()
     segmenter = Segmenter(statistics, options)
     set_up = time.perf_counter() - start
@@ -73,28 +70,22 @@ def _tokenlab(counted: str, text: str, decoder: Any, isolate: Any) -> Task:
     def segment(sentences: list[str]) -> list[str]:
         return [batch.text() for batch in segmenter.segment(sentences)]
 
-    sentences = _sentences(text)
-    return Task(segment, sentences[:20], sentences, lambda parts: {**_digest(parts), "set_up_seconds": set_up})
+    return on_lines(segment, text, lambda parts: {**_digest(parts), "set_up_seconds": set_up})
 
 
 def _plain(counted: str, text: str, decoder: Any, isolate: Any) -> Task:
     options = SegmentOptions(decoder=decoder, isolate=isolate)
-    statistics = ngram_statistics(_sentences(counted))
+    statistics = ngram_statistics(lines_of(counted))
     table = dict(zip(tokenlab_ngrams(statistics), utilities(statistics, options).tolist(), strict=True))
     segment = partial(plain_text, table=table, n_max=statistics.options.n_max, decoder=decoder, isolate=isolate)
-    sentences = _sentences(text)
-    return Task(lambda sentences: [segment(sentences)], sentences[:20], sentences, _digest)
+    return on_lines(lambda sentences: [segment(sentences)], text, _digest)
 
 
 TASKS = {"tokenlab": _tokenlab, "plain": _plain}
 
 
-def _sentences(text: str) -> list[str]:
-    return Path(text).read_text(encoding="utf-8").splitlines()
-
-
 def _digest(parts: list[str]) -> Facts:
-    return {"text": sha256("".join(parts).encode()).hexdigest()}
+    return {"text": digest("".join(parts))}
 
 
 def plain_text(sentences: list[str], table: dict[str, float], n_max: int, decoder: str, isolate: str) -> str:

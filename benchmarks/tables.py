@@ -8,58 +8,21 @@ import platform
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import (
-    answers,
-    atoms,
-    beyond_memory,
-    bits,
-    bpe_training,
-    constrained,
-    cuts,
-    entropy,
-    exact,
-    export,
-    gpt,
-    hmm,
-    patches,
-    patches_generation,
-    reading,
-    segmentation,
-    translation,
-    word_model,
-)
-from benchmarks import ngram_statistics as statistics
 from benchmarks.measure import Bench
 from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
 from tokenlab.core.files import write_text
 
-_BENCHMARKS = {
-    module.__name__.rpartition(".")[2]: module
-    for module in (
-        statistics,
-        beyond_memory,
-        segmentation,
-        word_model,
-        export,
-        bpe_training,
-        cuts,
-        reading,
-        entropy,
-        hmm,
-        atoms,
-        exact,
-        bits,
-        translation,
-        gpt,
-        patches,
-        patches_generation,
-        constrained,
-        answers,
-    )
-}
+_BENCHMARKS = (
+    "ngram_statistics", "beyond_memory", "segmentation", "word_model", "export", "bpe_training", "cuts", "reading",
+    "entropy", "hmm", "atoms", "exact", "bits", "translation", "gpt", "patches", "patches_generation", "constrained",
+    "answers",
+)  # fmt: skip
+"""Modules of this package, each with a TITLE, the names of its TEXTS, its TASKS and the function `table`."""
 _PAGE = Path(__file__).resolve().parent.parent / "docs/benchmarks.md"
 _PACKAGES = ("numpy", "numba", "polars", "soynlp", "pyarrow", "regex")
 _UNDISTURBED = 0.95  # CPU time / time of a process whose core nothing else wants.
@@ -74,7 +37,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
     parser.add_argument("--preset", default="sample", help="whose models `translation` takes (default: sample)")
     options = parser.parse_args()
-    if unknown := set(options.names) - _BENCHMARKS.keys():
+    if unknown := set(options.names) - {*_BENCHMARKS}:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(_BENCHMARKS)}")
     if options.quick and options.write:
         parser.error("--quick times mean nothing; --write goes without it")
@@ -82,9 +45,9 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="tokenlab-benchmarks-") as folder:
             bench = _bench(Path(folder), options.quick, options.preset)
             for name in options.names or _BENCHMARKS:
-                module = _BENCHMARKS[name]
+                module = import_module(f"benchmarks.{name}")
                 bench.cpu_shares.clear()
-                section = [*_conditions(bench, name), "", *module.table(bench), "", _quietness(bench)]
+                section = [*_conditions(bench, name, module.TEXTS), "", *module.table(bench), "", _quietness(bench)]
                 print(f"## {module.TITLE}", "", *section, "", sep="\n", flush=True)
                 if options.write:
                     _write(name, section)
@@ -101,7 +64,7 @@ def _bench(folder: Path, quick: bool, preset: str) -> Bench:
     return Bench(folder, texts, runs=1 if quick else 3, numba_cache=None if quick else folder / "numba", preset=preset)
 
 
-def _conditions(bench: Bench, name: str) -> list[str]:
+def _conditions(bench: Bench, name: str, texts: Sequence[str]) -> list[str]:
     """When, on what, with which versions and texts, and how to run it again."""
     versions = ", ".join(f"{package} {version(package)}" for package in _PACKAGES)
     again = name if bench.preset == "sample" else f"{name} --preset {bench.preset}"
@@ -110,7 +73,7 @@ def _conditions(bench: Bench, name: str) -> list[str]:
         f"{versions}. Median of {bench.runs} runs (slowest to fastest). Again: `python -m benchmarks {again} --write`.",
         "",
     ]
-    for text in _BENCHMARKS[name].TEXTS:
+    for text in texts:
         sources = ", ".join(f"{source} {count:,}" for source, count in bench.texts[text]["sources"].items())
         lines.append(f"- text `{text}`: {sources} characters")
     return lines

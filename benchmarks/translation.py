@@ -13,7 +13,7 @@ import transformers
 import yaml
 from tokenizers import Tokenizer
 
-from benchmarks.measure import Bench, Facts, Measurement, Task
+from benchmarks.measure import Bench, Facts, Measurement, Task, table_of
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.bits.over.bases import base_of
 from tokenlab.codes.bits.over.tokenizer import BitTokenizer
@@ -35,22 +35,28 @@ _END = SPECIAL.index(END)
 
 
 def table(bench: Bench) -> list[str]:
-    """Measure the first model of each code and pair; Markdown."""
-    lines = [
-        "| pair | code | sentences at once | tokens/s | relative gain | perceived tokens/s | sentences/s | tokens |",
-        "| --- | --- | --: | --: | --: | --: | --: | --: |",
+    heads = [
+        "pair",
+        "code",
+        "sentences at once",
+        "tokens/s",
+        "relative gain",
+        "perceived tokens/s",
+        "sentences/s",
+        "tokens",
     ]
+    rows = []
     for models, corpora in _pairs(bench.preset):
         for batch, count in _BATCHES:
-            size = count if bench.runs > 1 else 4
+            size = 4 if bench.quick else count
             arguments = [*map(str, corpora), str(size), str(batch)]
             found = {code: bench.measure("translation:generate", str(models), code, *arguments) for code in _CODES}
-            lines += [_row(models.name, code, batch, found) for code in _CODES]
+            rows += [[models.name, _CODES[code], batch, *_cells(code, found)] for code in _CODES]
     return [
         f"Models of the preset `{bench.preset}`, greedy, one thread; torch {torch.__version__}, transformers "
         f"{transformers.__version__}. Ends of sentences count as tokens, padding does not.",
         "",
-        *lines,
+        *table_of(heads, rows, left=2),
     ]
 
 
@@ -71,14 +77,12 @@ def _pairs(preset: str) -> Iterator[tuple[Path, tuple[Path, Path]]]:
         )
 
 
-def _row(pair: str, code: str, batch: int, found: dict[str, Measurement]) -> str:
-    one = found[code]
+def _cells(code: str, found: dict[str, Measurement]) -> list[str]:
+    one, tokens = found[code], found[code].facts["tokens"]
     references = [found[name].facts["reference_tokens"] for name in ("bytes", code)]
-    tps = tokens_per_second(one.facts["tokens"], one.median)
-    return (
-        f"| {pair} | {_CODES[code]} | {batch} | {one.rate(one.facts['tokens'])} | {relative_gain(*references):.3f} "
-        f"| {perceived_tps(tps, *references):.3g} | {one.facts['sentences'] / one.median:.3g} | {one.facts['tokens']} |"
-    )
+    perceived = perceived_tps(tokens_per_second(tokens, one.median), *references)
+    speeds = f"{perceived:.3g}", f"{one.facts['sentences'] / one.median:.3g}"
+    return [one.rate(tokens), f"{relative_gain(*references):.3f}", *speeds, str(tokens)]
 
 
 def _generate(models: str, code: str, source: str, target: str, count: str, batch: str) -> Task:

@@ -89,23 +89,23 @@ def _selection(options: argparse.Namespace) -> Selection:
 
 def _check(root: Path, options: argparse.Namespace) -> int:
     presets = [options.preset] if options.preset else list(pipelines(root))
-    if not (problems := _show_problems(root, presets)):
-        print(f"the parameters of {', '.join(presets)} are valid")
-    return EXIT_STATUS if problems else 0
+    _require_valid(root, presets)
+    print(f"the parameters of {', '.join(presets)} are valid")
+    return 0
 
 
-def _show_problems(root: Path, presets: list[str]) -> bool:
-    """Print a line for each problem in the parameters of these presets; return whether there is any."""
+def _require_valid(root: Path, presets: list[str]) -> None:
+    """End with a line for each problem in the parameters of these presets."""
     problems = find_problems(root, presets)
     for problem in problems:
         print(f"flows: {problem}", file=sys.stderr)
-    return bool(problems)
+    if problems:
+        raise SystemExit(EXIT_STATUS)
 
 
 def _run(root: Path, options: argparse.Namespace) -> int:
     selection = _selection(options)
-    if _show_problems(root, [selection.preset]):
-        return EXIT_STATUS
+    _require_valid(root, [selection.preset])
     with pipeline(root):
         plan = make_plan(root, selection, clean=not options.dry_run)
         if options.dry_run:
@@ -116,7 +116,12 @@ def _run(root: Path, options: argparse.Namespace) -> int:
         else:
             print(describe(plan, {}), flush=True)
             finish(root, selection, plan, False, lambda line: print(f"report | {line}", flush=True), print)
-    _show_results(root, selection)
+    reports = root / "reports" / selection.preset
+    results = reports / "tables" / (f"results-{selection.only}.txt" if selection.only else "results.txt")
+    if results.exists():
+        print(results.read_text(encoding="utf-8"), end="")
+    if (reports / "index.html").exists():
+        print(f"report: {(reports / 'index.html').relative_to(root)}")
     return 0
 
 
@@ -137,16 +142,6 @@ def _execute(root: Path, selection: Selection, plan: Plan, workers: int | None) 
     return str(state.message)
 
 
-def _show_results(root: Path, selection: Selection) -> None:
-    """Print the tables of the selection and where the page is."""
-    reports = root / "reports" / selection.preset
-    results = reports / "tables" / (f"results-{selection.only}.txt" if selection.only else "results.txt")
-    if results.exists():
-        print(results.read_text(encoding="utf-8"), end="")
-    if (reports / "index.html").exists():
-        print(f"report: {(reports / 'index.html').relative_to(root)}")
-
-
 def _track(root: Path, options: argparse.Namespace) -> int:
     if line := track(root, options.preset, options.only):
         print(line)
@@ -157,17 +152,14 @@ def _reproduced(root: Path, options: argparse.Namespace) -> int:
     from flows.run.reproduced import check
 
     found = check(root)
-    for line in found or ["reproduced: every output has the bytes that the committed dvc.lock records"]:
-        print(line)
+    print("\n".join(found) or "reproduced: every output has the bytes that the committed dvc.lock records")
     return 1 if found else 0
 
 
 def _stale(root: Path, options: argparse.Namespace) -> int:
     stale = find_stale(root, options.preset)
-    for address, reasons in stale.items():
-        print(f"{address}: {_shortened(reasons)}")
-    if not stale:
-        print("no stage is older than its code")
+    lines = [f"{address}: {_shortened(reasons)}" for address, reasons in stale.items()]
+    print("\n".join(lines) or "no stage is older than its code")
     return 0
 
 
@@ -234,20 +226,19 @@ def _clean(root: Path, options: argparse.Namespace) -> int:
                 locks = [path for path in pipelines(root).values() if (root / path).with_suffix(".lock").exists()]
                 for path in (path for path in locks if not (root / path).exists()):
                     print(f"  that may be results of {path.parent.name}: `cp dvc.yaml {path}` keeps them", flush=True)
-                if unused <= 0 or not (options.yes or _agreed()):
+                if unused <= 0:
                     return 0
+                if not options.yes:
+                    if not sys.stdin.isatty():
+                        raise ParameterError("no terminal to ask on; --yes removes it")
+                    answer = input("Remove it? Results of other commits must then be computed again. [y/N] ")
+                    if answer.strip().lower() not in ("y", "yes"):
+                        return 0
                 repo.gc(workspace=True)
         except DvcException as error:
             raise InputError(f"dvc cannot clean: {one_line(error)}; `dvc gc -w` says more") from error
         print(f"freed {_size(before - _size_of(cache.glob('??/*')))}")
     return 0
-
-
-def _agreed() -> bool:
-    if not sys.stdin.isatty():
-        raise ParameterError("no terminal to ask on; --yes removes it")
-    answer = input("Remove it? Results of other commits must then be computed again. [y/N] ")
-    return answer.strip().lower() in ("y", "yes")
 
 
 def _size_of(paths: Iterable[Path]) -> int:

@@ -64,25 +64,18 @@ def follow_worker() -> None:
         return
     os.environ[PARENT] = str(os.getppid())
     die_with_parent()
-    if _nobody_reads(sys.__stdout__.fileno() if sys.__stdout__ else -1):
-        os.kill(os.getpid(), signal.SIGKILL)  # the worker was killed before the kernel watched it
-
-
-def _nobody_reads(descriptor: int) -> bool:
-    """Whether this is a pipe whose other end is closed. A worker reads the output of its runs."""
-    if descriptor < 0 or not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
-        return False
-    poll = select.poll()
-    poll.register(descriptor, 0)
-    return any(event & select.POLLERR for _, event in poll.poll(0))
+    output = sys.__stdout__.fileno() if sys.__stdout__ else -1
+    if output >= 0 and stat.S_ISFIFO(os.fstat(output).st_mode):
+        pipe = select.poll()
+        pipe.register(output, 0)
+        if any(event & select.POLLERR for _, event in pipe.poll(0)):  # nobody reads it, as a worker does
+            os.kill(os.getpid(), signal.SIGKILL)  # the worker was killed before the kernel watched it
 
 
 @contextlib.contextmanager
 def one_at_a_time(root: Path) -> Iterator[None]:
-    """Within the block, this is the only run of its deployment: a requested run waits until the one before has ended.
-
-    Raises StillRunning in a run that the schedule started, where it would have to wait.
-    """
+    """Within the block, this is the only run of its deployment: a requested run waits until the one before has ended, a
+    run of the schedule raises StillRunning."""
     context = FlowRunContext.get()
     run = context.flow_run if context else None
     if run is None or run.deployment_id is None:

@@ -16,7 +16,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -35,11 +35,11 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.deployed import deployed, notify, shown_waiting
 from flows.parameter_check import find_problems
-from flows.rebuild import rebuild_and_compare, run_nightly_tests
 from flows.run.finish import finish
 from flows.run.history import History
 from flows.run.plan import DEFAULT_PRESET, Plan, Selection, Step, make_plan, put_to_use
 from flows.run.processes import Ended, Log, Processes
+from flows.run.reproduced import rebuild_and_compare, run_nightly_tests
 from flows.run.schedule import Schedule, local_limits, time_left
 from flows.run.workspace import pipeline
 from tokenlab.core.errors import EXIT_STATUS, ParameterError, TokenlabError
@@ -96,7 +96,7 @@ def run_stage(step: Step, processes: Processes) -> State:
         error = StageFailed(step.address, ended)
         return Failed(message=str(error), data=error)  # raising it would only add a traceback to the log
     if ended.state in _NOT_RUN:
-        _print_line(step.address, _NOT_RUN[ended.state])
+        print(f"{step.address} | {_NOT_RUN[ended.state]}", flush=True)
     return Completed(name=ended.state)
 
 
@@ -180,12 +180,17 @@ def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> Sta
         history.end(state)
 
 
+@task(cache_policy=NO_CACHE)
+def _checked(check: Callable[[Path, Selection, Log], str], root: Path, selection: Selection) -> str:
+    return check(root, selection, get_run_logger().info)
+
+
 def _nightly(root: Path, selection: Selection) -> State:
     """Both checks, the second one whatever the first one finds."""
     found = []
     for check in (rebuild_and_compare, run_nightly_tests):
-        run: Any = task(name=check.__name__, task_run_name=check.__name__, cache_policy=NO_CACHE)(check)
-        found.append(run(root, selection, return_state=True))
+        run: Any = _checked.with_options(name=check.__name__, task_run_name=check.__name__)
+        found.append(run(check, root, selection, return_state=True))
     errors = [state.result(raise_on_failure=False) for state in found if not state.is_completed()]
     if unknown := [error for error in errors if not isinstance(error, TokenlabError)]:
         raise unknown[0]
@@ -212,14 +217,10 @@ def _output(name: str) -> Log:
 
     def tell(line: str) -> None:
         logger.info("%s", line)
-        _print_line(name, line)
+        if not _CHATTER.match(line):
+            print(f"{name} | {line}", flush=True)
 
     return tell
-
-
-def _print_line(name: str, line: str) -> None:
-    if not _CHATTER.match(line):
-        print(f"{name} | {line}", flush=True)
 
 
 class _Run:

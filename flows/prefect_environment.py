@@ -27,10 +27,8 @@ _COMMENT = "# The password of this folder's Prefect and MLflow pages. Whoever kn
 
 
 def environment(root: Path) -> dict[str, str]:
-    """The environment of the Prefect server of the workspace `root` and of its clients, in whatever folder.
-
-    What the user set in `.env` counts, as it does for Prefect's own commands there.
-    """
+    """The environment of the Prefect server of the workspace `root` and of its clients, in whatever folder. What the
+    user set in `.env` counts, as it does for Prefect's own commands there."""
     home = root / ".prefect"
     home.mkdir(mode=0o700, exist_ok=True)
     secret = read_secret(root)
@@ -39,10 +37,8 @@ def environment(root: Path) -> dict[str, str]:
 
 
 def adopt(root: Path) -> None:
-    """Give this process the environment of the workspace, before Prefect is imported. The user's own settings stay.
-
-    No password for a server of this machine goes through a proxy.
-    """
+    """Give this process the environment of the workspace, before Prefect is imported. The user's own settings stay, but
+    no password for a server of this machine goes through a proxy."""
     for name, value in environment(root).items():
         os.environ.setdefault(name, value)
     given = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
@@ -56,10 +52,8 @@ def origins(port: int) -> tuple[str, ...]:
 
 
 def read_secret(root: Path) -> str:
-    """The secret `USER:PASSWORD` of the servers of a workspace; it is made if there is none.
-
-    Raises InputError where `.env` belongs to another user or is not a text file, or holds something else as secret.
-    """
+    """The secret `USER:PASSWORD` of the servers of a workspace; it is made if there is none. Raises InputError where
+    `.env` belongs to another user or is not a text file, or holds something else as secret."""
     path = root / SECRET_FILE
     known = _values(path)
     if not {CLIENT_SECRET, SERVER_SECRET} <= known.keys():
@@ -87,10 +81,8 @@ def _values(path: Path) -> dict[str, str]:
 
 
 def _complete(path: Path) -> None:
-    """Add the missing ones of the two secrets to the file, equal to the other one if that is there.
-
-    One process at a time: it holds a lock on the file, and what the one before it added counts.
-    """
+    """Add the missing ones of the two secrets to the file, equal to the other one if that is there. One process at a
+    time: what the one before it added counts."""
     with os.fdopen(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600), "rb+", 0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         known = _values(path)

@@ -11,7 +11,7 @@ packages that are not in the lock, and its default list of hosts has patterns su
 """
 
 import base64
-import binascii
+import contextlib
 import hmac
 import itertools
 import json
@@ -20,9 +20,8 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import uvicorn
 from jinja2 import Environment, FileSystemLoader
@@ -109,12 +108,8 @@ class Guard:
 
 
 def _knows(secret: str, authorization: str) -> bool:
-    scheme, _, credentials = authorization.partition(" ")
-    try:
-        given = base64.b64decode(credentials, validate=True)
-    except (binascii.Error, ValueError):
-        return False
-    return scheme.lower() == "basic" and hmac.compare_digest(given, secret.encode())
+    scheme, _, given = authorization.partition(" ")
+    return scheme.lower() == "basic" and hmac.compare_digest(given.encode(), base64.b64encode(secret.encode()))
 
 
 def prefect_application(root: Path) -> ASGIApp:
@@ -131,7 +126,7 @@ def prefect_application(root: Path) -> ASGIApp:
 
     def begin_at_once(
         database: AioSqliteConfiguration, session: Any, with_for_update: bool = False
-    ) -> AbstractAsyncContextManager[Any]:
+    ) -> contextlib.AbstractAsyncContextManager[Any]:
         return begin(database, session, with_for_update=True)
 
     AioSqliteConfiguration.begin_transaction = begin_at_once  # type: ignore[method-assign, assignment]
@@ -170,14 +165,6 @@ def mlflow_application(root: Path) -> ASGIApp:
     return Guard(adapted, read_secret(root))
 
 
-class Preset(NamedTuple):
-    """A line of the index: a preset, what it is, and when its report was written, empty where there is none."""
-
-    name: str
-    about: str
-    written: str
-
-
 def reports_application(root: Path) -> ASGIApp:
     """The files below `reports/`, to read only, and an index of the presets.
 
@@ -189,30 +176,26 @@ def reports_application(root: Path) -> ASGIApp:
     templates = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True)
 
     def index(request: Request) -> HTMLResponse:
-        page = templates.get_template("index.html.j2")
         presets = [_preset(root, name, path.with_name("params.yaml")) for name, path in pipelines(root).items()]
-        return HTMLResponse(page.render(presets=presets, mlflow=address, questions=_questions(mlflow)))
+        questions: list[Question] = []
+        with contextlib.suppress(OSError):  # as long as MLflow does not answer
+            questions = ask_questions(mlflow) if address else []
+        page = templates.get_template("index.html.j2")
+        return HTMLResponse(page.render(presets=presets, mlflow=address, questions=questions))
 
     files = StaticFiles(directory=root / "reports", html=True, follow_symlink=False)
     application = Starlette(routes=[Route("/", index), Mount("/", files)])
     return Guard(application, mlflow.secret, _REPORT_HEADERS)
 
 
-def _questions(mlflow: Server) -> list[Question]:
-    """What MLflow compares; empty as long as it does not answer."""
-    try:
-        return ask_questions(mlflow) if mlflow.address else []
-    except OSError:
-        return []
-
-
-def _preset(root: Path, name: str, params: Path) -> Preset:
-    """A preset is described by the comment that its parameters begin with."""
+def _preset(root: Path, name: str, params: Path) -> dict[str, str]:
+    """A line of the index: a preset, the comment that its parameters begin with, and when its report was written."""
     text = (root / params).read_text(encoding="utf-8") if (root / params).exists() else ""
     comment = itertools.takewhile(lambda line: line.startswith("#"), text.splitlines())
     page = root / "reports" / name / "index.html"
     written = time.strftime("%Y-%m-%d %H:%M", time.localtime(page.stat().st_mtime)) if page.exists() else ""
-    return Preset(name, " ".join(line.lstrip("# ") for line in comment).replace("`", ""), written)
+    about = " ".join(line.lstrip("# ") for line in comment).replace("`", "")
+    return {"name": name, "about": about, "written": written}
 
 
 _APPLICATIONS: dict[str, Callable[[Path], ASGIApp]] = {

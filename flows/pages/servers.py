@@ -46,11 +46,6 @@ class Server:
     environment: dict[str, str]
     probe: str = "/"
 
-    @property
-    def command(self) -> list[str]:
-        """The command that serves it."""
-        return [sys.executable, "-m", "flows.pages.applications", self.name, self.address.rpartition(":")[2]]
-
 
 class Servers:
     """Servers that run together. Each writes its log to the folder `.work/servers`."""
@@ -80,7 +75,7 @@ class Servers:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb") as output:
             process = subprocess.Popen(
-                server.command,
+                [sys.executable, "-m", "flows.pages.applications", server.name, server.address.rpartition(":")[2]],
                 cwd=self._root,
                 env=os.environ | server.environment | {PARENT: str(os.getpid())},
                 stdin=subprocess.DEVNULL,

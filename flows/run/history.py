@@ -19,10 +19,9 @@ FOLDER = Path(".work", "flow")
 
 @dataclass
 class History:
-    """The record of a preset. Times in seconds, `started` and `ended` since 1970.
+    """The record of a preset, by the addresses of stages. Times in seconds, those of starts and ends since 1970.
 
-    run: `state`, `started`, `ended`. states: address -> state. durations: address -> seconds of the last time that the
-    command itself ran; ends: address -> when that was.
+    run: `state`, `started`, `ended`. durations, ends: of the last time that the command itself ran.
     """
 
     run: dict[str, Any] = field(default_factory=dict)

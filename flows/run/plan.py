@@ -46,20 +46,15 @@ _SECONDS_BETWEEN_TRIES = 0.5
 
 
 def pipelines(root: Path) -> dict[str, Path]:
-    """The presets of the project and the dvc.yaml of each, relative to the root; the default preset first.
-
-    The dvc.yaml of another preset exists only where the preset is in use (`put_to_use`).
-    """
+    """The presets of the project and the dvc.yaml of each, relative to the root; the default preset first. That of
+    another preset exists only where the preset is in use (`put_to_use`)."""
     others = sorted(path.relative_to(root) for path in root.glob("presets/*/params.yaml"))
     return {DEFAULT_PRESET: Path("dvc.yaml"), **{path.parent.name: path.with_name("dvc.yaml") for path in others}}
 
 
 def find_pipeline(root: Path, preset: str) -> Path:
-    """The dvc.yaml of a preset, relative to the root.
-
-    Raises ParameterError for an unknown preset, and InputError where its dvc.yaml differs from the root's: all presets
-    run one DAG. It is copied, for DVC cannot follow a symbolic link in a commit (`dvc metrics diff`).
-    """
+    """The dvc.yaml of a preset, relative to the root. Raises ParameterError for an unknown preset, and InputError where
+    its dvc.yaml is no copy of the root's; DVC cannot follow a symbolic link in a commit (`dvc metrics diff`)."""
     presets = pipelines(root)
     if preset not in presets:
         raise ParameterError(f"no preset {preset!r}; there are: {', '.join(presets)}")
@@ -70,11 +65,8 @@ def find_pipeline(root: Path, preset: str) -> Path:
 
 
 def put_to_use(root: Path, preset: str) -> None:
-    """Copy dvc.yaml beside the parameters of a preset, where DVC's commands find it.
-
-    Until then `dvc pull`, `dvc metrics show` and the like know nothing of the preset, whose results, recorded in the
-    shipped dvc.lock, are not on this machine.
-    """
+    """Copy dvc.yaml beside the parameters of a preset. Until then `dvc pull`, `dvc metrics show` and the like know
+    nothing of the preset, whose results, recorded in the shipped dvc.lock, are not on this machine."""
     path = root / find_pipeline(root, preset)
     if not path.exists():
         write_text(path, (root / "dvc.yaml").read_text(encoding="utf-8"))
@@ -114,16 +106,14 @@ class Selection(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The steps in order; the addresses of the selection in order; whether any of these is tracked in MLflow.
-
-    reported: where the selection is all stages with a tag and leaves out a report that is out of date, the families
-    that the report can show: those whose stages are all up to date once the steps have run.
-    """
+    """The steps in order, and the addresses of the selection in order."""
 
     steps: tuple[Step, ...]
     selected: tuple[str, ...]
     tracked: bool = False
+    """Whether any of the selection is tracked in MLflow."""
     reported: tuple[str, ...] = ()
+    """Where the selection is a family and leaves out a report that is out of date: the families that can be shown."""
 
 
 class Dag:
@@ -139,28 +129,23 @@ class Dag:
         stages = _load_stages(repo, root / "dvc.yaml", self.path)
         if (root / RAW).exists():
             stages += _load_stages(repo, root / RAW, RAW)
-        graph = Index(repo, stages=stages).graph
-        order: list[Stage] = list(networkx.topological_sort(graph))[::-1]  # edges point to dependencies
-        self.stages = {_address(stage): stage for stage in order}
-        self.needs = {_address(stage): {_address(other) for other in graph.successors(stage)} for stage in order}
+        graph = networkx.relabel_nodes(Index(repo, stages=stages).graph, _address)  # edges point to dependencies
+        known = {_address(stage): stage for stage in stages}
+        self.stages = {address: known[address] for address in reversed(list(networkx.topological_sort(graph)))}
+        self.needs = {address: set(graph.successors(address)) for address in self.stages}
+        self._all_needs = functools.partial(networkx.descendants, graph)
+        self._all_needing = functools.partial(networkx.ancestors, graph)
         self.own = [address for address, stage in self.stages.items() if stage.path_in_repo == str(self.path)]
 
     def before(self, addresses: Iterable[str]) -> set[str]:
         """These stages and all stages that they depend on, directly or not."""
-        found, open_ = set(), list(addresses)
-        while open_:
-            if (address := open_.pop()) not in found:
-                found.add(address)
-                open_ += self.needs[address]
-        return found
+        found = set(addresses)
+        return found.union(*map(self._all_needs, found))
 
     def after(self, addresses: Iterable[str]) -> set[str]:
         """These stages and all stages that depend on them, directly or not."""
         found = set(addresses)
-        for address, needs in self.needs.items():  # in topological order
-            if needs & found:
-                found.add(address)
-        return found
+        return found.union(*map(self._all_needing, found))
 
     def tags(self, address: str) -> list[str]:
         """The tags in the `meta` of a stage."""
@@ -227,11 +212,11 @@ def read_dag(root: Path, preset: str) -> Iterator[Dag]:
 
 
 def make_plan(root: Path, selection: Selection, clean: bool = False) -> Plan:
-    """Ask DVC which stages of the selection are out of date in the workspace `root`, for its holder.
+    """Ask DVC which stages of the selection are out of date in the workspace `root`, for its holder. A damaged dvc.lock
+    is repaired. clean: before that, remove outputs of stages that the pipeline no longer has.
 
-    clean: before that, remove outputs of stages that the pipeline no longer has. A damaged dvc.lock is repaired. Raises
-    ParameterError for an unknown preset, tag or stage and for an invalid `meta`, and InputError where DVC cannot read
-    the pipeline or `start` leaves out a stage whose outputs are missing.
+    Raises ParameterError for an unknown name and an invalid `meta`, and InputError where DVC cannot read the pipeline
+    or `start` leaves out a stage whose outputs are missing.
     """
     from dvc.lock import LockError
 
@@ -239,7 +224,9 @@ def make_plan(root: Path, selection: Selection, clean: bool = False) -> Plan:
         try:
             with read_dag(root, selection.preset) as dag:
                 if clean:
-                    _remove_leftovers(root, selection.preset, dag)
+                    items = [item for stage in dag.stages.values() for item in (*stage.outs, *stage.deps)]
+                    kept = {Path(os.path.relpath(item.fs_path, root)) for item in items}
+                    remove_leftovers(root, selection.preset, root / dag.path.with_suffix(".lock"), kept)
                 plan = _plan(selection, dag)
         except InputError as error:
             if isinstance(error.__cause__, LockError):  # a plain `dvc repro` has just started
@@ -249,12 +236,6 @@ def make_plan(root: Path, selection: Selection, clean: bool = False) -> Plan:
             continue
         if not plan.steps or not repair_lock_files(root):
             return plan
-
-
-def _remove_leftovers(root: Path, preset: str, dag: Dag) -> None:
-    items = [item for stage in dag.stages.values() for item in (*stage.outs, *stage.deps)]
-    kept = {Path(os.path.relpath(item.fs_path, root)) for item in items}
-    remove_leftovers(root, preset, root / dag.path.with_suffix(".lock"), kept)
 
 
 def _plan(selection: Selection, dag: Dag) -> Plan:
@@ -270,8 +251,8 @@ def _plan(selection: Selection, dag: Dag) -> Plan:
             _require_inputs(dag, address, selected)
             steps[address] = Step(address, tuple(reasons), after, read_policy(address, _meta(stage)))
     tracked = any(_loop(dag.stages[address]) in _TRACKED for address in selected)
-    whole_family = selection.only and not (selection.start or selection.end)
-    reported = _reported(selection, dag, selected, steps) if whole_family else ()
+    is_family = selection.only and not (selection.start or selection.end)
+    reported = _reported(selection, dag, selected, steps) if is_family else ()
     return Plan(tuple(steps.values()), tuple(selected), tracked, reported)
 
 
@@ -320,9 +301,9 @@ def _reasons(stage: "Stage") -> list[str]:
     for part in found:
         if isinstance(part, str):
             reasons.append({"always changed": "always runs"}.get(part, part))
-            continue
-        reasons += _changes(part.get("changed deps", {}))
-        reasons += [f"{_WORDS[change]} output {path}" for path, change in part.get("changed outs", {}).items()]
+        else:
+            reasons += _changes(part.get("changed deps", {}))
+            reasons += [f"{_WORDS[change]} output {path}" for path, change in part.get("changed outs", {}).items()]
     return reasons
 
 
@@ -345,8 +326,7 @@ def find_stale(root: Path, preset: str) -> dict[str, list[str]]:
     """The stages of a preset whose results in dvc.lock are older than code, command or parameters, and why.
 
     Needs no data: outputs, and dependencies that are outputs or lie in the folders of data, are not looked at. A stage
-    after a stale one is stale. Raises ParameterError for an unknown preset and InputError where DVC cannot read the
-    pipeline.
+    after a stale one is stale. Raises as `read_dag`.
     """
     stale: dict[str, list[str]] = {}
     with read_dag(root, preset) as dag:

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import IO, NoReturn
 
 import psutil
@@ -51,11 +51,8 @@ _SECONDS_BETWEEN_POLLS = 1.0
 
 
 def environment(root: Path) -> dict[str, str]:
-    """The environment of every process of a run in the workspace `root`.
-
-    The variables of Python are not the user's, as in the Makefile: a PYTHONPATH or a user's site-packages would give
-    the stages other packages than those of .venv.
-    """
+    """The environment of every process of a run in the workspace `root`. The variables of Python are not the user's, as
+    in the Makefile: a PYTHONPATH or a user's site-packages would give other packages than those of .venv."""
     foreign = [name for name in os.environ if name.startswith("PYTHON") and name not in _KEPT]
     return {
         **{name: value for name, value in os.environ.items() if name not in foreign},
@@ -114,10 +111,8 @@ class Processes:
     def __enter__(self) -> "Processes":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if kind is not None:
+    def __exit__(self, *exception: object) -> None:
+        if exception[0] is not None:
             self.stop()
 
     def run_stage(self, address: str, log: Log, timeout: float | None = None) -> Ended:
@@ -135,10 +130,7 @@ class Processes:
         return self.run([sys.executable, "-m", "flows.run.dvc_child", *arguments], log, timeout)
 
     def run(self, command: Sequence[str], log: Log, timeout: float | None = None) -> Ended:
-        """Run a command in the workspace and wait for it; after `timeout` seconds it is killed.
-
-        Raises Stopped where the run is ending.
-        """
+        """Run a command in the workspace and wait for it; after `timeout` seconds it is killed. Raises Stopped."""
         with self._lock:
             if self._stopping.is_set():
                 raise Stopped
@@ -209,10 +201,7 @@ def _read(pipe: IO[bytes], lines: "deque[str]", log: Log) -> None:
 
 def end_processes(root: Path) -> int:
     """Kill every other process of a run in the workspace `root`, wait until none is left, and return their number.
-
-    Only for the holder of the workspace. Raises TokenlabError for a process that does not end because it hangs in the
-    kernel.
-    """
+    Only for the holder of the workspace. Raises TokenlabError for a process that hangs in the kernel."""
     ended: set[psutil.Process] = set()
     deadline = time.monotonic() + _SECONDS_TO_END
     while processes := [process for process in psutil.process_iter() if is_of_run(process, root)]:
@@ -234,15 +223,6 @@ def is_of_run(process: psutil.Process, root: Path) -> bool:
         return False
 
 
-def requests_to_end() -> list[signal.Signals]:
-    """The signals by which this process is asked to end; a hang-up that nohup ignores is none.
-
-    SIGINT counts even where it is ignored: shells start jobs in the background that way.
-    """
-    asking = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    return [one for one in asking if one == signal.SIGINT or signal.getsignal(one) is not signal.SIG_IGN]
-
-
 class Interrupted(BaseException):
     """A signal asked the runner to end. A BaseException, so that no `except Exception` catches it."""
 
@@ -253,8 +233,13 @@ class Interrupted(BaseException):
 
 @contextlib.contextmanager
 def signals_raise() -> Iterator[None]:
-    """Within the block, the first request to end raises Interrupted."""
-    before = {number: signal.getsignal(number) for number in requests_to_end()}
+    """Within the block, the first request to end raises Interrupted.
+
+    A hang-up that nohup ignores is none. SIGINT counts even where it is ignored: shells start jobs in the background
+    that way.
+    """
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {one: old for one, old in before.items() if one == signal.SIGINT or old is not signal.SIG_IGN}
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:
         for other in before:

@@ -1,17 +1,23 @@
-"""Do the results of this workspace have the bytes that the last commit records? `python -m flows reproduced`.
+"""Do results have the bytes that the last commit records?
 
-Run after `make repro` in a clean clone: the output names every stage whose results differ from the committed dvc.lock,
-and every committed table that changed, and every file that no stage declares. CI ends with this check.
+CI ends with `python -m flows reproduced`, after `make repro` in a clean clone. The nightly deployment runs the stages
+that neither train a model nor depend on a trained one again, and then `make test-nightly`.
 """
 
+import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from flows.run.plan import Selection, put_to_use, read_dag
+from flows.run.processes import Log, Processes
+from flows.run.workspace import locked, pipeline
 from tasks.report.readme import KEPT_TABLES, tables_to_keep
-from tokenlab.core.errors import InputError
+from tokenlab.core.errors import InputError, TokenlabError
 
 LOCKS = ("dvc.lock", "data/raw/dvc.lock")
 """The lock files of the preset `sample` and of the raw data."""
@@ -26,7 +32,7 @@ Hashes = dict[str, dict[str, str]]
 """Address of a stage -> path of an output -> its hash."""
 
 
-def recorded_hashes(lock: bytes, prefix: str = "") -> Hashes:
+def _recorded_hashes(lock: bytes, prefix: str = "") -> Hashes:
     """The hash of each output of each stage that a dvc.lock records; `prefix` goes before the names of the stages."""
     stages: dict[str, Any] = (yaml.safe_load(lock) or {}).get("stages", {})
     return {
@@ -35,7 +41,7 @@ def recorded_hashes(lock: bytes, prefix: str = "") -> Hashes:
     }
 
 
-def differences(address: str, before: Hashes, after: Hashes) -> list[str]:
+def _differences(address: str, before: Hashes, after: Hashes) -> list[str]:
     """A line for each output of a stage that has another hash than before."""
     if address not in before:
         return [f"{address}: not in the committed dvc.lock"]
@@ -47,7 +53,7 @@ def differences(address: str, before: Hashes, after: Hashes) -> list[str]:
     ]
 
 
-def undeclared(root: Path, recorded: Hashes) -> list[str]:
+def _undeclared(root: Path, recorded: Hashes) -> list[str]:
     """A line for each file among the outputs that no stage declares: DVC would neither restore nor share it."""
     outputs = {root / path for hashes in recorded.values() for path in hashes}
     return [
@@ -68,10 +74,10 @@ def check(root: Path) -> list[str]:
         committed = _git(root, "show", f"HEAD:{name}")
         if not (root / name).exists():
             raise InputError(f"{name}: not there; run `make repro` first")
-        before, after = recorded_hashes(committed), recorded_hashes((root / name).read_bytes())
-        found += [line for address in sorted(before | after) for line in differences(address, before, after)]
+        before, after = _recorded_hashes(committed), _recorded_hashes((root / name).read_bytes())
+        found += [line for address in sorted(before | after) for line in _differences(address, before, after)]
         if name == "dvc.lock":
-            found += undeclared(root, after)
+            found += _undeclared(root, after)
     changed = _git(root, "status", "--porcelain", "--", str(KEPT)).decode().splitlines()
     found += [f"{line[3:]}: not as committed" for line in changed]
     made, kept = tables_to_keep(root / MADE), tables_to_keep(root / KEPT)
@@ -85,3 +91,67 @@ def _git(root: Path, *arguments: str) -> bytes:
     if ended.returncode != 0:
         raise InputError(f"git {' '.join(arguments)}: {ended.stderr.decode(errors='replace').strip()}; commit it first")
     return ended.stdout
+
+
+def rebuild_and_compare(root: Path, selection: Selection, log: Log) -> str:
+    """Run the stages of `selection` that train nothing in a temporary clone of the last commit, without DVC's cache;
+    return a line with their number.
+
+    Raises TokenlabError, with a line for each stage that fails or produces other bytes, and InputError where the last
+    commit has no results.
+    """
+    with _clone(root) as clone:
+        before = _hashes_of_all(clone)
+        if not before:
+            raise InputError(f"{root}: the last commit has no dvc.lock; commit it after a run")
+        with read_dag(clone, selection.preset) as dag:
+            addresses = dag.without_training(dag.select(selection))
+        put_to_use(clone, selection.preset)
+        with pipeline(clone), Processes(clone) as processes:
+            ended = processes.dvc(["repro", "--single-item", *addresses], log)
+        after = _hashes_of_all(clone)
+    changed = [line for address in addresses for line in _differences(address, before, after)]
+    if ended.status != 0 or changed:
+        failed = [f"ended with {ended.describe()}", *ended.lines] if ended.status != 0 else []
+        raise TokenlabError("\n  ".join(["not reproduced:", *failed, *changed]))
+    return f"{len(addresses)} stages reproduce the bytes in dvc.lock"
+
+
+def run_nightly_tests(root: Path, selection: Selection, log: Log) -> str:
+    """Run `make test-nightly` beside whatever runs in the workspace `root`. Raises TokenlabError where it fails."""
+    folder = _folder(root)
+    with Processes(folder) as processes:  # a run in `root` ends the processes of `root` alone
+        ended = processes.run(["make", "--no-print-directory", "-C", str(root), "test-nightly"], log)
+    if ended.status != 0:
+        raise TokenlabError("\n  ".join([f"make test-nightly: {ended.describe()}", *ended.lines]))
+    return "the nightly tests pass"
+
+
+def _folder(root: Path) -> Path:
+    folder = root / ".work" / "rebuild"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def _clone(root: Path) -> Iterator[Path]:
+    """A clone of the last commit, removed at the end; one that a killed process left is removed before."""
+    folder = _folder(root)
+    clone = folder / "clone"
+    with locked(folder / "lock"):
+        shutil.rmtree(clone, ignore_errors=True)
+        if subprocess.run(["git", "clone", "--quiet", str(root), str(clone)]).returncode != 0:
+            raise InputError(f"{root}: git cannot clone it; the check needs a commit")
+        try:
+            yield clone
+        finally:
+            shutil.rmtree(clone, ignore_errors=True)
+
+
+def _hashes_of_all(clone: Path) -> Hashes:
+    """The hashes in every dvc.lock."""
+    found: Hashes = {}
+    for path in clone.rglob("dvc.lock"):
+        folder = path.parent.relative_to(clone).as_posix()
+        found |= _recorded_hashes(path.read_bytes(), "" if folder == "." else f"{folder}/dvc.yaml:")
+    return found

@@ -53,7 +53,8 @@ class Schedule:
         in a fresh clone each of them would compile the same kernels, which then are in numba's cache.
         """
         while ready := [step for step in self._waiting if self._ended.issuperset(step.after) and self._fits(step)]:
-            step = min(ready, key=self._variant_runs)
+            loops = {step.address.rpartition("@")[0] for step in self.running} - {""}
+            step = min(ready, key=lambda step: step.address.rpartition("@")[0] in loops)
             self._waiting.remove(step)
             self.running.append(step)
             yield step
@@ -67,9 +68,7 @@ class Schedule:
         """How long the steps that run or wait will still take at least, if each takes as long as last time: the longest
         way through them, or their sum shared by all workers.
 
-        Args:
-            durations: address -> seconds of the last time; a step without takes no time here.
-            elapsed: address -> seconds since a running step started.
+        durations: address -> seconds of the last time; a step without takes no time here. elapsed: of running steps.
         """
         ways: dict[str, float] = {}
         total = 0.0
@@ -78,11 +77,6 @@ class Schedule:
             ways[step.address] = own + max((ways.get(other, 0.0) for other in step.after), default=0.0)
             total += own
         return max([*ways.values(), total / self._workers])
-
-    def _variant_runs(self, step: Step) -> bool:
-        """Whether another variant of the step's loop (`foreach` in dvc.yaml) is running."""
-        loop, at, _ = step.address.rpartition("@")
-        return bool(at) and any(other.address.startswith(loop + at) for other in self.running)
 
     def _fits(self, step: Step) -> bool:
         if len(self.running) >= self._workers:

@@ -53,6 +53,8 @@ _SECONDS_TO_START_AN_EXPERIMENT = 600.0
 _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp")
 """Names that `tokenlab.core.files` gives to a file until it is complete."""
 
+_OTHER = "another dvc{} is working here; waiting until it ends"
+
 _CLOCK_SLACK = 2.0
 """Seconds by which the start of a process, counted in ticks since boot, and the time of a file may disagree."""
 
@@ -78,7 +80,12 @@ def pipeline(root: Path, waiting: Waiting = _logged) -> Iterator[None]:
     if not (root / ".dvc").is_dir() or not (root / "dvc.yaml").is_file():
         raise InputError(f"{root}: no dvc.yaml and .dvc here; run from the root of the project")
     (root / _LOCK).parent.mkdir(exist_ok=True)
-    with locked(root / _LOCK, lambda lock: waiting(_holder(lock))) as lock:
+
+    def held(lock: int) -> contextlib.AbstractContextManager[None]:
+        holder = os.pread(lock, 32, 0).decode(errors="replace") or "unknown"
+        return waiting(f"another run (pid {holder}) is working here; waiting until it ends")
+
+    with locked(root / _LOCK, held) as lock:
         unfinished = os.fstat(lock).st_size > 0  # it contains the pid of a run until that succeeds
         os.ftruncate(lock, 0)
         os.pwrite(lock, str(os.getpid()).encode(), 0)
@@ -104,11 +111,6 @@ def is_held(root: Path) -> bool:
 
 def _log(line: str) -> None:
     print(f"workspace: {line}", file=sys.stderr, flush=True)
-
-
-def _holder(lock: int) -> str:
-    holder = os.pread(lock, 32, 0).decode(errors="replace") or "unknown"
-    return f"another run (pid {holder}) is working here; waiting until it ends"
 
 
 @contextlib.contextmanager
@@ -143,19 +145,16 @@ def wait_for_lock(lock: int) -> None:
 
 def _repair(root: Path, unfinished: bool, waiting: Waiting) -> None:
     """Wait until no other DVC works here; then, under the lock that it asks for first, remove what is unfinished."""
-    told = False
-    unnamed = "another dvc is working here; waiting until it ends"
     with contextlib.ExitStack() as wait:
+        told = False
         while True:
-            with locked(root / ".dvc/tmp/lock", lambda lock: waiting(unnamed)):
-                others = other_dvc(root)
-                if not others:
+            with locked(root / ".dvc/tmp/lock", lambda lock: waiting(_OTHER.format(""))):
+                if not (others := other_dvc(root)):
                     (root / ".dvc/tmp/rwlock").unlink(missing_ok=True)
                     _remove_unfinished(root, everywhere=unfinished)
                     return
             if not told:
-                pids = ", ".join(map(str, others))
-                wait.enter_context(waiting(f"another dvc (pid {pids}) is working here; waiting until it ends"))
+                wait.enter_context(waiting(_OTHER.format(f" (pid {', '.join(map(str, others))})")))
             told = True
             time.sleep(_SECONDS_BETWEEN_POLLS)
 
@@ -202,7 +201,7 @@ def _unfinished_records(root: Path) -> Iterator[Path]:
     """Temporary files beside lock files, records and checkpoints, older than this process.
 
     Records are written without the lock, for instance by a run that waits, so a young one may be at work. A rebuild may
-    be at work beside a run; `flows.rebuild` removes what a killed one left.
+    be at work beside a run; `flows.run.reproduced` removes what a killed one left.
     """
     started = psutil.Process().create_time() - _CLOCK_SLACK
     work = [path for path in (root / ".work").glob("*/") if path.name != "rebuild"]
@@ -230,11 +229,8 @@ def _abandoned_experiments(root: Path) -> list[Path]:
 
 
 def repair_lock_files(root: Path) -> bool:
-    """Replace each damaged dvc.lock by the committed one, or remove it; return whether there was any.
-
-    All of the workspace: DVC reads them, whichever pipeline it runs. A file that was cut off between two stages passes;
-    DVC then restores or reruns the missing ones.
-    """
+    """Replace each damaged dvc.lock of the workspace by the committed one, or remove it; return whether there was any.
+    A file that was cut off between two stages passes; DVC then restores or reruns the missing ones."""
     paths = (root / "dvc.lock", root / RAW.with_suffix(".lock"), *root.glob("presets/*/dvc.lock"))
     damaged = [path for path in paths if path.exists() and not _is_lock_file(path)]
     for path in damaged:
@@ -262,12 +258,9 @@ def _is_lock_file(path: Path) -> bool:
 def remove_leftovers(root: Path, preset: str, lock_file: Path, kept: Collection[Path]) -> None:
     """Remove what stages of a preset once wrote and no stage writes any more, and print a line for each path.
 
-    A corpus or a model that leaves params.yaml would otherwise stay in the workspace, and stages that depend on a
-    folder would go on reading it. Only outputs that dvc.lock records are removed, for DVC keeps stages there that have
-    left dvc.yaml. Files in git stay, and so does everything outside data/PRESET, models/PRESET and reports/PRESET. DVC
-    restores the outputs from its cache when the stage comes back.
-
-    kept: the outputs and dependencies of all stages, relative to the root, as are the paths in dvc.lock.
+    Stages that depend on a folder would go on reading it. Only outputs that dvc.lock records are removed: DVC keeps
+    stages there that have left dvc.yaml, and restores their outputs when they come back. Files in git stay, and so does
+    everything outside the preset's folders. kept: outputs and dependencies of all stages, relative to the root.
     """
     if not lock_file.exists():
         return

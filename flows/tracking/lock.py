@@ -14,32 +14,30 @@ from typing import Any
 from flows.run.plan import Dag, Selection, read_dag
 from tokenlab.core.errors import InputError
 
+_ADVICE = "`dvc pull` fetches it, `make repro` makes it"
+
+
+def hash_json(content: Any) -> str:
+    """A hash of what JSON can hold."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
 
 @dataclass(frozen=True)
 class Entry:
     """A stage in dvc.lock. Paths are relative to the root of the project, hashes are DVC's md5."""
 
     address: str
+    pipeline: str
+    """The dvc.yaml of the stage, empty for the one in the root."""
+    stage: str
+    """Its name without the variant."""
+    variant: str
+    """Empty where it has none."""
     tags: list[str]
     command: str
     deps: dict[str, str]
     outs: dict[str, str]
     params: dict[str, dict[str, Any]]
-
-    @property
-    def pipeline(self) -> str:
-        """The dvc.yaml of the stage, empty for the one in the root."""
-        return self.address.rpartition(":")[0]
-
-    @property
-    def stage(self) -> str:
-        """The name of the stage without its variant."""
-        return self.address.rpartition(":")[2].partition("@")[0]
-
-    @property
-    def variant(self) -> str:
-        """The variant of the stage, empty where it has none."""
-        return self.address.rpartition(":")[2].partition("@")[2]
 
 
 class Pipeline:
@@ -61,10 +59,7 @@ class Pipeline:
         return [entry for entry in self._entries.values() if entry.stage == name]
 
     def ancestors(self, entry: Entry, without: Collection[str] = ()) -> list[Entry]:
-        """The stages that this one depends on, the nearest first.
-
-        without: names of stages to leave out, and with them what only they depend on.
-        """
+        """The stages that this one depends on, the nearest first; `without` some, and what only they depend on."""
         found: list[Entry] = []
         todo = [entry]
         while todo:
@@ -79,7 +74,7 @@ class Pipeline:
         """A hash of the lock entries of a stage and of all stages that it depends on."""
         family = sorted([entry, *self.ancestors(entry)], key=lambda member: member.address)
         content = [[e.address, e.command, e.deps, e.outs, e.params] for e in family]
-        return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+        return hash_json(content)
 
     def hash_of(self, path: str) -> str | None:
         """The md5 of an output in dvc.lock, or of a file in an output that is a folder; None where there is none."""
@@ -91,8 +86,7 @@ class Pipeline:
     def find(self, path: str) -> tuple[Path, bool]:
         """A file with the content that dvc.lock records for an output, and whether it is an object of DVC's cache.
 
-        Objects of the cache never change. Raises InputError where dvc.lock has none, and where neither the cache nor
-        the workspace has the content.
+        Objects of the cache never change. Raises InputError where there is no such file.
         """
         md5 = self.hash_of(path)
         if md5 is None:
@@ -102,10 +96,7 @@ class Pipeline:
         file = self._root / path
         if file.is_file() and hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest() == md5:
             return file, False
-        raise InputError(
-            f"{path}: neither the cache nor the workspace has the content in dvc.lock; "
-            "`dvc pull` fetches it, `make repro` makes it"
-        )
+        raise InputError(f"{path}: neither the cache nor the workspace has the content in dvc.lock; {_ADVICE}")
 
     def _object(self, md5: str) -> Path:
         return self._cache / md5[:2] / md5[2:]
@@ -115,7 +106,7 @@ class Pipeline:
         if out not in self._listings:
             listing = self._object(self._outs[out])
             if not listing.exists():
-                raise InputError(f"{out}: not in the cache; `dvc pull` fetches it, `make repro` makes it")
+                raise InputError(f"{out}: not in the cache; {_ADVICE}")
             files = json.loads(listing.read_text(encoding="utf-8"))
             self._listings[out] = {file["relpath"]: file["md5"] for file in files}
         return self._listings[out]
@@ -132,7 +123,10 @@ def _entry(root: Path, dag: Dag, address: str) -> Entry:
     params = [dep for dep in stage.deps if isinstance(dep, ParamsDependency)]
     files = [dep for dep in stage.deps if dep not in params]
     values = {_relative(root, dep): dep.hash_info.value or {} for dep in params}
-    return Entry(address, dag.tags(address), str(stage.cmd), hashes(files), hashes(stage.outs), values)
+    path, _, name = address.rpartition(":")
+    loop, _, variant = name.partition("@")
+    tags, command = dag.tags(address), str(stage.cmd)
+    return Entry(address, path, loop, variant, tags, command, hashes(files), hashes(stage.outs), values)
 
 
 def _relative(root: Path, item: Any) -> str:

@@ -5,7 +5,6 @@ table, and one for each variant with the means over its repetitions (seeds).
 columns `param.NAME`; the parameters of the stages before come from dvc.lock.
 """
 
-import hashlib
 import json
 import math
 import statistics
@@ -14,8 +13,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import polars as pl
+from dvc.utils.flatten import flatten
 
-from flows.tracking.lock import Entry, Pipeline
+from flows.tracking.lock import Entry, Pipeline, hash_json
 from tasks.views import PARAMETER, File, View, Where
 from tokenlab.core.errors import ParameterError
 
@@ -62,8 +62,7 @@ class Row:
 def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterator[Row]:
     """The variants of a stage's table: the means of each, where the view has repetitions, and then its rows.
 
-    Raises InputError where the table is neither in the cache nor in the workspace, and ParameterError where it lacks a
-    column that the view names.
+    Raises InputError where the table cannot be found, and ParameterError where it lacks a column that the view names.
     """
     names = {"preset": preset, "key": entry.variant}
     path = view.table.format_map(names)
@@ -97,7 +96,7 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
         artefacts = _paths(view.artefacts, row, names)
         is_tokenizer = view.registered and any(path.endswith("/tokenizer.json") for path in artefacts)
         of_table = Row(
-            key=_hash([digest, [row[name] for name in view.key]]),
+            key=hash_json([digest, [row[name] for name in view.key]]),
             stage=entry.address,
             name=_name(view, row),
             params={"preset": preset, **above, **parameters, **described},
@@ -155,31 +154,23 @@ def _overlap(one: str, other: str) -> bool:
 
 def _parameters(entry: Entry, ancestors: list[Entry]) -> dict[str, str]:
     """The parameters of the stages before an evaluation stage; where two of them disagree, the nearer one counts.
+    Sections that the evaluation stage itself lists are in its table.
 
     The variant of a stage is left out of the names of its parameters, so that runs of several corpora have the same
     names: `corpora.zh.path` becomes `corpora.path`. It stays where a stage has several variants among the ancestors and
-    this one is not the evaluation stage's. Sections that the evaluation stage itself lists are in its table.
+    this one is not the evaluation stage's.
     """
-    listed = [section for values in entry.params.values() for section in values]
+    listed = [section.split(".") for values in entry.params.values() for section in values]
     found: dict[str, str] = {}
     for other in reversed(ancestors):
         alone = sum(member.stage == other.stage for member in ancestors) == 1
         variant = other.variant if alone or other.variant == entry.variant else ""
         for values in other.params.values():
-            for path, value in _flatten(values):
-                if not any(path[: len(section)] == section for section in (name.split(".") for name in listed)):
+            for name, value in flatten(values).items():
+                path = name.split(".")
+                if not any(path[: len(section)] == section for section in listed):
                     found[".".join(part for part in path if part != variant)] = _text(value)
     return found
-
-
-def _flatten(values: Mapping[str, Any]) -> Iterator[tuple[list[str], Any]]:
-    """The leaves of nested mappings, each with its path; a name with points in it is a path, too."""
-    for name, value in values.items():
-        if isinstance(value, dict):
-            for path, leaf in _flatten(value):
-                yield [*str(name).split("."), *path], leaf
-        else:
-            yield str(name).split("."), value
 
 
 def _mean(rows: list[Row], view: View) -> Row:
@@ -195,7 +186,7 @@ def _mean(rows: list[Row], view: View) -> Row:
     first, *rest = view.metrics
     metrics, others = _parted(means | spreads, [first, f"{first}_sd", *rest])
     return Row(
-        key=_hash([MEAN, [row.key for row in rows]]),
+        key=hash_json([MEAN, [row.key for row in rows]]),
         stage=rows[0].stage,
         name=rows[0].tags.get("variant", ""),
         params={**_shared(row.params for row in rows), "runs": str(len(rows))},
@@ -218,10 +209,6 @@ def _shared(mappings: Iterable[dict[str, str]]) -> dict[str, str]:
     """The entries that all mappings have."""
     first, *others = mappings
     return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
-
-
-def _hash(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
 def _paths(files: Iterable[File], row: Mapping[str, Any], names: Mapping[str, str]) -> list[str]:

@@ -7,6 +7,11 @@ FINISHED was interrupted, and is written again.
 A run whose row has left the pipeline gets the tag `superseded` and moves to MLflow's deleted runs: MLflow has no filter
 that applies to every page and search by default, but it hides deleted runs everywhere. They are kept complete, appear
 with the filter "State: Deleted", and are restored when their row comes back.
+
+The best tokenizers are registered models QUESTION-PRESET-CORPUS. Their newest version, the alias `best`, is the folder
+of artefacts of a run, and loads by name:
+
+    AutoTokenizer.from_pretrained(mlflow.artifacts.download_artifacts("models:/segmentation-sample-zh@best"))
 """
 
 import filecmp
@@ -16,7 +21,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +32,6 @@ from flows.run.history import History
 from flows.run.workspace import wait_for_lock
 from flows.tracking.lock import Pipeline
 from flows.tracking.mlflow_pages import describe, view_tags
-from flows.tracking.models import best_rows, register
 from flows.tracking.rows import Row
 from tasks.views import Question, View
 from tokenlab.core.errors import InputError
@@ -49,6 +53,9 @@ _PARENT = "mlflow.parentRunId"
 _PAGE = 5000
 _BATCH = 100
 """Most parameters that MLflow takes at once."""
+_ALIAS, _PRESET = "best", "preset"
+_MODELS_AT_MOST = 1000
+"""What MLflow returns at once."""
 
 
 @dataclass
@@ -74,23 +81,23 @@ class Store:
     def synchronise(
         self, preset: str, tracked: list[Tracked], pipeline: Pipeline, history: History, whole: bool = True
     ) -> str:
-        """Make the runs of a preset equal to the rows of `tracked`; return how many there are, and what changed.
-
-        history: the times of the stages. whole: `tracked` is everything that the preset has; otherwise runs of other
-        questions stay as they are.
-        """
+        """Make the runs of a preset equal to the rows of `tracked`; return how many there are, and what changed. whole:
+        `tracked` is everything that the preset has; otherwise runs of other questions stay as they are."""
         from mlflow.entities import RunTag
 
         runs = self._runs(preset)
         changes = {"written": 0, "restored": 0, "superseded": 0}
         experiments = set()
         best: dict[str, tuple[Row, Run]] = {}
-        code = _commit(self._folder.parent)
+        command = ["git", "rev-parse", "HEAD"]
+        commit = subprocess.run(command, cwd=self._folder.parent, capture_output=True, text=True).stdout.strip()
+        # For the reader; the key alone decides whether a row has changed.
+        code = {"code": commit, "mlflow.source.git.commit": commit} if commit else {}
         for question in tracked:
             experiment = self._experiment(question)
             experiments.add(experiment.experiment_id)
             numbers = {"": ""}
-            registered = {row.key: name for name, row in best_rows(question.rows, question.views[0]).items()}
+            registered = {row.key: name for name, row in _best_rows(question.rows, question.views[0]).items()}
             for row in question.rows:
                 run, parent = runs.pop(row.key, None), numbers[row.parent]
                 if run is None or run.info.status != "FINISHED":
@@ -110,7 +117,7 @@ class Store:
                 self._store.set_tag(run.info.run_id, RunTag(_SUPERSEDED, "true"))
                 self._store.delete_run(run.info.run_id)
                 changes["superseded"] += 1
-        register(self._registry, preset, best, whole)
+        _register(self._registry, preset, best, whole)
         changed = ", ".join(f"{count} {what}" for what, count in changes.items() if count)
         return f"{sum(len(question.rows) for question in tracked)} runs ({changed or 'nothing new'})"
 
@@ -134,17 +141,15 @@ class Store:
     def _runs(self, preset: str) -> dict[str, "Run"]:
         """All runs of a preset by their key, superseded runs included."""
         from mlflow.entities import ViewType
+        from mlflow.utils import get_results_from_paginated_fn
 
-        found: dict[str, Run] = {}
+        def page(size: int, token: str | None) -> Any:
+            chosen = f"tags.preset = '{preset}'"
+            return self._store.search_runs(experiments, chosen, ViewType.ALL, size, page_token=token)
+
         experiments = [one.experiment_id for one in self._store.search_experiments() if _QUESTION in one.tags]
-        token = None if experiments else ""
-        while token != "":
-            page = self._store.search_runs(
-                experiments, f"tags.preset = '{preset}'", ViewType.ALL, _PAGE, page_token=token
-            )
-            found |= {run.data.tags[_KEY]: run for run in page if _KEY in run.data.tags}
-            token = page.token or ""
-        return found
+        found = get_results_from_paginated_fn(page, _PAGE) if experiments else []
+        return {run.data.tags[_KEY]: run for run in found if _KEY in run.data.tags}
 
     def _write(
         self,
@@ -194,6 +199,35 @@ class Store:
         return True
 
 
+def _best_rows(rows: Sequence[Row], view: View) -> dict[str, Row]:
+    """Registered model -> its row: the best by the first metric, of which the mean over repetitions counts."""
+    metric = view.metrics[0]
+    values = {row.key: row.metrics[metric] for row in rows if metric in row.metrics}
+    candidates: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.model and (row.parent or row.key) in values:
+            candidates.setdefault(row.model, []).append(row)
+    best = min if view.lowest_first else max
+    return {name: best(found, key=lambda row: values[row.parent or row.key]) for name, found in candidates.items()}
+
+
+def _register(registry: "Registry", preset: str, best: Mapping[str, tuple[Row, "Run"]], whole: bool) -> None:
+    """Make the registered models of a preset those of `best`. whole: remove all others of the preset."""
+    from mlflow.entities.model_registry import RegisteredModelTag
+
+    models = registry.search_registered_models(max_results=_MODELS_AT_MOST)
+    known = {model.name: model for model in models if model.tags.get(_PRESET) == preset}
+    for name, (row, run) in best.items():
+        if (model := known.pop(name, None)) is None:
+            registry.create_registered_model(name, [RegisteredModelTag(_PRESET, preset)])
+        elif any(version.run_id == run.info.run_id for version in model.latest_versions):
+            continue
+        version = registry.create_model_version(name, run.info.artifact_uri, run.info.run_id, description=row.name)
+        registry.set_registered_model_alias(name, _ALIAS, version.version)
+    for name in known if whole else ():
+        registry.delete_registered_model(name)
+
+
 def _artefact_folder(run: "Run") -> Path:
     return Path(unquote(urlparse(run.info.artifact_uri).path))
 
@@ -201,8 +235,8 @@ def _artefact_folder(run: "Run") -> Path:
 def _place(pipeline: Pipeline, path: str, folder: Path) -> None:
     """Put an output among the artefacts of a run, in place of an older file of the same name.
 
-    A hard link to the object in DVC's cache, which is never written to: hundreds of runs with a tokenizer and figures
-    each take no space, and a link holds the content even after `dvc gc`. A copy where there can be no link.
+    A hard link to the object in DVC's cache, which is never written to, takes no space and holds the content even after
+    `dvc gc`; a copy where there can be no link.
     """
     source, never_changes = pipeline.find(path)
     target = folder / Path(path).name
@@ -221,12 +255,9 @@ def _place(pipeline: Pipeline, path: str, folder: Path) -> None:
 
 @contextmanager
 def open_store(root: Path) -> Iterator[Store]:
-    """The store of the project in `root`, made where there is none; other processes that track wait.
-
-    A store that was moved or copied with its project is made anew, for its runs name files by absolute paths.
-
-    Raises InputError where it is damaged.
-    """
+    """The store of the project in `root`, made where there is none; other processes that track wait. One that was moved
+    or copied with its project is made anew, for its runs name files by absolute paths. Raises InputError where it is
+    damaged."""
     folder = root / FOLDER
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
@@ -282,9 +313,3 @@ def _without_flush(connection: Any, record: Any) -> None:
     Killing the process is still safe; only a power cut can damage the database, which is then written again.
     """
     connection.execute("PRAGMA synchronous = OFF")
-
-
-def _commit(root: Path) -> dict[str, str]:
-    """Tags with the commit of the code, for the reader; the key alone decides whether a row has changed."""
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True).stdout.strip()
-    return {"code": commit, "mlflow.source.git.commit": commit} if commit else {}

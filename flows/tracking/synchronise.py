@@ -19,9 +19,7 @@ _DATABASE = ".mlflow/mlruns.db"
 
 
 def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, views: Sequence[View] = VIEWS) -> str:
-    """Make the MLflow runs of a preset equal to the rows of its evaluation stages.
-
-    tag: only the rows of stages with this tag in dvc.yaml. views: the stages to track, and their tables.
+    """Make the MLflow runs of a preset equal to the rows of its evaluation stages, or of those with a tag in dvc.yaml.
 
     Returns a line about the changes, empty where nothing has changed since the last time. Raises ParameterError for a
     preset that does not exist and InputError for results that are neither in the workspace nor in the cache.

@@ -29,11 +29,7 @@ def test_parts_that_fail_are_lines_and_the_others_are_kept(tmp_path, monkeypatch
     monkeypatch.setattr(gpu, "PARTS", parts)
     monkeypatch.setattr(gpu.torch.cuda, "is_available", lambda: False)
     seen = []
-    monkeypatch.setattr(
-        gpu,
-        "_write",
-        lambda path, report, write=gpu._write: (write(path, report), seen.append(json.loads(path.read_text()))),
-    )
+    monkeypatch.setattr(gpu, "write_text", lambda path, text: (path.write_text(text), seen.append(json.loads(text))))
     assert gpu.main(["--quick", "--json", str(tmp_path / "gpu.json")]) == 1
     assert [[*report["parts"]] for report in seen] == [["first"], ["first", "second"]]
     first, second = seen[-1]["parts"].values()

@@ -99,4 +99,4 @@ def test_a_model_without_torch_says_what_is_missing(tmp_path: Path, command: lis
     code = f"import sys; sys.modules['torch'] = None; from tokenlab.cli import main; sys.exit(main({command!r}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr
-    assert done.stderr == "tokenlab: --model needs torch, which is not installed; pip install tokenlab[models]\n"
+    assert done.stderr == "tokenlab: this needs torch, which is not installed; pip install tokenlab[models]\n"

@@ -116,7 +116,7 @@ def test_a_normalising_model_is_named_and_unknown_tokens_are_warned_of(files):
         (["--parallel", "latin.txt"], "latin.txt:4: not UTF-8"),
         (["--parallel", "short.txt"], "short.txt: 3 texts, but text.txt has 4; parallel texts have the same content"),
         (["--parallel", "blank.txt"], "text.txt, blank.txt: no text is in all of them"),
-        (["--parallel", "-", "--parallel", "-"], "standard input can be only one of TEXT and --parallel"),
+        (["--parallel", "-", "--parallel", "-"], "standard input can be only one of"),
         (["--text-key", "t"], "--text-key has no meaning"),
     ],
 )

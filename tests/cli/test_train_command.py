@@ -151,7 +151,7 @@ def test_the_card_names_text_licence_and_measures(tmp_path, text):
      ("{} --vocabulary 99", "--vocabulary is 99, but 256"), ("{} --special-tokens eso=<e>", "'eso' is no role"),
      ("{} --special-tokens <0x00>", "looks like a byte"), ("{} --bytes fallback --coverage 2", "--coverage is 2"),
      ("", "name INPUT or --from-counts"), ("{} --from-counts {}", "one of the two"),
-     ("--from-counts {}", "no table of counts"), ("{} - --check -", "standard input can only be one"),
+     ("--from-counts {}", "no table of counts"), ("{} - --check -", "standard input can be only one"),
      ("{empty}", "there is no text"), ("--from-counts {tsv}", "name it by --cut"), ("{} --check nowhere", "nowhere: "),
      ("--from-counts {parquet} --cut auto", "was counted with gpt2")],
 )  # fmt: skip

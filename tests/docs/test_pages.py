@@ -1,12 +1,11 @@
 """What the pages name is there: files, targets of make, commands and their options."""
 
-import argparse
 import re
 from pathlib import Path
 
 import pytest
 
-from tokenlab.cli.commands import _COMMANDS, _arguments
+from tokenlab.cli.commands import arguments_of, command_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 _DOCS = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/languages").glob("*.md")])
@@ -19,11 +18,9 @@ OWN = r"`((?:tokenlab|tasks|flows|benchmarks|tests)/[\w./-]+?\.\w+)`"
 @pytest.fixture(scope="module")
 def commands() -> dict[str, set[str]]:
     """Command -> its options and those of the commands below it."""
-    below = argparse.ArgumentParser().add_subparsers()
-    for command in _COMMANDS:
-        command.add_parser(below)
+    (below,) = (action for action in command_parser()._actions if isinstance(action.choices, dict))
     return {
-        name: {flag for action in _arguments(parser) for flag in action.option_strings}
+        name: {flag for action in arguments_of(parser) for flag in action.option_strings}
         for name, parser in below.choices.items()
     }
 

@@ -1,9 +1,9 @@
-"""`tokenlab bits`: bit-level codes of text: text to tokens and back, a line a line, and what the codes save."""
+"""Bit-level codes, below the byte: neighbouring three-byte characters of UTF-8 share their first six bits as one
+prefix, and the others are two payloads of nine bits each."""
 
 import argparse
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, add_lines, numbered_lines, open_corpus
 from tokenlab.cli.options import Commands, add_command, add_family, add_options, named_as_flags, options_from
-from tokenlab.cli.output import json_line, named_errors, tabbed, whole_output, with_progress, write
+from tokenlab.cli.output import check_stdin, json_line, named_errors, note, tabbed, whole_output, with_progress, write
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.core.batches import in_batches
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,14 +47,7 @@ _COLUMNS = [
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    actions = add_family(
-        commands,
-        "bits",
-        "bit-level codes: encode, decode, measure what they save",
-        "Bit-level codes, below the byte: neighbouring three-byte characters of UTF-8 share their first six bits as "
-        "one prefix, and the others are two payloads of nine bits each.",
-    )
+    actions = add_family(commands, "bits", "bit-level codes: encode, decode, measure what they save", __doc__)
     parser = add_command(actions, _encode, "print the tokens of a text")
     add_corpus(parser, optional=True)
     _add_code(parser, "bytes of INPUT that are not UTF-8: an error (default), one U+FFFD for each run, or nothing")
@@ -66,9 +59,8 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(actions, _measure, "the tokens of a text, by code and by script")
     add_corpus(parser)
     _add_known(parser)
-    parser.add_argument(
-        "--alpha", type=float, default=2.5, metavar="A", help="order of the Rényi efficiency (default 2.5)"
-    )
+    order = "order of the Rényi efficiency (default 2.5)"
+    parser.add_argument("--alpha", type=float, default=2.5, metavar="A", help=order)
     add_json(parser, "print one object; without, tables, cells separated by tabs")
 
 
@@ -79,25 +71,17 @@ def _add_code(parser: argparse.ArgumentParser, errors: str) -> None:
 
 
 def _add_known(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--known",
-        metavar="FILE",
-        help="UTF-8 text; every character in it but line ends is a single token, spaces too (default: all characters "
-        "fall back to bytes)",
-    )
+    known = "text whose characters are single tokens, spaces too, line ends not (default: all fall back to bytes)"
+    parser.add_argument("--known", metavar="FILE", help=known)
 
 
 def _known_characters(options: argparse.Namespace) -> str:
-    """The characters of `--known` in the order of their code points; none without it.
-
-    Raises InputError for a file that cannot be read or is not UTF-8, ParameterError where it is the input, too.
-    """
+    """The characters of `--known` in the order of their code points; none without it."""
     from tokenlab.text.lines import read_lines
 
     if options.known is None:
         return ""
-    if options.known == "-" == options.input:
-        raise ParameterError("standard input cannot be both INPUT and --known; name a file for one of them")
+    check_stdin(options.input, options.known)
     return "".join(sorted(set().union(*read_lines(options.known))))
 
 
@@ -174,7 +158,7 @@ def _report(options: argparse.Namespace, errors: Counter[str], what: str, kinds:
     """Print on standard error how many errors were replaced or skipped."""
     if number := errors.total():
         done = "replaced by U+FFFD" if options.on_error == "replace" else "skipped"
-        print(f"tokenlab: {number:,} {'place' if number == 1 else 'places'} with {what} {done}{kinds}", file=sys.stderr)
+        note(f"{number:,} {'place' if number == 1 else 'places'} with {what} {done}{kinds}")
 
 
 def _measure(options: argparse.Namespace) -> None:
@@ -194,29 +178,30 @@ def _measure(options: argparse.Namespace) -> None:
         counts, scripts = _counted(corpus, code, size)
     if not size["characters"]:
         raise InputError(f"{corpus.name}: no character in it; nothing can be measured")
+    plain = counts.plain
+    in_bytes = int(plain[:0x100].sum())
+    begun = in_bytes - int(plain[_CONTINUATION].sum())
     found: Row = {
         **size,
         "known": len(code.known),
-        **_fallback(counts.plain, size["characters"]),
+        "fallback_characters": begun / size["characters"],
+        "byte_tokens": in_bytes / int(plain.sum()),
         "alpha": options.alpha if isfinite(options.alpha) else "inf",  # JSON has no infinity.
         "codes": list(_codes(counts, len(code.known), options.alpha)),
         "scripts": scripts,
         "dead": list(_dead()),
     }
     if all(row["tokens"] == found["codes"][0]["tokens"] for row in found["codes"]):
-        print(
-            f"tokenlab: {corpus.name}: no two neighbours of three bytes in UTF-8 that share a prefix, as Chinese, "
-            "Japanese, Korean, Thai or Hindi have; bit-level codes change nothing here",
-            file=sys.stderr,
+        note(
+            f"{corpus.name}: no two neighbours of three bytes in UTF-8 that share a prefix, as Chinese, "
+            "Japanese, Korean, Thai or Hindi have; bit-level codes change nothing here"
         )
     write(json_line(found) if options.json else _tables(found))
 
 
 def _counted(corpus: Corpus, code: "CharacterBits", size: dict[str, int]) -> "tuple[SymbolCounts, list[Row]]":
-    """The symbols of a text, and a row for each of its scripts, most characters first; `size` counts the text.
-
-    A row has the characters of a script, and their tokens by byte fallback and by every lossless code.
-    """
+    """The symbols of a text, and for each of its scripts its characters and their tokens by byte fallback and by every
+    lossless code, most characters first; `size` counts the text."""
     import numpy as np
 
     from tokenlab.codes.bits.counting import VARIANTS, count_symbols, joined
@@ -256,13 +241,6 @@ def _counted(corpus: Corpus, code: "CharacterBits", size: dict[str, int]) -> "tu
     for row in rows:
         row["saved_4_run"] = 1 - row["4_run"] / row["bytes"]
     return counts, sorted(rows, key=lambda row: (-row["characters"], row["script"]))
-
-
-def _fallback(plain: "np.ndarray", characters: int) -> dict[str, float]:
-    """The share of characters that fall back to bytes, and of tokens that are bytes."""
-    in_bytes = int(plain[:0x100].sum())
-    begun = in_bytes - int(plain[_CONTINUATION].sum())
-    return {"fallback_characters": begun / characters, "byte_tokens": in_bytes / int(plain.sum())}
 
 
 def _codes(counts: "SymbolCounts", known: int, alpha: float) -> Iterator[Row]:

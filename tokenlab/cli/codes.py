@@ -1,4 +1,4 @@
-"""`tokenlab codes`: learn a character code, encode and decode with it, check atoms, show it (Latom)."""
+"""Codes that write every character as a few atoms: learned (latom), random, or from tables."""
 
 import argparse
 from collections.abc import Iterator
@@ -8,21 +8,12 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from tokenlab.cli.corpus import add_corpus, add_json, add_lines, numbered_lines, open_corpus
-from tokenlab.cli.options import (
-    Commands,
-    add_command,
-    add_family,
-    add_options,
-    flags_of,
-    named_as_flags,
-    options_from,
-)
+from tokenlab.cli.options import Commands, add_command, add_family, add_options, flags_of, named_as_flags, options_from
 from tokenlab.cli.output import check_output, json_line, named_errors, tabbed, whole_output, write, written
 from tokenlab.codes.registry import KINDS, learn_code, read_code
 from tokenlab.core.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from tokenlab.codes.corpus import CharacterCorpus
     from tokenlab.codes.interface import Code, Violation
 
 _PRINTED = """\
@@ -46,30 +37,16 @@ _NO_ATOM = "\0"
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    actions = add_family(
-        commands,
-        "codes",
-        "learn a character code; encode and decode with it",
-        "Codes that write every character as a few atoms: learned (latom), random, or from tables.",
-    )
-    parser = add_command(
-        actions,
-        _learn,
-        "learn a code from a text",
-        epilog=_PRINTED,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    actions = add_family(commands, "codes", "learn a character code; encode and decode with it", __doc__)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = add_command(actions, _learn, "learn a code from a text", epilog=_PRINTED, formatter_class=raw)
     add_corpus(parser, "sequence")
     _add_code_options(parser)
     parser = add_command(actions, _encode, "print the atoms of a text")
     add_corpus(parser, "sequence", optional=True)
     _add_code(parser)
-    parser.add_argument(
-        "--unknown",
-        choices=["error", "byte", "skip"],
-        help="characters missing from the code: an error (default), their bytes as <0xE8>, or nothing",
-    )
+    missing = "characters missing from the code: an error (default), their bytes as <0xE8>, or nothing"
+    parser.add_argument("--unknown", choices=["error", "byte", "skip"], help=missing)
     parser = add_command(actions, _decode, "print the text of atoms")
     add_lines(parser, "lines of atoms")
     _add_code(parser)
@@ -87,13 +64,11 @@ def _add_code(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_code_options(parser: argparse.ArgumentParser) -> None:
-    """Add the kind of code and the options of all kinds; the parsed arguments hold only the given options."""
+    """Add the kind of code and the options of all kinds."""
     parser.add_argument("--code", required=True, choices=list(KINDS), help="kind of code")
     parser.add_argument("-o", "--output", required=True, metavar="CODE.json", help="write the code there")
-    with_tables = ", ".join(name for name, kind in KINDS.items() if kind.table)
-    parser.add_argument(
-        "--tables", metavar="FOLDER", default=argparse.SUPPRESS, help=f"of {with_tables}: the downloaded tables"
-    )
+    tables = f"of {', '.join(name for name, kind in KINDS.items() if kind.table)}: the downloaded tables"
+    parser.add_argument("--tables", metavar="FOLDER", default=argparse.SUPPRESS, help=tables)
     kinds_of: dict[type, list[str]] = {}
     for name, kind in KINDS.items():
         for options in kind.options:
@@ -108,8 +83,11 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
 def _learn(options: argparse.Namespace) -> None:
     """Learn a code from a text and write it as JSON.
     Each run of whitespace in a sequence becomes one space, and is removed at its ends."""
+    from tokenlab.codes.baselines import ComponentCode
+    from tokenlab.codes.codebook import Codebook
     from tokenlab.codes.corpus import character_corpus
     from tokenlab.codes.interface import write_code
+    from tokenlab.codes.table import with_table_order
 
     kind = KINDS[options.code]
     given = _given(options)
@@ -125,18 +103,22 @@ def _learn(options: argparse.Namespace) -> None:
                     code = learn_code(options.code, corpus, **given)
             except InputError as error:
                 raise error if kind.table else InputError(f"{text.name}: {error}") from None
-    _check_described(code, text.name)
+    # A code of components that takes no character of the text apart: each would stand for itself.
+    if isinstance(code, ComponentCode) and all(len(names) == 1 for names in code.components.values()):
+        raise InputError(
+            f"{text.name}: the table of the code `{code.kind}`, which describes Chinese characters, takes none of its "
+            "characters apart; learn another code, such as latom, byte or random"
+        )
+    if isinstance(code, Codebook) and KINDS[code.kind].shaped:
+        code = with_table_order(code, corpus)  # for `show`
     with written(options.output):
-        write_code(_with_table_order(code, corpus), options.output)
+        write_code(code, options.output)
     if options.code == "latom":
         write("".join(f"{line}\n" for line in _figures(code.facts)))
 
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of the code that were given, checked.
-
-    Raises ParameterError for a bad value, and for an option that this kind of code does not have.
-    """
+    """The options of the code that were given. Raises ParameterError for a bad value or one of another kind of code."""
     own = KINDS[options.code]
     flags = flags_of(*(kind_options for kind in KINDS.values() for kind_options in kind.options), tables="--tables")
     given = {name: value for name, value in vars(options).items() if name in flags}
@@ -147,25 +129,6 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     for kind in own.options:
         options_from(options, kind)
     return given
-
-
-def _check_described(code: "Code", name: str) -> None:
-    """Refuse a code of components that takes no character of the text apart: each would stand for itself."""
-    from tokenlab.codes.baselines import ComponentCode
-
-    if isinstance(code, ComponentCode) and all(len(names) == 1 for names in code.components.values()):
-        raise InputError(
-            f"{name}: the table of the code `{code.kind}`, which describes Chinese characters, takes none of its "
-            "characters apart; learn another code, such as latom, byte or random"
-        )
-
-
-def _with_table_order(code: "Code", corpus: "CharacterCorpus") -> "Code":
-    """A codebook of atoms with the order of its table, for `tokenlab codes show`; another code as it is."""
-    from tokenlab.codes.codebook import Codebook
-    from tokenlab.codes.table import with_table_order
-
-    return with_table_order(code, corpus) if isinstance(code, Codebook) and KINDS[code.kind].shaped else code
 
 
 def _figures(facts: dict[str, Any]) -> Iterator[str]:
@@ -192,34 +155,24 @@ def _encode(options: argparse.Namespace) -> None:
     learned and random codes, two hexadecimal digits of bytes and MYTE, the characters or components themselves of the
     others, whitespace and controls as \\uXXXX.
     """
+    from tokenlab.codes.baselines import ComponentCode
+    from tokenlab.codes.codebook import Codebook
     from tokenlab.codes.corpus import collapse
     from tokenlab.codes.interface import names_of, print_atoms
 
-    code = _with_policy(read_code(options.code), options)
+    code, hint = read_code(options.code), ""
+    if isinstance(code, Codebook | ComponentCode):  # Characters may be unknown to it.
+        hint = f" (--unknown); {options.code} was learned from another text (SHA-256 {code.facts.get('corpus')})"
+        code = replace(code, unknown=options.unknown or code.unknown)
+    elif options.unknown is not None:
+        raise ParameterError(f"--unknown: no character is unknown to the code `{code.kind}`; leave it out")
     names = names_of(code)
     with open_corpus(options) as corpus, whole_output() as keep:
         for where, text in corpus.read("encoding"):
             try:
                 keep(print_atoms(code.encode(collapse(text)), names) + "\n")
             except InputError as error:
-                origin = f"{options.code} was learned from another text (SHA-256 {code.facts.get('corpus')})"
-                raise InputError(f"{where}: {error}{f' (--unknown); {origin}' if _has_policy(code) else ''}") from None
-
-
-def _with_policy(code: "Code", options: argparse.Namespace) -> "Code":
-    if options.unknown is None:
-        return code
-    if not _has_policy(code):
-        raise ParameterError(f"--unknown: no character is unknown to the code `{code.kind}`; leave it out")
-    return replace(code, unknown=options.unknown)  # type: ignore[type-var]
-
-
-def _has_policy(code: "Code") -> bool:
-    """Whether the code has characters that are unknown to it, and a policy for them."""
-    from tokenlab.codes.baselines import ComponentCode
-    from tokenlab.codes.codebook import Codebook
-
-    return isinstance(code, Codebook | ComponentCode)
+                raise InputError(f"{where}: {error}{hint}") from None
 
 
 def _decode(options: argparse.Namespace) -> None:
@@ -254,10 +207,9 @@ def _check(options: argparse.Namespace) -> None:
             if found := code.check("".join([atoms_of.get(token, _NO_ATOM) for token in tokens])):
                 bad += 1
                 keep(_violation_line(lines, found, tokens, options.json))
-        if not bad and options.json:
-            keep(json_line({"lines": lines, "atoms": atoms, "violations": 0}))
-        elif not bad:
-            keep(f"{lines:,} lines, {atoms:,} atoms: no violation\n")
+        if not bad:
+            counts = {"lines": lines, "atoms": atoms, "violations": 0}
+            keep(json_line(counts) if options.json else f"{lines:,} lines, {atoms:,} atoms: no violation\n")
     if bad:
         raise SystemExit(_VIOLATIONS_FOUND)
 

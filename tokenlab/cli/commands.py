@@ -3,55 +3,18 @@
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
-from tokenlab.cli import (
-    bits,
-    codes,
-    compare,
-    entropy,
-    exact,
-    export,
-    generate,
-    measure,
-    ngram_statistics,
-    patches,
-    score,
-    segment,
-    train,
-)
 from tokenlab.core.errors import EXIT_STATUS, InputError
 
 SHELLS = ("bash", "zsh", "fish")
-_COMMANDS = (
-    segment,
-    export,
-    train,
-    score,
-    measure,
-    compare,
-    ngram_statistics,
-    entropy,
-    codes,
-    bits,
-    exact,
-    patches,
-    generate,
-)
-_FILES = (
-    "CODE",
-    "ENTROPIES",
-    "FILE",
-    "FOLDER",
-    "GOLD",
-    "INPUT",
-    "LIST",
-    "PATCHES",
-    "PLACE",
-    "PREDICTED",
-    "TEXT",
-    "TOKENIZER",
-)
+_MODULES = (
+    "segment", "export", "train", "score", "measure", "compare", "ngram_statistics", "entropy", "codes", "bits",
+    "exact", "patches", "generate",
+)  # fmt: skip
+"""Of this package, in the order of the help; each has a function `add_parser`."""
+_FILES = ("CODE", "FILE", "FOLDER", "GOLD", "INPUT", "LIST", "PATCHES", "PLACE", "PREDICTED", "TEXT", "TOKENIZER")
 """What the metavar of an argument that is a file or a folder begins with."""
 
 
@@ -83,7 +46,7 @@ class _Completion(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, options: Any, shell: Any, flag: str | None = None) -> None:
         import shtab  # needed by nobody else
 
-        for action in _arguments(parser):
+        for action in arguments_of(parser):
             metavar = action.metavar[0] if isinstance(action.metavar, tuple) else action.metavar
             if action.nargs != 0 and action.choices is None and (metavar or action.dest).upper().startswith(_FILES):
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
@@ -91,12 +54,12 @@ class _Completion(argparse.Action):
         parser.exit()
 
 
-def _arguments(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+def arguments_of(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
     """All arguments of a command and of the commands below it."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
-                yield from _arguments(below)
+                yield from arguments_of(below)
         else:
             yield action
 
@@ -113,14 +76,9 @@ def command_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
     parser = _Parser(prog="tokenlab", description="How should this text be cut?", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    parser.add_argument(
-        "--print-completion",
-        action=_Completion,
-        choices=SHELLS,
-        metavar="SHELL",
-        help=f"print the completion for a shell and exit: {', '.join(SHELLS)}",
-    )
+    shells = f"print the completion for a shell and exit: {', '.join(SHELLS)}"
+    parser.add_argument("--print-completion", action=_Completion, choices=SHELLS, metavar="SHELL", help=shells)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_parser(commands)
+    for name in _MODULES:
+        import_module(f"tokenlab.cli.{name}").add_parser(commands)
     return parser

@@ -6,8 +6,7 @@ import json
 import shlex
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
-from tokenlab.cli.options import (
-    Commands,
-    add_command,
-    add_options,
-    flags_of,
-    imports_for_models,
-    named_as_flags,
-    options_from,
-)
+from tokenlab.cli.options import Commands, add_command, add_options, flags_of, named_as_flags, options_from
 from tokenlab.cli.output import check_folder, json_line, named_errors, write, written
 from tokenlab.comparison.options import CompareOptions
 from tokenlab.core.batches import in_batches
@@ -49,20 +40,15 @@ _USED = 0.85
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command."""
     parser = add_command(commands, _compare, "find out how a text should be cut", argument_default=argparse.SUPPRESS)
     add_corpus(parser, name="TEXT")
-    parser.add_argument(
-        "candidates",
-        nargs="*",
-        metavar="FOLDER",
-        default=[],
-        help="candidates: tokenizers of any format of `tokenlab measure`, codes of `tokenlab codes`, patchers; without "
-        "any, some that suit the script of the text are trained on it",
+    candidates = (
+        "candidates: tokenizers of any format of `tokenlab measure`, codes of `tokenlab codes`, patchers; without any, "
+        "some that suit the script of the text are trained on it"
     )
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="FOLDER", help="write table, page and candidates into this folder"
-    )
+    parser.add_argument("candidates", nargs="*", metavar="FOLDER", default=[], help=candidates)
+    written_there = "write table, page and candidates into this folder"
+    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help=written_there)
     add_options(parser, CompareOptions)
     add_json(parser, "print the result as one object")
 
@@ -77,14 +63,9 @@ class _Work:
     coders: "Mapping[str, Coder]"
     """The candidates that were named."""
     options: CompareOptions
-
-    @property
-    def training(self) -> Path:
-        return self.folder / "training"
-
-    @property
-    def held_out(self) -> Path:
-        return self.folder / "held-out"
+    body: "Body"
+    training: Path
+    held_out: Path
 
 
 def _compare(arguments: argparse.Namespace) -> None:
@@ -98,8 +79,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     check_folder("--output", arguments.output, [arguments.input, *arguments.candidates], _FILES.__contains__)
     if len(arguments.candidates) == 1:
         raise ParameterError(f"{arguments.candidates[0]} is the only candidate; name two or more, or none")
-    with imports_for_models():
-        import tokenlab.comparison.pool  # noqa: F401
+    import tokenlab.comparison.pool  # noqa: F401
 
     with open_corpus(arguments) as text, named_as_flags(CompareOptions):
         work = _begun(text, arguments.candidates, options, output)
@@ -109,45 +89,39 @@ def _compare(arguments: argparse.Namespace) -> None:
         result = _result(work, made, flops, scores, arguments)
     with written(arguments.output):
         _write(result, made, output)
-    shutil.rmtree(_unfinished(output))
+    shutil.rmtree(work.folder.parent)
     from tokenlab.comparison.result import text_of
 
     write(json_line(result) if arguments.json else f"{text_of(result)}\n{result['answer']}\n")
-
-
-def _unfinished(output: Path) -> Path:
-    return output.with_name(output.name + _UNFINISHED)
 
 
 def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: Path) -> _Work:
     """Everything that can be wrong is found here, before any training."""
     from tokenlab.comparison.candidates import read_candidate
     from tokenlab.comparison.texts import check_spelled, divide, write_documents
+    from tokenlab.comparison.trials import Body
     from tokenlab.language.coding import identity
+    from tokenlab.networks.options import SIZES
 
     coders = {name: read_candidate(path) for name, path in _named(names).items()}
-    documents = list(_documents(text))
+    texts = (document.text for _, document in text.placed_documents())
+    joined = in_batches(texts, _DOCUMENT, size=lambda line: len(line.encode()) + 1)
+    documents = ["\n".join(lines) for lines in joined if any(lines)]
+    body = Body(*SIZES[options.size])
     with named_errors(text.name):
         parts = divide(documents, options.seed)
     for name, coder in coders.items():
-        check_spelled(coder, [*parts.training, *parts.held_out], _body(options).context, name)
+        check_spelled(coder, [*parts.training, *parts.held_out], body.context, name)
     about = {name: value for name, value in asdict(options).items() if name not in _FREE}
     used = [about, [*coders], [identity(coder) for coder in coders.values()]]
     digest = hashlib.sha256(json.dumps([used, documents]).encode()).hexdigest()[:16]
-    work = _Work(_unfinished(output) / digest, Path(text.name).name, parts, coders, options)
-    with written(str(work.folder)):
-        for part, folder in ((parts.training, work.training), (parts.held_out, work.held_out)):
-            if not folder.exists():
-                write_documents(part, _body(options).context, folder)
-    return work
-
-
-def _documents(text: Corpus) -> Iterator[str]:
-    """The documents of a corpus, consecutive short ones joined by line feeds."""
-    texts = (document.text for _, document in text.placed_documents())
-    for lines in in_batches(texts, _DOCUMENT, size=lambda line: len(line.encode()) + 1):
-        if any(lines):
-            yield "\n".join(lines)
+    folder = output.with_name(output.name + _UNFINISHED) / digest
+    training, held_out = folder / "training", folder / "held-out"
+    with written(str(folder)):
+        for part, place in ((parts.training, training), (parts.held_out, held_out)):
+            if not place.exists():
+                write_documents(part, body.context, place)
+    return _Work(folder, Path(text.name).name, parts, coders, options, body, training, held_out)
 
 
 def _named(paths: Sequence[str]) -> dict[str, Path]:
@@ -159,13 +133,6 @@ def _named(paths: Sequence[str]) -> dict[str, Path]:
         names = [plain, *(f"{plain}-{number}" for number in range(2, len(paths) + 1))]
         found[next(name for name in names if name not in found)] = path
     return found
-
-
-def _body(options: CompareOptions) -> "Body":
-    from tokenlab.comparison.trials import Body
-    from tokenlab.networks.options import SIZES
-
-    return Body(*SIZES[options.size])
 
 
 def _candidates(work: _Work) -> dict[str, Path]:
@@ -207,7 +174,7 @@ def _trials(work: _Work, made: Mapping[str, Path], flops: float) -> "list[Trial]
     options, budget = work.options, Budget("flops", flops)
     seeds = range(options.seed, options.seed + options.seeds)
     return [
-        Trial(name, path, seed, _body(options), budget, work.training, work.held_out)
+        Trial(name, path, seed, work.body, budget, work.training, work.held_out)
         for name, path in made.items()
         for seed in seeds
     ]
@@ -254,10 +221,8 @@ def _scores(work: _Work, made: Mapping[str, Path], flops: float) -> "dict[str, l
     return scores
 
 
-@contextmanager
-def _bar(what: str, total: float | None) -> "Iterator[tqdm[Any]]":
-    with tqdm(desc=what, total=total, unit=" operations", unit_scale=True, disable=None, leave=False) as bar:
-        yield bar
+def _bar(what: str, total: float | None) -> "tqdm[Any]":
+    return tqdm(desc=what, total=total, unit=" operations", unit_scale=True, disable=None, leave=False)
 
 
 def _result(
@@ -270,7 +235,7 @@ def _result(
     from tokenlab.comparison.candidates import read_candidate
     from tokenlab.comparison.result import result_of
 
-    options, body, parts = work.options, _body(work.options), work.parts
+    options, body, parts = work.options, work.body, work.parts
     training, held_out = (sum(len(text.encode()) for text in part) for part in parts)
     settings = {
         "text": work.text,

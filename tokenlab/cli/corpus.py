@@ -19,8 +19,8 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -32,7 +32,9 @@ from tokenlab.text.documents import Document, join_words
 from tokenlab.text.options import LONGEST_LINE, LineOptions
 
 Format = Literal["text", "sighan", "ces", "jsonl", "parquet"]
-FORMATS: tuple[Format, ...] = get_args(Format)
+_FORMATS: tuple[Format, ...] = get_args(Format)
+_DOCUMENTS = ("jsonl", "parquet")
+"""Formats of documents, which may have several lines, and a key or column with their text."""
 
 TOKENIZER = (
     "tokenizer.json, a SentencePiece .model, a tiktoken rank file, tekken.json, GPT-2's vocabulary beside its merges, "
@@ -45,12 +47,10 @@ _HELP = (
     "jsonl or parquet, documents"
 )
 _BYTES_TO_GUESS_FROM = 1 << 16
-_ENDINGS: dict[str, Format] = {
-    ".xml": "ces",
-    ".json": "jsonl",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
+_ENDINGS: dict[Format, tuple[str, ...]] = {
+    "ces": (".xml",),
+    "jsonl": (".json", ".jsonl", ".ndjson"),
+    "parquet": (".parquet",),
 }
 _COMPRESSED = (".gz", ".zst")
 _XML = re.compile(
@@ -72,7 +72,7 @@ def add_corpus(
     several: str | None = None,
     flags: Sequence[str] = ("json",),
 ) -> None:
-    """Add the argument that names a corpus, its format, and the flag for output as JSON.
+    """Add the argument that names a corpus, and its format.
 
     Args:
         unit: what a line is.
@@ -89,14 +89,13 @@ def add_corpus(
     parser.add_argument(
         "--format",
         action=_FormatAction,
-        choices=["auto", *FORMATS, *flags],
+        choices=["auto", *_FORMATS, *flags],
         metavar="FORMAT",
         default=argparse.SUPPRESS,
         help=_HELP.format(name=name, unit=unit) + "".join(f"; {flag}, as --{flag}" for flag in flags),
     )
-    parser.add_argument(
-        "--text-key", metavar="KEY", default=None, help="key or column of the text in jsonl and parquet (default text)"
-    )
+    key = "key or column of the text in jsonl and parquet (default text)"
+    parser.add_argument("--text-key", metavar="KEY", default=None, help=key)
     parser.set_defaults(corpus_format="auto", json=False)
 
 
@@ -107,12 +106,7 @@ def add_lines(parser: argparse.ArgumentParser, what: str, name: str = "INPUT") -
 
 
 def add_json(target: argparse._ActionsContainer, what: str, *, former: bool = False) -> None:
-    """Add `--json`.
-
-    Args:
-        what: is printed with it.
-        former: the command reads no corpus, but `--format json` still is `--json`.
-    """
+    """Add `--json`, which prints `what`. former: the command reads no corpus, but `--format json` still is `--json`."""
     target.add_argument("--json", action="store_true", default=False, help=what)
     if former:
         hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
@@ -121,7 +115,7 @@ def add_json(target: argparse._ActionsContainer, what: str, *, former: bool = Fa
 
 class _FormatAction(argparse.Action):
     def __call__(self, parser: Any, options: argparse.Namespace, value: Any, option: str | None = None) -> None:
-        if value in ("auto", *FORMATS):
+        if value in ("auto", *_FORMATS):
             options.corpus_format = value
         else:
             setattr(options, value, True)
@@ -140,36 +134,29 @@ class Corpus:
     longest_line: int = LONGEST_LINE
 
     def lines(self) -> Iterator[str]:
-        """The sentences: lines, blank ones too, verses, or the lines of documents.
-
-        Raises InputError for unreadable input, naming file and line.
-        """
+        """The sentences: lines, blank ones too, verses, or the lines of documents. Raises InputError with the place."""
         for _, document in self.placed_documents():
-            if self.format in ("jsonl", "parquet"):
+            if self.format in _DOCUMENTS:
                 yield from (line.removesuffix("\r") for line in document.text.split("\n"))
             else:
                 yield document.text
 
     def read(self, what: str) -> Iterator[tuple[str, str]]:
-        """The texts, each with its place for an error message: the number of a line or document, the id of a verse.
-
-        what: the title of the progress bar. Raises InputError as `lines`.
-        """
-        found = with_progress(self.placed_documents(), what, size=lambda one: len(one[1].text))
-        return ((self._where(place), document.text) for place, document in found)
+        """The texts, each with its place for an error message. what: the title of the progress bar."""
+        for place, document in with_progress(self.placed_documents(), what, size=lambda one: len(one[1].text)):
+            if self.format == "ces":
+                yield f"{self.name}, verse {place}", document.text
+            else:
+                yield f"{self.name}, row {place}" if self.format == "parquet" else f"{self.name}:{place}", document.text
 
     def check(self) -> None:
         """Read everything once, so that errors of reading come before anything is written."""
         for _ in self.placed_documents():
             pass
 
-    def _where(self, place: int | str) -> str:
-        if isinstance(place, str):
-            return f"{self.name}, verse {place}"
-        return f"{self.name}, row {place}" if self.format == "parquet" else f"{self.name}:{place}"
-
     def placed_documents(self) -> Iterator[tuple[int | str, Document]]:
-        """The texts, empty ones too, with gold words where the corpus has them; each with its place, as of `read`."""
+        """The texts, empty ones too, with gold words where the corpus has them; each with its place: the number of a
+        line or document, the id of a verse."""
         if self.format == "text":
             for number, line in enumerate(self.plain_lines(), 1):
                 yield number, Document(str(number), line)
@@ -205,19 +192,21 @@ class Corpus:
 
 @contextmanager
 def open_corpus(options: argparse.Namespace, *, checked: bool = False) -> Iterator[Corpus]:
-    """The corpus that the options of `add_corpus` name, inside the `with` block.
+    """The corpus that the options of `add_corpus` name, inside the `with` block. Raises InputError and ParameterError.
 
-    Args:
-        checked: read it once to its end first, so that errors come before anything is written.
-
-    Raises:
-        InputError: nothing to read, or, where it is checked, as `Corpus.lines`.
-        ParameterError: an option that the format does not have, or an output that is the input.
+    checked: read it once to its end first, so that errors come before anything is written.
     """
-    with open_source(options.input, options.corpus_format, options.text_key, longest_line_of(options)) as corpus:
+    with ExitStack() as stack:
+        (corpus,) = open_corpora(stack, [options.input], options)
         if checked:
             corpus.check()
         yield corpus
+
+
+def open_corpora(stack: ExitStack, names: Iterable[str], options: argparse.Namespace) -> list[Corpus]:
+    """Several corpora in the format of the options, as long as the stack is open. Raises as `open_corpus`."""
+    settings = options.corpus_format, options.text_key, longest_line_of(options)
+    return [stack.enter_context(open_source(name, *settings)) for name in names]
 
 
 @contextmanager
@@ -227,7 +216,7 @@ def open_source(
     """The corpus in a file, in a folder, or in `-`, standard input. Raises as `open_corpus`."""
     name, path = _named(source), Path(source)
     check_no_output(source)
-    if source != "-" and (path.is_file() or (path.is_dir() and form in ("ces", "jsonl", "parquet"))):
+    if source != "-" and (path.is_file() or (path.is_dir() and form in ("ces", *_DOCUMENTS))):
         yield _corpus(name, path, form, text_key, longest_line)
         return
     with temporary_file() as spool:
@@ -248,10 +237,7 @@ def longest_line_of(options: argparse.Namespace) -> int:
 
 
 def numbered_lines(options: argparse.Namespace, what: str) -> Iterator[tuple[str, str]]:
-    """The lines of the plain text that the options of `add_lines` name, each with its place for an error message.
-
-    Raises InputError, and as `open_corpus`.
-    """
+    """The lines of the plain text that the options of `add_lines` name, each with its place for an error message."""
     from tokenlab.text.lines import read_lines
 
     check_no_output(options.input)
@@ -278,7 +264,7 @@ def _corpus(name: str, path: Path, form: str, text_key: str | None, longest_line
     if guessed:
         first = next(read_blocks(path, name), b"") if path.is_file() else b""
         form = _guessed_format(name, first[:_BYTES_TO_GUESS_FROM])
-    if text_key is not None and form not in ("jsonl", "parquet"):
+    if text_key is not None and form not in _DOCUMENTS:
         raise ParameterError(f"--text-key has no meaning with the format {form}, only with jsonl and parquet")
     return Corpus(name, path, form, guessed, text_key, longest_line)  # type: ignore[arg-type]
 
@@ -297,7 +283,7 @@ def _guessed_format(name: str, first: bytes) -> Format:
     name = name.lower()
     for ending in _COMPRESSED:
         name = name.removesuffix(ending)
-    return next((form for ending, form in _ENDINGS.items() if name.endswith(ending)), "text")
+    return next((form for form, endings in _ENDINGS.items() if name.endswith(endings)), "text")
 
 
 def _is_json(first: bytes) -> bool:
@@ -316,10 +302,7 @@ def _is_json(first: bytes) -> bool:
 
 
 def check_no_output(source: str) -> None:
-    """Refuse to write to an input through standard output: `tokenlab ... text.txt >> text.txt` would never end.
-
-    Raises ParameterError naming the input.
-    """
+    """Refuse to write to an input through standard output: `tokenlab ... text.txt >> text.txt` would never end."""
     try:
         output = os.fstat(sys.stdout.fileno())
         given = os.fstat(0) if source == "-" else Path(source).stat()

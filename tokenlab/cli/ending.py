@@ -9,8 +9,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from types import FrameType, TracebackType
+from contextlib import contextmanager, nullcontext, suppress
+from types import FrameType
 from typing import Any, Self
 
 from tokenlab.core.errors import EXIT_STATUS, TokenlabError, of_rust, one_line
@@ -24,17 +24,14 @@ _TRY_AGAIN = 0.05
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of a write; without the name of a file, of a write to standard output."""
 _TEMPORARY = r"\.([^/\s]+)\.[a-z0-9_]{8}\.tmp"
-"""Names that `tokenlab.core.files` gives to files until they are whole."""
+"""Names that `tokenlab.core.files` gives to files until they are whole; a message has their final names."""
 
 
 def ended_well(command: Callable[[], None], *, whole_process: bool) -> int:
     """Run a command; returns the exit status, and says in one line on standard error why it is not 0.
 
-    Args:
-        whole_process: nothing follows the command but the end of the process, which ignores Ctrl-C from then on.
-
-    Raises:
-        SystemExit: of the parser of arguments, and of commands with an exit status of their own.
+    whole_process: nothing follows the command but the end of the process, which ignores Ctrl-C from then on. Raises
+    SystemExit of the parser of arguments, and of commands with an exit status of their own.
     """
     if sys.stderr is None:  # Closed by the shell (`2>&-`). Python would print to standard output instead.
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
@@ -51,7 +48,7 @@ def ended_well(command: Callable[[], None], *, whole_process: bool) -> int:
             _flush()
             return 0
         except BaseException as error:
-            fixable = isinstance(error, TokenlabError | OSError | MemoryError) or of_rust(error)
+            fixable = isinstance(error, TokenlabError | OSError | MemoryError | ModuleNotFoundError) or of_rust(error)
             if not signals.number and not fixable:
                 raise  # SystemExit, and errors in the program
             signals.ignore()
@@ -59,7 +56,8 @@ def ended_well(command: Callable[[], None], *, whole_process: bool) -> int:
         # Here, the error and what it held on to (temporary files, pools) are gone.
         _give_output_up(whole_process)
         if said:
-            sys.stderr.write(f"{_fresh_line()}tokenlab: {said}\n")
+            feed = "\n" if sys.stderr.isatty() else ""  # The terminal shows ^C at the beginning of the line.
+            sys.stderr.write(f"{feed}tokenlab: {said}\n")
         elif whole_process:  # As every other program in a pipe whose reader went away.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGPIPE)
@@ -104,15 +102,16 @@ class _Signals:
         self._hook = sys.unraisablehook
 
     def __enter__(self) -> Self:
-        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM"):
-            if hasattr(signal, name):
-                self._handle(getattr(signal, name))
-        if hasattr(signal, "SIGPIPE"):  # A write then is a BrokenPipeError, even if the parent ignored no signal.
-            self._set(signal.SIGPIPE, signal.SIG_IGN)
+        with suppress(ValueError):  # In a thread other than the main one, no handler can be set and none is called.
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+                if signal.getsignal(number) != signal.SIG_IGN:  # as `nohup` and background jobs want it
+                    self._before[number] = signal.signal(number, self._interrupt)
+            # A write then is a BrokenPipeError, even if the parent ignored no signal.
+            self._before[signal.SIGPIPE] = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         sys.unraisablehook = self._dropped
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         sys.unraisablehook = self._hook
         if self._whole_process and (kind is None or kind is SystemExit):
             self.ignore()
@@ -125,30 +124,19 @@ class _Signals:
         for number in self._before:
             signal.signal(number, signal.SIG_IGN)
 
-    def _handle(self, number: int) -> None:
-        if signal.getsignal(number) != signal.SIG_IGN:  # as `nohup` and background jobs want it
-            self._set(number, self._interrupt)
-
-    def _set(self, number: int, handler: Any) -> None:
-        try:
-            self._before[number] = signal.signal(number, handler)
-        except ValueError:  # In a thread other than the main one, no handler can be set and none is called.
-            return
-
     def _interrupt(self, number: int, _: FrameType | None) -> None:
-        now = time.monotonic()
-        repeated = self.number != 0 and hasattr(signal, "SIGALRM") and number == signal.SIGALRM
-        if not repeated and now - self._came < _DOUBLE_PRESS:
-            return
-        if not repeated:
+        if not self.number or number != signal.SIGALRM:
+            now = time.monotonic()
+            if now - self._came < _DOUBLE_PRESS:
+                return
             self.number, self._came = number, now
         raise KeyboardInterrupt
 
     def _dropped(self, unraisable: Any) -> None:
-        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
-            self._hook(unraisable)
-        elif hasattr(signal, "setitimer"):
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
             signal.setitimer(signal.ITIMER_REAL, _TRY_AGAIN)
+        else:
+            self._hook(unraisable)
 
 
 def _reason(error: BaseException, number: int) -> tuple[int, str]:
@@ -156,19 +144,16 @@ def _reason(error: BaseException, number: int) -> tuple[int, str]:
     if number:
         name = signal.Signals(number).name
         return _BY_SIGNAL + number, "interrupted" if name == "SIGINT" else f"ended by {name}"
+    if isinstance(error, ModuleNotFoundError):
+        return EXIT_STATUS, f"this needs {error.name}, which is not installed; pip install tokenlab[models]"
     if isinstance(error, BrokenPipeError):
         return _BY_SIGNAL + 13, ""
     if isinstance(error, OSError) and error.errno in _NO_ROOM and not error.filename:
         reason = f"{_output_name()}: {error.strerror}; what was written there is not whole, so make room and run again"
         return EXIT_STATUS, reason
-    return EXIT_STATUS, without_temporary_names(one_line(error))
-
-
-def without_temporary_names(message: str) -> str:
-    """A message in which files have the names that they were to have, and not their temporary ones."""
     import re
 
-    return re.sub(_TEMPORARY, r"\1", message)
+    return EXIT_STATUS, re.sub(_TEMPORARY, r"\1", one_line(error))
 
 
 def _flush() -> None:
@@ -192,8 +177,3 @@ def _give_output_up(whole_process: bool) -> None:
     except OSError:
         if whole_process:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _fresh_line() -> str:
-    """A line feed where the terminal shows ^C at the beginning of the line."""
-    return "\n" if sys.stderr.isatty() else ""

@@ -5,16 +5,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
-from tokenlab.cli.options import (
-    Commands,
-    add_command,
-    add_model_name,
-    add_options,
-    imports_for_models,
-    named_as_flags,
-    options_from,
-)
-from tokenlab.cli.output import check_output, named_errors, with_progress, write, written
+from tokenlab.cli.options import Commands, add_command, add_model_name, add_options, named_as_flags, options_from
+from tokenlab.cli.output import check_output, named_errors, tabbed, with_progress, write, written
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 
 if TYPE_CHECKING:
@@ -26,17 +18,11 @@ _NO_FLAG = ("unit",)
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command."""
     parser = add_command(commands, _entropy, "how unsure a language model is at every character")
     add_corpus(parser, "sentence")
     add_model_name(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="write the values there, and print nothing: as Parquet or JSON lines where the name ends in .parquet or "
-        ".jsonl; `tokenlab segment --entropies` reads both",
-    )
+    output = "write the values to this .parquet or .jsonl, and print nothing; `tokenlab segment --entropies` reads both"
+    parser.add_argument("-o", "--output", metavar="FILE", help=output)
     add_json(
         parser,
         "print a line with `text` and `entropy`, a list with a value or null for each character; without, a line for "
@@ -58,53 +44,46 @@ def scored_lines(text: Corpus, options: argparse.Namespace) -> Iterator["Line"]:
     The model is loaded, and its errors are raised, before the first line is read.
     """
     place, chosen = options_from(options, DeviceOptions), options_from(options, ScoringOptions, without=_NO_FLAG)
-    with imports_for_models():
-        import torch
+    import torch
 
-        from tokenlab.entropy.scorer import load_scorer
+    from tokenlab.entropy.scorer import load_scorer
+
     if place.threads is not None:
         torch.set_num_threads(place.threads)
     with named_as_flags(DeviceOptions, ScoringOptions, model="--model"):
         scorer = load_scorer(options.model, place.device, place.dtype)
         scorer.window(chosen)
-    return _scored(scorer.score_stream(with_progress(text.lines(), "scoring"), chosen), text.name)
 
+    def scored() -> Iterator["Line"]:
+        with named_errors(text.name):
+            yield from scorer.score_stream(with_progress(text.lines(), "scoring"), chosen)
 
-def _scored(lines: Iterator["Line"], name: str) -> Iterator["Line"]:
-    with named_errors(name):
-        yield from lines
+    return scored()
 
 
 def _entropy(options: argparse.Namespace) -> None:
     """The entropy, in nats, of a causal language model's prediction at each character of a text, one sentence per line.
     Characters inside a token of the model have no value.
     """
-    from tokenlab.entropy.scored_lines import json_line
+    from tokenlab.core.files import atomic_file
+    from tokenlab.entropy.scored_lines import json_line, write_parquet
 
     if options.output is not None:
-        check_output("--output", options.output, [options.input], ", since it is written as a whole", _ENDINGS)
+        check_output("--output", options.output, [options.input], _ENDINGS)
     with open_corpus(options, checked=True) as text:
         lines = scored_lines(text, options)
         if options.output is not None:
             with written(options.output):
-                _write(lines, options.output)
+                if options.output.lower().endswith(".parquet"):
+                    write_parquet(lines, options.output)
+                    return
+                with atomic_file(options.output) as temporary, temporary.open("wb") as file:
+                    for sentence, values in lines:
+                        file.write(json_line(sentence, values).encode())
             return
         for sentence, values in lines:
-            write(json_line(sentence, values) if options.json else _rows(sentence, values.tolist()))
-
-
-def _rows(sentence: str, values: list[float]) -> str:
-    """A line for each character, its value after a tab if it has one, and an empty line."""
-    return "".join(f"{c}\t{'' if v != v else f'{v:.6f}'}\n" for c, v in zip(sentence, values, strict=True)) + "\n"
-
-
-def _write(lines: Iterator["Line"], name: str) -> None:
-    from tokenlab.core.files import atomic_file
-    from tokenlab.entropy.scored_lines import json_line, write_parquet
-
-    if name.lower().endswith(".parquet"):
-        write_parquet(lines, name)
-        return
-    with atomic_file(name) as temporary, temporary.open("wb") as file:
-        for sentence, values in lines:
-            file.write(json_line(sentence, values).encode())
+            if options.json:
+                write(json_line(sentence, values))
+            else:
+                shown = ("" if value != value else f"{value:.6f}" for value in values.tolist())
+                write(tabbed(zip(sentence, shown, strict=True)) + "\n")

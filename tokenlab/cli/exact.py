@@ -1,28 +1,24 @@
-"""`tokenlab exact`: character-level probabilities of a tokenized language model, and the check of a tokenizer.
-
-The actions `next`, `score`, `sample`, `complete` and `check`, in this order; then the options of the model, a text on
-the command line, and characters and numbers as the commands print them.
-"""
+"""Exact probabilities of characters and texts by a language model over tokens: sums over all token sequences that spell
+the text, as the tokenizer would produce them."""
 
 import argparse
-import dataclasses
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import asdict
 from itertools import chain
 from math import exp, isfinite, log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
+from tokenlab.cli.corpus import TOKENIZER, add_corpus, add_json, open_corpus, open_source
 from tokenlab.cli.options import (
     Commands,
     add_command,
     add_family,
     add_model_name,
     add_options,
-    imports_for_models,
     named_as_flags,
     options_from,
 )
@@ -32,10 +28,10 @@ from tokenlab.core.options import check_least
 from tokenlab.exact.options import CompletionOptions, ExactOptions, PlaceOptions, SamplingOptions
 
 if TYPE_CHECKING:
-    from tokenlab.exact.adapters.check import CheckReport, Failure
+    from tokenlab.exact.adapters.check import CheckReport
     from tokenlab.exact.character_model import CharacterModel
     from tokenlab.exact.completion import Completion
-    from tokenlab.exact.interface import Cost, NextCharacters
+    from tokenlab.exact.interface import NextCharacters
     from tokenlab.exact.scoring import TextScore
 
 Record = dict[str, object]
@@ -45,6 +41,7 @@ FAILURES_FOUND = 1
 
 _SCORES = ("line", "characters", "bytes", "bits", "per character", "per byte", "naive bits", "naive per byte", "calls")
 _COMPLETIONS = ("way", "log2 by itself", "log2 exact", "text", "tokens")
+_COUNTS = ("texts", "characters", "bytes", "tokens", "windows")
 _FETCHED = Path("data/raw")
 _CATALOGUE = "tokenizers/"
 _SENTENCES = 20
@@ -52,14 +49,7 @@ _SENTENCES = 20
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    actions = add_family(
-        commands,
-        "exact",
-        "character-level probabilities of a tokenized language model",
-        "Exact probabilities of characters and texts by a language model over tokens: sums over all token "
-        "sequences that spell the text, as the tokenizer would produce them.",
-    )
+    actions = add_family(commands, "exact", "character-level probabilities of a tokenized language model", __doc__)
     parser = add_command(actions, _next, "the characters that may follow a text")
     add_text(parser, "TEXT")
     parser.add_argument("--top", type=int, default=20, metavar="N", help="how many characters (default 20)")
@@ -77,33 +67,22 @@ def add_parser(commands: Commands) -> None:
     add_text(parser, "PROMPT")
     parser.add_argument("-n", type=int, default=200, metavar="N", help="characters at most (default 200)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (default 0)")
-    parser.add_argument(
-        "--by",
-        choices=["characters", "tokens"],
-        default="characters",
-        help="draw characters (default), or a cover of the prompt and then tokens: the same distribution, faster",
-    )
+    by = "draw characters (default), or a cover of the prompt and then tokens: the same distribution, faster"
+    parser.add_argument("--by", choices=["characters", "tokens"], default="characters", help=by)
     add_options(parser, SamplingOptions)
     add_json(parser, "print one object at the end; without, the text as it comes", former=True)
     _add_model(parser)
 
-    parser = add_command(
-        actions,
-        _complete,
-        "complete a prompt that may end inside a word: exactly, by plain prompting, by token healing",
-    )
+    how = "complete a prompt that may end inside a word: exactly, by plain prompting, by token healing"
+    parser = add_command(actions, _complete, how)
     add_text(parser, "PROMPT")
     add_options(parser, CompletionOptions)
     add_json(parser, "print one object; without, a row for each way, cells separated by tabs", former=True)
     _add_model(parser)
 
     parser = add_command(actions, _check, "does a tokenizer meet the premises? counterexamples")
-    parser.add_argument(
-        "tokenizer",
-        metavar="TOKENIZER",
-        help="a tokenizer.json, a folder with a tokenizer, a SentencePiece .model, a rank file of tiktoken, a "
-        f"tekken.json; or a name of the catalogue, such as {_CATALOGUE}llama3, that was fetched into {_FETCHED}",
-    )
+    names = f"{TOKENIZER}; or a name of the catalogue, such as {_CATALOGUE}llama3, that was fetched into {_FETCHED}"
+    parser.add_argument("tokenizer", metavar="TOKENIZER", help=names)
     _add_normalizer_flag(parser)
     parser.add_argument("--text", metavar="FILE", help="further texts to check, one per line; `-` is standard input")
     add_json(parser, "print one object; without, a line for each fact", former=True)
@@ -143,12 +122,10 @@ def _next_text(found: "NextCharacters") -> str:
     rows += [("(end)", found.end), ("(others)", found.rest)]
     table = tabbed((name, _shown_number(exp(log_p), 6), _shown_number(_bits(log_p))) for name, log_p in rows)
     pruned = f"pruned: {found.pruned:.2e} of the probability\n" if found.pruned else ""
-    return table + pruned + _cost_line(found.cost)
-
-
-def _cost_line(cost: "Cost") -> str:
+    cost = found.cost
     undefined = f", {cost.undefined:,} contexts undefined" if cost.undefined else ""
-    return f"{cost.contexts:,} contexts, {cost.passes:,} passes, {cost.tokens:,} tokens evaluated{undefined}\n"
+    took = f"{cost.contexts:,} contexts, {cost.passes:,} passes, {cost.tokens:,} tokens evaluated"
+    return f"{table}{pruned}{took}{undefined}\n"
 
 
 def _score(options: argparse.Namespace) -> None:
@@ -163,17 +140,14 @@ def _score(options: argparse.Namespace) -> None:
             raise InputError(f"{options.model}: the model has no EOS, so no text ends; leave --with-end out")
         if not options.json:
             write(tabbed([_SCORES]))
+        # On a terminal, the rows themselves are the progress, and a bar would be written into them.
+        lines = text.lines() if sys.stdout.isatty() else with_progress(text.lines(), "scoring")
         summed = TextScore()
-        for number, score in enumerate(score_texts(model, _lines(text), where=f"{text.name}:"), 1):
+        for number, score in enumerate(score_texts(model, lines, where=f"{text.name}:"), 1):
             summed = total([summed, score])
             write(_score_line(number, score, options))
             sys.stdout.buffer.flush()
         write(_score_line("total", summed, options))
-
-
-def _lines(text: Corpus) -> Iterator[str]:
-    """On a terminal, the rows themselves are the progress, and a bar would be written into them."""
-    return text.lines() if sys.stdout.isatty() else with_progress(text.lines(), "scoring")
 
 
 def _score_line(place: int | str, score: "TextScore", options: argparse.Namespace) -> str:
@@ -189,11 +163,7 @@ def _score_line(place: int | str, score: "TextScore", options: argparse.Namespac
 def _score_record(score: "TextScore") -> Record:
     exact, naive = score.exact_bits, score.naive_bits
     return {
-        "texts": score.texts,
-        "characters": score.characters,
-        "bytes": score.bytes,
-        "tokens": score.tokens,
-        "windows": score.windows,
+        **{name: getattr(score, name) for name in _COUNTS},
         "bits": _number(exact),
         "bits_with_end": _number(score.exact_bits_with_end),
         "bits_per_character": _number(score.per_character(exact)),
@@ -222,13 +192,11 @@ def _sample(options: argparse.Namespace) -> None:
         raise ParameterError("--by tokens knows no characters to warp; leave --temperature, --top-k and --top-p out")
     prompt = given_text(options, "PROMPT")
     model = _model(options)
-    pieces: Iterator[str]
+    drawn = sample_stream(model, prompt, options.n, chosen, seed=options.seed)
+    pieces: Iterator[str] = (one.character for one in drawn)
     if by_tokens:
         with named_as_flags(ExactOptions):
             pieces = sample_by_tokens(model, prompt, options.n, seed=options.seed)
-    else:
-        drawn = sample_stream(model, prompt, options.n, chosen, seed=options.seed)
-        pieces = (one.character for one in drawn)
     if not options.json:
         for piece in pieces:
             write(piece)
@@ -241,8 +209,8 @@ def _sample(options: argparse.Namespace) -> None:
         record |= {"text": text, "ended": len(text) < options.n}
     else:
         found = sample(model, prompt, options.n, chosen, seed=options.seed)
-        record |= {"text": found.text, "ended": found.ended, "log2": _number(_bits(found.log_probability))}
-        record |= {"cost": found.cost._asdict()}
+        log2 = _number(_bits(found.log_probability))
+        record |= {"text": found.text, "ended": found.ended, "log2": log2, "cost": found.cost._asdict()}
     write(json_line(record))
 
 
@@ -298,24 +266,21 @@ def _check(options: argparse.Namespace) -> None:
             text = stack.enter_context(open_source(options.text))
             text.check()
             lines = text.lines()
-        real = read_tokenizer(_place(options.tokenizer), ignore_normalizer=options.ignore_normalizer)
+        place, fetched = Path(options.tokenizer), _FETCHED / options.tokenizer
+        if options.tokenizer.startswith(_CATALOGUE) and not place.exists() and fetched.is_dir():
+            place = fetched
+        real = read_tokenizer(place, ignore_normalizer=options.ignore_normalizer)
         sentences = (
             document.text for language in LANGUAGES for document in generate(language, sentences=_SENTENCES, seed=0)
         )
         report = check_tokenizer(real, chain(sentences, with_progress(lines, "checking")))
     if options.json:
         failures = [{**failure._asdict(), "text": readable(failure.text)} for failure in report.failures]
-        write(json_line({**dataclasses.asdict(report), "handled": report.handled, "failures": failures}))
+        write(json_line({**asdict(report), "handled": report.handled, "failures": failures}))
     else:
         write(_check_text(report))
     if not report.handled:
         raise SystemExit(FAILURES_FOUND)
-
-
-def _place(name: str) -> Path:
-    """The file or folder of a tokenizer; a name of the catalogue is a folder among the fetched files."""
-    fetched = _FETCHED / name
-    return fetched if name.startswith(_CATALOGUE) and not Path(name).exists() and fetched.is_dir() else Path(name)
 
 
 def _check_text(report: "CheckReport") -> str:
@@ -332,13 +297,10 @@ def _check_text(report: "CheckReport") -> str:
         ("unreached tokens", f"{report.unreachable:,}" + (f", such as {examples}" if examples else "")),
         ("V*", f"{report.anchors:,} tokens are a part of no other"),
         *(("note", note) for note in report.notes),
-        *(("disagreement", _failure(failure)) for failure in report.failures),
     ]  # fmt: skip
+    for one in report.failures:
+        facts += [("disagreement", f"{one.kind} in {_shown_text(readable(one.text))!r}: {one.detail}")]
     return "".join(f"{name}: {fact}\n" for name, fact in facts if fact)
-
-
-def _failure(failure: "Failure") -> str:
-    return f"{failure.kind} in {_shown_text(readable(failure.text))!r}: {failure.detail}"
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
@@ -349,64 +311,40 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     add_options(group, PlaceOptions)
     group = parser.add_argument_group("probabilities")
     add_options(group, ExactOptions, without=("truncate",))  # It is on by default; the flag is `--no-truncate`.
-    group.add_argument(
-        "--no-truncate",
-        dest="truncate",
-        action="store_false",
-        help="leave probability on tokens that no text's encoding has there; sums are then below 1",
-    )
+    whole = "leave probability on tokens that no text's encoding has there; sums are then below 1"
+    group.add_argument("--no-truncate", dest="truncate", action="store_false", help=whole)
 
 
 def _add_normalizer_flag(target: argparse._ActionsContainer) -> None:
-    target.add_argument(
-        "--ignore-normalizer",
-        action="store_true",
-        help="use a tokenizer that changes texts, such as by lower case or NFC, without this step: all texts must be "
-        "normalised already, and the probabilities are those of normalised texts; refused without",
+    ignored = (
+        "use a tokenizer that changes texts, such as by lower case or NFC, without this step: all texts must be "
+        "normalised already, and the probabilities are those of normalised texts; refused without"
     )
+    target.add_argument("--ignore-normalizer", action="store_true", help=ignored)
 
 
 def _model(options: argparse.Namespace) -> "CharacterModel":
-    """The model of the command line.
-
-    Raises InputError and SourceError for a model that cannot be loaded or used, ParameterError for options.
-    """
+    """The model of the command line."""
     place, chosen = options_from(options, PlaceOptions), options_from(options, ExactOptions)
-    with imports_for_models():
-        from tokenlab.exact.character_model import CharacterModel
-        from tokenlab.exact.transformers_model import load
+    from tokenlab.exact.character_model import CharacterModel
+    from tokenlab.exact.transformers_model import load
+
     with named_as_flags(PlaceOptions, ExactOptions, model="--model"):
-        model, real = load(
-            options.model,
-            threads=place.threads,
-            device=place.device,
-            dtype=place.dtype,
-            ignore_normalizer=options.ignore_normalizer,
-        )
+        model, real = load(options.model, **asdict(place), ignore_normalizer=options.ignore_normalizer)
         return CharacterModel(model, real.automaton, chosen)
 
 
 def add_text(parser: argparse.ArgumentParser, name: str) -> None:
     """Add a text as an argument, in a file, or as hexadecimal bytes."""
     parser.add_argument("text", metavar=name, nargs="?", help=f"the {name.lower()}; '' is the empty one")
-    parser.add_argument(
-        "--file",
-        metavar="FILE",
-        help=f"read the {name.lower()} from a file, as it is, line ends included; `-` is stdin",
-    )
-    parser.add_argument(
-        "--bytes",
-        action="store_true",
-        help=f"{name} is hexadecimal digits of UTF-8, which may end inside a character: E4BD is the beginning of 你",
-    )
+    file = f"read the {name.lower()} from a file, as it is, line ends included; `-` is stdin"
+    parser.add_argument("--file", metavar="FILE", help=file)
+    digits = f"{name} is hexadecimal digits of UTF-8, which may end inside a character: E4BD is the beginning of 你"
+    parser.add_argument("--bytes", action="store_true", help=digits)
 
 
 def given_text(options: argparse.Namespace, name: str) -> bytes:
-    """The text in UTF-8; its last character may be incomplete.
-
-    Raises ParameterError for none or two texts and for digits that are not hexadecimal, InputError for a text that is
-    not UTF-8 or a file that cannot be read.
-    """
+    """The text in UTF-8; its last character may be incomplete. Raises InputError and ParameterError."""
     if (options.text is None) == (options.file is None):
         raise ParameterError(f"give one text: {name}, or --file FILE")
     if options.file is not None:

@@ -1,11 +1,9 @@
 """`tokenlab export`: the segmenter as a tokenizer that needs nothing of this library."""
 
 import argparse
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import fields
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,20 +11,12 @@ from typing import TYPE_CHECKING
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, longest_line_of, open_corpus, open_source
 from tokenlab.cli.ngram_statistics import add_statistics_from, statistics_of
 from tokenlab.cli.options import Commands, add_command, add_options, check_meaning, named_as_flags, options_from
-from tokenlab.cli.output import (
-    check_folder,
-    check_output,
-    json_line,
-    named_errors,
-    with_progress,
-    write,
-    written,
-)
+from tokenlab.cli.output import check_folder, check_output, json_line, named_errors, note, with_progress, write, written
 from tokenlab.cli.segment import add_utilities
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.options import SegmentOptions
-from tokenlab.tokenizers.export.options import SPECIAL_TOKENS, ExportOptions, check_expressible
+from tokenlab.tokenizers.export.options import ExportOptions, check_expressible
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -41,29 +31,15 @@ _ELSEWHERE = {
 }
 """What is said of options that only `tokenlab segment` has."""
 _FILES = {"tokenizer.json", "tokenizer_config.json"}
-_SPECIAL_TOKENS = next(field for field in fields(ExportOptions) if field.name == "special_tokens")
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        _export,
-        "write a segmenter as a tokenizer.json or a SentencePiece model",
-        argument_default=argparse.SUPPRESS,
-    )
+    what = "write a segmenter as a tokenizer.json or a SentencePiece model"
+    parser = add_command(commands, _export, what, argument_default=argparse.SUPPRESS)
     add_corpus(parser, "sentence")
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="PLACE", help="write this folder, or with --to sentencepiece this file"
-    )
-    add_options(parser, ExportOptions, without=["special_tokens"])
-    parser.add_argument(
-        "--special-tokens",
-        nargs="*",
-        default=SPECIAL_TOKENS,
-        metavar="TOKEN",
-        help=f"{_SPECIAL_TOKENS.metadata['help']} (default {' '.join(SPECIAL_TOKENS)})",
-    )
+    place = "write this folder, or with --to sentencepiece this file"
+    parser.add_argument("-o", "--output", required=True, metavar="PLACE", help=place)
+    add_options(parser, ExportOptions)
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--word-model",
@@ -75,18 +51,10 @@ def add_parser(commands: Commands) -> None:
     )
     add_statistics_from(source, default=None)
     checks = parser.add_mutually_exclusive_group()
-    checks.add_argument(
-        "--check",
-        metavar="FILE",
-        default=None,
-        help="compare the tokenizer with the segmenter on this text, one sentence per line, and print figures",
-    )
-    checks.add_argument(
-        "--check-words",
-        metavar="FILE",
-        default=None,
-        help="the same on a text of gold words, separated by whitespace: adds word F1",
-    )
+    compared = "compare the tokenizer with the segmenter on this text, one sentence per line, and print figures"
+    checks.add_argument("--check", metavar="FILE", default=None, help=compared)
+    gold = "the same on a text of gold words, separated by whitespace: adds word F1"
+    checks.add_argument("--check-words", metavar="FILE", default=None, help=gold)
     add_json(parser, "print these figures as one object")
     for name in _ELSEWHERE:
         parser.add_argument(f"--{name}", help=argparse.SUPPRESS)
@@ -104,7 +72,6 @@ def _export(arguments: argparse.Namespace) -> None:
     for name, message in _ELSEWHERE.items():
         if hasattr(arguments, name):
             raise ParameterError(message)
-    arguments.special_tokens = tuple(arguments.special_tokens)
     options = options_from(arguments, ExportOptions)
     if arguments.word_model is not None:
         check_meaning(arguments, "with --word-model", (), SegmentOptions, StatisticsOptions)
@@ -114,11 +81,18 @@ def _export(arguments: argparse.Namespace) -> None:
     with named_as_flags(SegmentOptions):
         check_expressible(options_from(arguments, SegmentOptions))
     others = [arguments.word_model, arguments.statistics_from, checked]
-    _check_place(arguments.output, options, [arguments.input, *others])
     if "-" in others:
         raise InputError("standard input can only be INPUT; name a file for the others")
     if options.to == "sentencepiece":
-        _require_sentencepiece(to_run=checked is not None)
+        from tokenlab.tokenizers.export.agreement import require_sentencepiece
+        from tokenlab.tokenizers.export.sentencepiece_format import description
+
+        check_output("--output", arguments.output, [arguments.input, *others])
+        description()
+        if checked is not None:
+            require_sentencepiece()
+    else:
+        check_folder("--output", arguments.output, [arguments.input, *others], _FILES.__contains__)
     with ExitStack() as stack:
         if checked is not None:  # Before any work: an error in this text, too, must leave nothing behind.
             compared = stack.enter_context(open_source(checked, longest_line=longest_line_of(arguments)))
@@ -140,23 +114,6 @@ def _export(arguments: argparse.Namespace) -> None:
             write(json_line(figures) if arguments.json else "".join(map(_figure, figures.items())))
 
 
-def _check_place(place: str, options: ExportOptions, inputs: Sequence[str | None]) -> None:
-    if options.to == "sentencepiece":
-        check_output("--output", place, inputs)
-    else:
-        check_folder("--output", place, inputs, _FILES.__contains__)
-
-
-def _require_sentencepiece(to_run: bool) -> None:
-    """Ask for what is not installed before any work is done."""
-    from tokenlab.tokenizers.export.agreement import require_sentencepiece
-    from tokenlab.tokenizers.export.sentencepiece_format import description
-
-    description()
-    if to_run:
-        require_sentencepiece()
-
-
 def _counting(lines: Iterator[str], letters: Counter[str]) -> Iterator[str]:
     """The lines, whose letters are counted as `spaced` and `unspaced`, by their scripts."""
     from tokenlab.segment.isolation import FREE, WHOLE, CharacterClasses
@@ -176,16 +133,14 @@ def _note(name: str, learned: "Vocabulary | Tokenizer", asked: int | None, lette
 
     size = len(learned.pieces) if isinstance(learned, Vocabulary) else learned.get_vocab_size()
     if asked is not None and size < asked:
-        print(
-            f"tokenlab: {name}: the vocabulary has {size:,} entries instead of {asked:,}: the text has no more words; "
-            "`tokenlab train` learns parts of words, too",
-            file=sys.stderr,
+        note(
+            f"{name}: the vocabulary has {size:,} entries instead of {asked:,}: the text has no more words; `tokenlab "
+            "train` learns parts of words, too"
         )
     if letters["spaced"] > letters["unspaced"]:
-        print(
-            f"tokenlab: {name}: most of the text is of scripts that are written with spaces. A segmenter has a token "
-            "for every space, and no parts of words; use `tokenlab train` for a language model",
-            file=sys.stderr,
+        note(
+            f"{name}: most of the text is of scripts that are written with spaces. A segmenter has a token for every "
+            "space, and no parts of words; use `tokenlab train` for a language model"
         )
 
 
@@ -237,7 +192,6 @@ def _write(learned: "Vocabulary | Tokenizer", options: ExportOptions, place: str
 
 
 def _read(place: str, options: ExportOptions) -> "Exported":
-    """The tokenizer that was written."""
     from tokenizers import Tokenizer
 
     from tokenlab.tokenizers.export.agreement import HuggingFace, SentencePiece

@@ -1,20 +1,10 @@
 """`tokenlab generate`: text after a prompt, from a language model of the pipeline."""
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from tokenlab.cli.corpus import add_json
 from tokenlab.cli.exact import add_text, given_text, readable
-from tokenlab.cli.options import (
-    Commands,
-    add_command,
-    add_options,
-    check_most,
-    imports_for_models,
-    named_as_flags,
-    options_from,
-)
+from tokenlab.cli.options import Commands, add_command, add_options, check_most, named_as_flags, options_from
 from tokenlab.cli.output import json_line, named_errors, write
 from tokenlab.cli.patches import check_model_folder
 from tokenlab.core.devices import check_device, check_device_name, computing
@@ -27,7 +17,6 @@ _NO_FLAG = ("batch",)
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command."""
     parser = add_command(commands, _generate, "continue a prompt with a language model over tokens, bytes or patches")
     add_text(parser, "PROMPT")
     parser.add_argument("--model", required=True, metavar="FOLDER", help="a folder with a trained language model")
@@ -47,11 +36,11 @@ def _generate(options: argparse.Namespace) -> None:
     check_most("--length", chosen.length)
     prompt = given_text(options, "PROMPT")
     check_model_folder(options.model)
-    with imports_for_models():
-        import torch
+    import torch
 
-        from tokenlab.language.generation import generate
-        from tokenlab.language.stored import read_language_model
+    from tokenlab.language.generation import generate
+    from tokenlab.language.stored import read_language_model
+
     with named_as_flags(PlaceOptions, GenerationOptions):
         name = ("cuda" if torch.cuda.is_available() else "cpu") if place.device == "auto" else place.device
         check_device_name(name)
@@ -60,18 +49,13 @@ def _generate(options: argparse.Namespace) -> None:
         model = read_language_model(options.model)
         model.network.to(device)
         threads = place.threads or torch.get_num_threads()
-        with computing(device, threads), named_errors(options.file or "PROMPT"), _enough_memory(chosen.length):
-            (text,) = generate(model, [prompt], chosen)
+        with computing(device, threads), named_errors(options.file or "PROMPT"):
+            try:
+                (text,) = generate(model, [prompt], chosen)
+            except RuntimeError as error:  # PyTorch has a class of its own for this only on GPUs.
+                if "allocate" not in str(error):
+                    raise
+                much = f"--length is {chosen.length}, which needs too much memory; use a smaller one"
+                raise ParameterError(much) from None
     record = {"prompt": readable(prompt), "text": readable(text), "bytes": text.hex()}
     write(json_line(record) if options.json else readable(text) + "\n")
-
-
-@contextmanager
-def _enough_memory(length: int) -> Iterator[None]:
-    """Caches for all bytes of the text are made at once."""
-    try:
-        yield
-    except RuntimeError as error:  # PyTorch has a class of its own for this only on GPUs.
-        if "allocate" not in str(error):
-            raise
-        raise ParameterError(f"--length is {length}, which needs too much memory; use a smaller one") from None

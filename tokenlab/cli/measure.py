@@ -1,16 +1,15 @@
 """`tokenlab measure`: the measures of any tokenizer files on a text, side by side, or on the same text in languages."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokenlab.cli.corpus import TOKENIZER, Corpus, add_corpus, add_json, longest_line_of, open_corpus, open_source
+from tokenlab.cli.corpus import TOKENIZER, Corpus, add_corpus, add_json, open_corpora
 from tokenlab.cli.options import Commands, add_command
-from tokenlab.cli.output import json_line, named_errors, with_progress, write
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.cli.output import check_stdin, json_line, named_errors, note, with_progress, write
+from tokenlab.core.errors import InputError
 
 if TYPE_CHECKING:
     from tokenlab.metrics.counting import TextTokenizer
@@ -28,22 +27,17 @@ _MUCH_UNKNOWN = 0.01
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command."""
     parser = add_command(commands, _measure, "measure tokenizers on a text")
     add_corpus(parser, name="TEXT")
     several = f"{TOKENIZER}; give it several times to compare"
     parser.add_argument("--tokenizer", metavar="FILE", action="append", required=True, help=several)
-    parser.add_argument(
-        "--reference", metavar="FILE", help="a tokenizer: adds the length relative to its length (normalised length)"
+    reference = "a tokenizer: adds the length relative to its length (normalised length)"
+    parser.add_argument("--reference", metavar="FILE", help=reference)
+    parallel = (
+        "TEXT in another language, line by line, or verse by verse in the format ces; can be repeated: adds parity, "
+        "tokens per token of TEXT, and Gini, the inequality of the languages. Blank lines are left out of all"
     )
-    parser.add_argument(
-        "--parallel",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="TEXT in another language, line by line, or verse by verse in the format ces; can be repeated: adds "
-        "parity, tokens per token of TEXT, and Gini, the inequality of the languages. Blank lines are left out of all",
-    )
+    parser.add_argument("--parallel", metavar="FILE", action="append", default=[], help=parallel)
     add_json(parser, "print a list with an object for each tokenizer and text")
 
 
@@ -55,12 +49,9 @@ def _measure(options: argparse.Namespace) -> None:
     from tokenlab.metrics.registry import of_parallel
     from tokenlab.tokenizers.measured import read_text_tokenizer
 
-    if [options.input, *options.parallel].count("-") > 1:
-        raise ParameterError("standard input can be only one of TEXT and --parallel; name files for the others")
+    check_stdin(options.input, *options.parallel)
     with ExitStack() as stack:
-        form, longest_line = options.corpus_format, longest_line_of(options)
-        others = [open_source(name, form, options.text_key, longest_line) for name in options.parallel]
-        texts = [stack.enter_context(text) for text in (open_corpus(options), *others)]
+        texts = open_corpora(stack, [options.input, *options.parallel], options)
         names = dict.fromkeys([*options.tokenizer, *filter(None, [options.reference])])
         tokenizers = {name: read_text_tokenizer(name) for name in names}
         places = _places(texts)
@@ -76,16 +67,18 @@ def _measure(options: argparse.Namespace) -> None:
             sizes = {size: getattr(one, size) for size in _SIZES} | {"types": len(one.types)}
             normalises = list(tokenizers[name].changes)
             rows.append({"tokenizer": name, "text": text.name, "normalises": normalises, **sizes, **measured})
-    _warn_of_unknown(rows)
+    for row in rows:
+        if (row["unknown_rate"] or 0) > _MUCH_UNKNOWN:
+            note(
+                f"{row['tokenizer']}: {100 * row['unknown_rate']:.1f} % of its tokens in {row['text']} are the unknown "
+                "token, which counts as one whatever it stands for; do not compare its lengths with others"
+            )
     write(json_line(rows) if options.json else _tables(rows, len(texts)))
 
 
 def _places(texts: Sequence[Corpus]) -> Places | None:
     """The places at which no text is blank; None for a single text. All are read to their ends, so that their errors
-    come before any work.
-
-    Raises InputError where texts of lines differ in their number, and where no text is in all.
-    """
+    come before any work."""
     if len(texts) == 1:
         texts[0].check()
         return None
@@ -121,16 +114,6 @@ def _count(tokenizer: "TextTokenizer", name: str, text: Corpus, places: Places |
     if not counts.texts:
         raise InputError(f"{text.name}: no text in it; nothing can be measured")
     return counts
-
-
-def _warn_of_unknown(rows: Sequence[Row]) -> None:
-    for row in rows:
-        if (row["unknown_rate"] or 0) > _MUCH_UNKNOWN:
-            print(
-                f"tokenlab: {row['tokenizer']}: {100 * row['unknown_rate']:.1f} % of its tokens in {row['text']} are "
-                "the unknown token, which counts as one whatever it stands for; do not compare its lengths with others",
-                file=sys.stderr,
-            )
 
 
 def _tables(rows: Sequence[Row], texts: int) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
 from tokenlab.cli.options import Commands, add_command, add_options, add_shards, options_from, shards_from
 from tokenlab.cli.output import check_output, json_line, named_errors, tabbed, with_progress, write, written
-from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.core.options import MemoryOptions
+from tokenlab.core.errors import InputError
+from tokenlab.core.options import MemoryOptions, check_least
 from tokenlab.core.shards import ClusterOptions, open_cluster
 from tokenlab.ngrams.options import StatisticsOptions
 
@@ -23,19 +23,12 @@ _ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl")
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command."""
     parser = add_command(commands, _statistics, "count n-grams; their PMI and branching entropies")
     add_corpus(parser, "sentence")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="write every n-gram there: as Parquet, CSV, TSV or JSON lines where the name ends in .parquet, .csv, .tsv "
-        "or .jsonl; `tokenlab segment --statistics-from` reads the Parquet",
-    )
-    parser.add_argument(
-        "--top", type=int, metavar="N", help=f"print the N most frequent n-grams (default {_TOP}; none with -o)"
-    )
+    every = "write all n-grams to this .csv, .tsv, .jsonl or .parquet, which `tokenlab segment --statistics-from` reads"
+    parser.add_argument("-o", "--output", metavar="FILE", help=every)
+    top = f"print the N most frequent n-grams (default {_TOP}; none with -o)"
+    parser.add_argument("--top", type=int, metavar="N", help=top)
     add_json(parser, "print the rows as JSON, an object a line")
     add_options(parser.add_argument_group("statistics"), StatisticsOptions)
     add_shards(parser)
@@ -43,13 +36,8 @@ def add_parser(commands: Commands) -> None:
 
 def add_statistics_from(target: argparse._ActionsContainer, **settings: Any) -> None:
     """Add `--statistics-from`, which `statistics_of` reads."""
-    target.add_argument(
-        "--statistics-from",
-        metavar="FILE",
-        help="count in this text instead of INPUT, or use the Parquet that `tokenlab statistics` wrote with the same "
-        "options",
-        **settings,
-    )
+    source = "count in this text instead of INPUT, or use the Parquet of `tokenlab statistics` with the same options"
+    target.add_argument("--statistics-from", metavar="FILE", help=source, **settings)
 
 
 def _statistics(options: argparse.Namespace) -> None:
@@ -57,10 +45,9 @@ def _statistics(options: argparse.Namespace) -> None:
     right branching entropy.
     """
     top = options.top if options.top is not None else (_TOP if options.output is None else 0)
-    if top < 0:
-        raise ParameterError(f"--top is {top}; it must be at least 0")
+    check_least("--top", top, 0)
     if options.output is not None:
-        check_output("--output", options.output, [options.input], ", since it is written as a whole", _ENDINGS)
+        check_output("--output", options.output, [options.input], _ENDINGS)
     counted, (memory, place) = options_from(options, StatisticsOptions), shards_from(options)
     with open_corpus(options) as text:
         statistics = count_text(text, counted, memory, place, options.output)
@@ -78,10 +65,7 @@ def count_text(
     place: ClusterOptions = _HERE,
     output: str | None = None,
 ) -> "NgramStatistics":
-    """The statistics of a text; errors contain its name.
-
-    output: where they will be written, so that there is room for temporary files, too.
-    """
+    """The statistics of a text. output: where they will be written, so that there is room for temporary files, too."""
     from tokenlab.ngrams.counting import ngram_statistics
     from tokenlab.ngrams.sharded import in_shards, sharded_statistics
 
@@ -97,17 +81,19 @@ def count_text(
 def statistics_of(
     text: Corpus, source: str | None, options: StatisticsOptions, memory: MemoryOptions = _ALL
 ) -> "NgramStatistics":
-    """The statistics of another text, or those in a Parquet file, where `source` names one; else of this text.
-
-    Raises InputError for a Parquet file that was made with other options, and for a table in another format.
-    """
+    """The statistics of another text, or those in a Parquet file, where `source` names one; else of this text."""
     from tokenlab.ngrams.table import is_parquet, read_statistics
 
     if source is None:
         return count_text(text, options, memory)
     if not is_parquet(source):
         with open_source(source, longest_line=text.longest_line) as counted:
-            _check_no_table(counted)
+            first = next(counted.lines(), "") if counted.format == "text" else ""
+            if first.replace('"', "").replace(",", "\t").startswith("ngram\tn\tcount\t"):
+                raise InputError(
+                    f"{counted.name}: a table of n-grams and no text; of the tables that `tokenlab statistics` writes, "
+                    "only Parquet can be read again"
+                )
             return count_text(counted, options, memory)
     statistics = read_statistics(source)
     if statistics.options != options:
@@ -115,16 +101,6 @@ def statistics_of(
         differences = [f"{name} {theirs[name]} there, {ours[name]} here" for name in ours if theirs[name] != ours[name]]
         raise InputError(f"{source}: made with other options ({', '.join(differences)}); give equal ones")
     return statistics
-
-
-def _check_no_table(text: Corpus) -> None:
-    """Refuse to count in a table of n-grams as if it were text."""
-    first = next(text.lines(), "") if text.format == "text" else ""
-    if first.replace('"', "").replace(",", "\t").startswith("ngram\tn\tcount\t"):
-        raise InputError(
-            f"{text.name}: a table of n-grams and no text; of the tables that `tokenlab statistics` writes, only "
-            "Parquet can be read again"
-        )
 
 
 def _write(statistics: "NgramStatistics", name: str) -> None:

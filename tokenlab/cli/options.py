@@ -1,7 +1,6 @@
 """Commands, their actions and their flags, which are made from the dataclasses in which the library declares options.
 
-`add_options` adds a flag for every field, with its type, default, choices and help; `options_from` makes the dataclass
-from the parsed arguments. Errors of the library about an option name its flag: `n_max is 0` becomes `--n-max is 0`.
+Errors of the library about an option name its flag: `n_max is 0` becomes `--n-max is 0`.
 """
 
 import argparse
@@ -27,17 +26,15 @@ _MOST = 10**9
 def add_command(
     commands: Commands, run: Callable[[argparse.Namespace], None], help: str, **settings: Any
 ) -> argparse.ArgumentParser:
-    """Add a command, or an action of one: a function of the parsed arguments.
-
-    Its name is the command's, after an underscore; its docstring is the command's description.
-    """
+    """Add a command, or an action of one: a function of the parsed arguments, which gives it its name, after an
+    underscore, and by its docstring its description."""
     name = run.__name__.removeprefix("_")
     parser = commands.add_parser(name, help=help, description=getdoc(run), allow_abbrev=False, **settings)
     parser.set_defaults(run=run)
     return parser
 
 
-def add_family(commands: Commands, name: str, help: str, description: str) -> Commands:
+def add_family(commands: Commands, name: str, help: str, description: str | None) -> Commands:
     """Add a command that has actions; returns where to add them."""
     parser = commands.add_parser(name, help=help, description=description, allow_abbrev=False)
     return parser.add_subparsers(title="actions", metavar="ACTION", required=True)
@@ -46,14 +43,10 @@ def add_family(commands: Commands, name: str, help: str, description: str) -> Co
 def add_options(
     target: argparse._ActionsContainer, kind: type, *, only: Collection[str] = (), without: Collection[str] = ()
 ) -> None:
-    """Add a flag for each field of a dataclass of options to a parser or a group of one.
+    """Add a flag for each field of a dataclass of options, or for those in `only`, to a parser or a group of one.
 
     Where the parser suppresses defaults (`argument_default=argparse.SUPPRESS`), the parsed arguments hold only the
     options that were given.
-
-    Args:
-        only: fields to add, where not all.
-        without: fields to leave out.
     """
     hints = get_type_hints(kind)
     for field in fields(kind):
@@ -70,14 +63,12 @@ def options_from(
 ) -> Options:
     """The options in parsed arguments; those that are not there have their default.
 
-    Args:
-        without: fields for which the command has no flag; another option may have their name.
-        defaults: other defaults than those of the dataclass.
-
-    Raises ParameterError naming the flag.
+    without: fields for which the command has no flag; another option may have their name. defaults: other defaults than
+    those of the dataclass. Raises ParameterError naming the flag.
     """
-    names = [name for name in field_names(kind) if name not in without]
+    names = [field.name for field in fields(kind) if field.name not in without]
     given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     with named_as_flags(kind):
         return kind(**{**defaults, **given})
 
@@ -98,7 +89,7 @@ def shards_from(arguments: argparse.Namespace) -> tuple[MemoryOptions, ClusterOp
 
 
 def check_meaning(arguments: argparse.Namespace, how: str, meant: Collection[str], *kinds: type, **others: str) -> None:
-    """Refuse options that were given but have no meaning with what the command does.
+    """Refuse options that were given but have no meaning with what the command does. Raises ParameterError.
 
     The parser must suppress defaults for these options, so that the parsed arguments hold only those that were given.
 
@@ -107,8 +98,6 @@ def check_meaning(arguments: argparse.Namespace, how: str, meant: Collection[str
         meant: the options that have a meaning there.
         kinds: the dataclasses of all options that may have none.
         others: flags of such options outside of these.
-
-    Raises ParameterError naming the flag.
     """
     flags = flags_of(*kinds, **others)
     for flag in sorted(flags[name] for name in (vars(arguments).keys() & flags.keys()) - set(meant)):
@@ -119,11 +108,6 @@ def check_most(flag: str, value: float | None) -> None:
     """Refuse a number that is too large. Raises ParameterError naming the flag."""
     if value is not None and value > _MOST:
         raise ParameterError(f"{flag} is {value}; it must be at most {_MOST}")
-
-
-def field_names(kind: type) -> list[str]:
-    """The options of a dataclass, in order."""
-    return [field.name for field in fields(kind)]
 
 
 def flag_of(field: Field[Any]) -> str:
@@ -138,12 +122,7 @@ def flags_of(*kinds: type, **others: str) -> dict[str, str]:
 
 @contextmanager
 def named_as_flags(*kinds: type, **others: str) -> Iterator[None]:
-    """Make errors of the library about options name their flags.
-
-    Args:
-        kinds: the dataclasses of options.
-        others: flags of parameters outside of these.
-    """
+    """Make errors of the library name the flags of options: those of dataclasses, and `others` by their names."""
     flags = flags_of(*kinds)
     # The library may call an option by the name of its flag: lambda.
     flags |= {flag.lstrip("-"): flag for flag in flags.values()} | others
@@ -157,23 +136,8 @@ def named_as_flags(*kinds: type, **others: str) -> Iterator[None]:
 
 def add_model_name(target: argparse._ActionsContainer) -> None:
     """Add `--model`, a causal language model of `transformers`."""
-    target.add_argument(
-        "--model",
-        required=True,
-        metavar="FOLDER_OR_NAME",
-        help="a folder with a model of `transformers` (safetensors), or a name on the Hugging Face hub",
-    )
-
-
-@contextmanager
-def imports_for_models() -> Iterator[None]:
-    """Around the imports of what reads `--model`: a missing package becomes a ParameterError that names it."""
-    try:
-        yield
-    except ImportError as error:
-        raise ParameterError(
-            f"--model needs {error.name}, which is not installed; pip install tokenlab[models]"
-        ) from None
+    model = "a folder with a model of `transformers` (safetensors), or a name on the Hugging Face hub"
+    target.add_argument("--model", required=True, metavar="FOLDER_OR_NAME", help=model)
 
 
 def _add_flag(target: argparse._ActionsContainer, field: Field[Any], hint: Any) -> None:
@@ -182,14 +146,16 @@ def _add_flag(target: argparse._ActionsContainer, field: Field[Any], hint: Any) 
     if hint is bool:
         target.add_argument(*flags, dest=field.name, action="store_true", help=_help(field))
         return
-    names, convert = _values(hint, declared)
     settings: dict[str, Any] = {"metavar": declared.get("metavar")}
-    if convert is None:
+    names, convert = _values(hint, declared)
+    if get_origin(hint) is tuple:
+        settings |= {"nargs": "*", "type": get_args(hint)[0], "metavar": settings["metavar"] or "NUMBER"}
+    elif convert is None:
         settings |= {"choices": names}
     else:
         settings |= {"type": _or_name(convert, names, declared.get("none"))}
-    if convert and names:
-        settings["metavar"] = settings["metavar"] or "|".join([*names, "NUMBER"])
+        if names:
+            settings["metavar"] = settings["metavar"] or "|".join([*names, "NUMBER"])
     if target.argument_default is not argparse.SUPPRESS:
         settings |= {"default": field.default}
     target.add_argument(*flags, dest=field.name, help=_help(field), **settings)
@@ -242,4 +208,6 @@ def _help(field: Field[Any]) -> str:
         return f"{text} (default {declared['none']})"
     if default is None or isinstance(default, bool):
         return text
+    if isinstance(default, tuple):
+        default = " ".join(map(str, default))
     return f"{text} (default {default:g})" if isinstance(default, float) else f"{text} (default {default})"

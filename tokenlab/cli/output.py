@@ -1,4 +1,4 @@
-"""What commands share: checks of outputs before any work, whole files, printed rows, progress, names in errors."""
+"""What commands share: checks of files before any work, whole files, printed rows, progress, names in errors."""
 
 import json
 import os
@@ -17,39 +17,35 @@ from tokenlab.core.errors import InputError, ParameterError, TokenlabError, of_r
 Item = TypeVar("Item")
 
 
-def check_output(
-    option: str, name: str, inputs: Iterable[str | None], why: str = "", endings: Collection[str] = ()
-) -> None:
+def check_output(option: str, name: str, inputs: Iterable[str | None], endings: Collection[str] = ()) -> None:
     """Refuse a place that cannot be written to, or that is an input, before any work is done.
 
     Args:
         option: its flag.
         inputs: what the command reads; `-` is the file that standard input was redirected from, None is nothing.
-        why: the reason why it must be a file and no stream, for the error message.
         endings: of names that promise what will be written; any name where there are none.
     """
     path = Path(name)
     if name in ("", "-"):
-        raise ParameterError(f"{option} is {name!r}; name a file{why}")
+        raise ParameterError(f"{option} is {name!r}; name a file, since it is written as a whole")
     if not path.parent.is_dir():
         raise ParameterError(f"{option} is {name}, but there is no folder {path.parent}; make it first")
     if path.exists() and not path.is_file():
         raise ParameterError(f"{option} is {name}, which is no regular file; name another")
-    check_writable(option, name, path.parent)
-    check_no_input(option, name, inputs)
+    _check_writable(option, name, path.parent)
+    _check_no_input(option, name, inputs)
     if endings and not name.lower().endswith(tuple(endings)):
         *others, last = endings
         kinds = f"{', '.join(others)} or {last}" if others else last
         raise ParameterError(f"{option} is {name}; the format goes by the name, which must end in {kinds}")
 
 
-def check_writable(option: str, name: str, folder: Path) -> None:
-    """Refuse a place in a folder, or in something else, that nothing may be written to."""
+def _check_writable(option: str, name: str, folder: Path) -> None:
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise ParameterError(f"{option} is {name}, but nothing may be written to {folder}; name another place")
 
 
-def check_no_input(option: str, name: str, inputs: Iterable[str | None]) -> None:
+def _check_no_input(option: str, name: str, inputs: Iterable[str | None]) -> None:
     """Refuse a place that is an input, a file of a folder that is one, or a folder that holds one."""
     place = Path(name)
     if not place.exists():
@@ -71,12 +67,18 @@ def check_folder(option: str, name: str, inputs: Iterable[str | None], known: Ca
     folder = Path(name)
     if name in ("", "-"):
         raise ParameterError(f"{option} is {name!r}; name a folder")
-    check_no_input(option, name, inputs)
+    _check_no_input(option, name, inputs)
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"{option} is {name}, which is no folder; name another")
     if folder.is_dir() and (others := sorted(path.name for path in folder.iterdir() if not known(path.name))):
         raise ParameterError(f"{option} is {name}, which already holds {others[0]}; name a folder of its own")
-    check_writable(option, name, next(path for path in folder.absolute().parents if path.exists()))
+    _check_writable(option, name, next(path for path in folder.absolute().parents if path.exists()))
+
+
+def check_stdin(*names: str | None) -> None:
+    """Refuse to read standard input more than once."""
+    if names.count("-") > 1:
+        raise ParameterError("standard input can be only one of the inputs; name files for the others")
 
 
 @contextmanager
@@ -139,6 +141,11 @@ def write(text: str) -> None:
     sys.stdout.buffer.write(text.encode(errors="surrogateescape"))
 
 
+def note(line: str) -> None:
+    """Say something on standard error that is no error."""
+    print(f"tokenlab: {line}", file=sys.stderr)
+
+
 def json_line(record: object) -> str:
     """A record as JSON, on a line of its own."""
     return json.dumps(record, ensure_ascii=False) + "\n"
@@ -154,9 +161,7 @@ def with_progress(
 ) -> Iterator[Item]:
     """The lines or other items, counted in characters on standard error where that is a terminal.
 
-    Args:
-        size: characters of an item.
-        total: characters of all items, where it is known: then what remains is shown, too.
+    size: characters of an item. total: of all items, where it is known: then what remains is shown, too.
     """
     with tqdm(desc=what, total=total, unit=" characters", unit_scale=True, disable=None, leave=False) as bar:
         for item in items:

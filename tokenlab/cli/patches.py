@@ -1,12 +1,9 @@
-"""`tokenlab patches`: text as patches of bytes, and what models over patches cost.
-
-The actions `learn`, `cut` and `flops`, in this order.
-"""
+"""Patches of bytes, for language models that read and predict a patch at a time: the tokens of a tokenizer, words by
+spaces, bytes up to one that is hard to predict, characters, or equal lengths."""
 
 import argparse
-import json
-import sys
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,21 +17,12 @@ from tokenlab.cli.options import (
     add_options,
     check_meaning,
     check_most,
-    field_names,
     flag_of,
-    imports_for_models,
+    flags_of,
     named_as_flags,
     options_from,
 )
-from tokenlab.cli.output import (
-    check_output,
-    json_line,
-    named_errors,
-    tabbed,
-    whole_output,
-    write,
-    written,
-)
+from tokenlab.cli.output import check_output, json_line, named_errors, note, tabbed, whole_output, write, written
 from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.options import check_least, option
@@ -45,16 +33,17 @@ if TYPE_CHECKING:
     from tokenlab.patches.entropy_patcher import EntropyPatcher
     from tokenlab.patches.interface import Patcher, Starts
 
-_MEANT = {
+_MEANT: dict[str, Collection[str]] = {
     "bpe": ("tokenizer", "merges"),
-    "space": field_names(SpaceOptions),
-    "entropy": ("model", "mean_length", *field_names(EntropyOptions)),
+    "space": flags_of(SpaceOptions),
+    "entropy": ("model", "mean_length", *flags_of(EntropyOptions)),
     "character": (),
-    "fixed": field_names(FixedOptions),
+    "fixed": flags_of(FixedOptions),
     "learned": ("model",),
 }
 """The options that have a meaning with each kind of patches."""
 _OTHERS = {"tokenizer": "--tokenizer", "merges": "--merges", "model": "--model", "mean_length": "--mean-length"}
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")  # What Python decodes such bytes to, one each.
 _BATCH = 1 << 20
 """Bytes of texts cut at once, unless a single text has more."""
 
@@ -119,11 +108,7 @@ class _CostOptions:
         "mean symbols of a patch, the marker included (default: 4.13 for bpe, else the bytes)", None, metavar="X"
     )
     padded: int | None = option(
-        "symbols of padded patches (default: the paper's 10 and 6)",
-        None,
-        flag="-S",
-        aliases=("--longest",),
-        metavar="S",
+        "symbols of padded patches (default: the paper's 10 and 6)", None, flag="-S", aliases=["--longest"], metavar="S"
     )
     feed_forward: int | None = option(
         "inner size of local SwiGLU layers (default: of the size)", None, flag="--local-feed-forward", metavar="N"
@@ -137,20 +122,9 @@ class _CostOptions:
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    actions = add_family(
-        commands,
-        "patches",
-        "patches of bytes: cut texts, learn a second BPE, compare costs",
-        "Patches of bytes, for language models that read and predict a patch at a time: the tokens of a "
-        "tokenizer, words by spaces, bytes up to one that is hard to predict, characters, or equal lengths.",
-    )
-    parser = add_command(
-        actions,
-        _learn,
-        "learn a second BPE that shortens the tokens of a tokenizer",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    actions = add_family(commands, "patches", "patches of bytes: cut texts, learn a second BPE, compare costs", __doc__)
+    what = "learn a second BPE that shortens the tokens of a tokenizer"
+    parser = add_command(actions, _learn, what, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokenizer", metavar="FILE", required=True, help=TOKENIZER)
     most = "most symbols of a token, the marker included (default 10)"
     parser.add_argument("-S", "--longest", type=int, default=10, metavar="S", help=most)
@@ -176,31 +150,19 @@ def _add_cut(actions: Commands) -> None:
     bpe.add_argument("--merges", metavar="PATCHES.json", help="of `patches learn`: adds symbols to --summary")
     add_options(parser.add_argument_group("space and entropy", **hidden), EntropyOptions, only=["cap"])
     entropy = parser.add_argument_group("entropy", **hidden)
-    entropy.add_argument(
-        "--model",
-        metavar="FOLDER",
-        help="entropy: folder of a language model over bytes, or of a saved patcher; learned: of a model with chunks",
-    )
+    folder = "entropy: folder of a language model over bytes, or of a saved patcher; learned: of a model with chunks"
+    entropy.add_argument("--model", metavar="FOLDER", help=folder)
     add_options(entropy, EntropyOptions, without=["cap"])
-    entropy.add_argument(
-        "--mean-length",
-        type=float,
-        metavar="BYTES",
-        help="find the threshold (with --rule monotone: the rise) with which patches of INPUT have so many bytes in "
-        "the mean",
-    )
+    mean = "find the threshold (with --rule monotone: the rise) that gives patches of INPUT so many bytes in the mean"
+    entropy.add_argument("--mean-length", type=float, metavar="BYTES", help=mean)
     add_options(parser.add_argument_group("fixed", **hidden), FixedOptions)
 
 
 def _add_flops(actions: Commands) -> None:
     parser = add_command(actions, _flops, "the cost of models over patches: the paper's formula, and as built")
     parser.add_argument("--size", default="small", metavar="NAME", help="size of the models (default small)")
-    parser.add_argument(
-        "--patcher",
-        action="append",
-        choices=_MODELS,
-        help="a model: tokens and bytes are those without patches; can be repeated (default: all)",
-    )
+    models = "a model: tokens and bytes are those without patches; can be repeated (default: all)"
+    parser.add_argument("--patcher", action="append", choices=_MODELS, help=models)
     add_options(parser, _CostOptions)
     add_json(parser, "print one object; without, a table, cells separated by tabs", former=True)
 
@@ -268,10 +230,8 @@ def _cut(options: argparse.Namespace) -> None:
             return
         with whole_output() as keep:
             for text, starts in _patches(patcher, texts):
-                if options.json:
-                    keep(json_line({"bytes": len(text), "starts": starts.tolist()}))
-                else:
-                    keep(_barred(text, starts.tolist()) + "\n")
+                found = starts.tolist()
+                keep(json_line({"bytes": len(text), "starts": found}) if options.json else _barred(text, found) + "\n")
 
 
 def _patcher(options: argparse.Namespace) -> "Patcher":
@@ -296,11 +256,10 @@ def _patcher(options: argparse.Namespace) -> "Patcher":
 
 def _of_model(options: argparse.Namespace) -> "Patcher":
     """The patcher of a language model, or a saved one; given options replace the saved ones."""
-    with imports_for_models():
-        from tokenlab.language.stored import read_language_model
-        from tokenlab.patches.entropy_patcher import EntropyPatcher
-        from tokenlab.patches.learned import LearnedPatcher
-        from tokenlab.patches.registry import is_patcher, read_patcher
+    from tokenlab.language.stored import read_language_model
+    from tokenlab.patches.entropy_patcher import EntropyPatcher
+    from tokenlab.patches.learned import LearnedPatcher
+    from tokenlab.patches.registry import is_patcher, read_patcher
 
     kind = EntropyPatcher if options.patcher == "entropy" else LearnedPatcher
     found: Any
@@ -351,15 +310,11 @@ def _calibrated(options: argparse.Namespace, patcher: Any, texts: Corpus) -> "En
     entropies = [some for batch in _batches(texts, "calibrating") for some in patcher.entropies(batch)]
     with named_errors(texts.name), named_as_flags(EntropyOptions, target="--mean-length"):
         chosen = calibrated(entropies, patcher.options, options.mean_length)
-    print(
-        f"tokenlab: --{found} {getattr(chosen, found)!r} gives patches of {mean_length(entropies, chosen):.3f} bytes",
-        file=sys.stderr,
-    )
+    note(f"--{found} {getattr(chosen, found)!r} gives patches of {mean_length(entropies, chosen):.3f} bytes")
     return patcher.with_options(chosen)
 
 
 def _summarize(options: argparse.Namespace, patcher: "Patcher", texts: Corpus) -> None:
-    """Print counts and mean lengths."""
     import numpy as np
 
     from tokenlab.tokenizers.hierarchical import HierarchicalBPE
@@ -382,26 +337,14 @@ def _summarize(options: argparse.Namespace, patcher: "Patcher", texts: Corpus) -
 
 
 def _barred(text: bytes, starts: Sequence[int]) -> str:
-    """A text on one line, with a bar between its patches.
-
-    A bar and a backslash of the text have a backslash before them; line feeds and the bytes of a character that is
-    divided, or of none, are \\xNN.
-    """
+    """A text on one line, with a bar between its patches, as the help of `--json` describes it."""
     return "|".join(_escaped(text[start:end]) for start, end in pairwise([*starts, len(text)]))
 
 
 def _escaped(patch: bytes) -> str:
     escaped = patch.replace(b"\\", b"\\\\").replace(b"|", b"\\|").replace(b"\n", b"\\x0A")
-    parts, at = [], 0
-    while at < len(escaped):
-        try:
-            parts.append(escaped[at:].decode())
-            break
-        except UnicodeDecodeError as error:
-            parts.append(escaped[at : at + error.start].decode())
-            parts += [f"\\x{byte:02X}" for byte in escaped[at + error.start : at + error.end]]
-            at += error.end
-    return "".join(parts)
+    text = escaped.decode(errors="surrogateescape")
+    return _NOT_UTF8.sub(lambda byte: f"\\x{ord(byte[0]) - 0xDC00:02X}", text)
 
 
 def _flops(options: argparse.Namespace) -> None:
@@ -421,7 +364,7 @@ def _flops(options: argparse.Namespace) -> None:
     with named_as_flags(_CostOptions):
         rows = [_cost(name, options.size, chosen) for name in options.patcher or _MODELS]
     if options.json:
-        write(json.dumps({"size": options.size, "bytes": chosen.context, "models": rows}) + "\n")
+        write(json_line({"size": options.size, "bytes": chosen.context, "models": rows}))
     else:
         write(tabbed([_COLUMNS, *([_cell(*item) for item in row.items()] for row in rows)]))
 

@@ -1,14 +1,12 @@
 """`tokenlab score`: precision, recall and F1 of a segmentation against gold words."""
 
 import argparse
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from itertools import zip_longest
 
 from tokenlab.cli.corpus import Corpus, add_json, open_source
 from tokenlab.cli.options import Commands, add_command
-from tokenlab.cli.output import json_line, write
+from tokenlab.cli.output import check_stdin, json_line, note, write
 from tokenlab.core.errors import InputError
 
 _NAMED = 20
@@ -16,19 +14,13 @@ _NAMED = 20
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command."""
     parser = add_command(commands, _score, "score a segmentation against gold words")
     parser.add_argument("gold", metavar="GOLD", help="the gold words; `-` is standard input")
     parser.add_argument("predicted", metavar="PREDICTED", help="the words to score; `-` is standard input")
-    parser.add_argument(
-        "--words", metavar="LIST", help="words of the training text, one per line: adds OOV and IV recall"
-    )
-    parser.add_argument(
-        "--skip-differing",
-        action="store_true",
-        help="leave out the lines in which GOLD and PREDICTED differ in more than whitespace, and say which these are; "
-        "without, there must be none",
-    )
+    words = "words of the training text, one per line: adds OOV and IV recall"
+    parser.add_argument("--words", metavar="LIST", help=words)
+    skip = "leave out lines in which both differ in more than whitespace, and say which; without, there must be none"
+    parser.add_argument("--skip-differing", action="store_true", help=skip)
     add_json(parser, "print one object", former=True)
 
 
@@ -38,11 +30,16 @@ def _score(options: argparse.Namespace) -> None:
     from tokenlab.metrics.segmentation import score_segmentation
     from tokenlab.text.lines import read_lines
 
-    if [options.gold, options.predicted, options.words].count("-") > 1:
-        raise InputError("standard input can be only one of GOLD, PREDICTED and LIST; name files for the others")
+    check_stdin(options.gold, options.predicted, options.words)
     known = None if options.words is None else {line.strip() for line in read_lines(options.words)}
     with ExitStack() as stack:
-        gold, predicted = (stack.enter_context(_words(name)) for name in (options.gold, options.predicted))
+        gold, predicted = (stack.enter_context(open_source(name)) for name in (options.gold, options.predicted))
+        for text in (gold, predicted):
+            if text.format != "text":
+                raise InputError(
+                    f"{text.name}: looks like {text.format}; name a text with words separated by whitespace, such as "
+                    "`tokenlab segment` prints without --json"
+                )
         differing = _differing(gold, predicted, options.skip_differing)
         right, ours = (
             (line.split() for number, line in enumerate(text.lines(), 1) if number not in differing)
@@ -60,23 +57,9 @@ def _score(options: argparse.Namespace) -> None:
             write(f"{metric.name.replace('_', ' '):<20}{_shown(values[metric.name], metric.unit):>12}\n")
 
 
-@contextmanager
-def _words(name: str) -> Iterator[Corpus]:
-    """A text of words. Raises InputError for other formats."""
-    with open_source(name) as text:
-        if text.format != "text":
-            raise InputError(
-                f"{text.name}: looks like {text.format}; name a text with words separated by whitespace, such as "
-                "`tokenlab segment` prints without --json"
-            )
-        yield text
-
-
 def _differing(gold: Corpus, predicted: Corpus, skip: bool) -> set[int]:
-    """The numbers of the lines in which two texts differ in more than whitespace.
-
-    Raises InputError where there is such a line and none is to be skipped, and where one text has more lines.
-    """
+    """The numbers of the lines in which two texts differ in more than whitespace; an error unless they are to be
+    skipped."""
     found: dict[int, str] = {}
     number = 0
     for number, (right, ours) in enumerate(zip_longest(gold.lines(), predicted.lines()), 1):
@@ -99,14 +82,12 @@ def _differing(gold: Corpus, predicted: Corpus, skip: bool) -> set[int]:
         )
     if len(found) == number:
         raise InputError(f"{gold.name} and {predicted.name} differ in the characters of every line; name two of a text")
-    print(f"tokenlab: left out {counted}, whose characters differ: {names}", file=sys.stderr)
+    note(f"left out {counted}, whose characters differ: {names}")
     return set(found)
 
 
 def _difference(gold: str, predicted: str) -> str:
-    place = next(
-        (i for i, (a, b) in enumerate(zip(gold, predicted, strict=False)) if a != b), min(len(gold), len(predicted))
-    )
+    place = next(i for i, (a, b) in enumerate(zip_longest(gold, predicted)) if a != b)
     return f"from its character {place + 1} on ({gold[place : place + 8]!r} against {predicted[place : place + 8]!r})"
 
 

@@ -1,11 +1,6 @@
-"""`tokenlab segment`: cut sentences into words.
-
-By n-gram statistics or the predictive entropy of a language model (Entropy-driven pre-tokenization, sections 3.1 and
-3.2), or by a word model, which starts from the former.
-"""
+"""`tokenlab segment`: cut sentences into words, by n-gram statistics, a language model's entropies, or a word model."""
 
 import argparse
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -20,7 +15,7 @@ from tokenlab.cli.options import (
     add_command,
     add_options,
     check_meaning,
-    field_names,
+    flags_of,
     named_as_flags,
     options_from,
 )
@@ -28,6 +23,7 @@ from tokenlab.cli.output import (
     check_output,
     json_line,
     named_errors,
+    note,
     sweeps_shown,
     whole_output,
     with_progress,
@@ -57,57 +53,31 @@ _METHODS = {
     "words": "a model of pairs of words, fitted to INPUT, which takes up to a minute or so",
 }
 _ISOLATION = ("isolate", "split_kana")
-_STATISTICS = {
-    *field_names(StatisticsOptions),
-    *field_names(SegmentOptions),
-    *field_names(MemoryOptions),
-    "statistics_from",
-}
-_BOUNDARIES = {*field_names(BoundaryOptions), *_ISOLATION}
+_STATISTICS = {*flags_of(StatisticsOptions, SegmentOptions, MemoryOptions), "statistics_from"}
+_BOUNDARIES = {*flags_of(BoundaryOptions), *_ISOLATION}
 _KINDS = (BoundaryOptions, DeviceOptions, MemoryOptions, ScoringOptions, StatisticsOptions, SegmentOptions, WordOptions)
 _OTHERS = {"sample": "--sample", "statistics_from": "--statistics-from", "save_model": "--save-model"}
 """The options that have no meaning with some ways of segmenting."""
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the command."""
-    parser = add_command(
-        commands,
-        _segment,
-        "cut sentences into words by n-gram statistics, a word model or a language model",
-        argument_default=argparse.SUPPRESS,
-    )
+    what = "cut sentences into words by n-gram statistics, a word model or a language model"
+    parser = add_command(commands, _segment, what, argument_default=argparse.SUPPRESS)
     add_corpus(parser, "sentence")
-    parser.add_argument(
-        "--method",
-        choices=list(_METHODS),
-        help="; ".join(f"{name}: {what}" for name, what in _METHODS.items()) + " (default variation)",
-    )
+    methods = "; ".join(f"{name}: {what}" for name, what in _METHODS.items())
+    parser.add_argument("--method", choices=list(_METHODS), help=f"{methods} (default variation)")
     signal = parser.add_mutually_exclusive_group()
-    signal.add_argument(
-        "--model",
-        metavar="FILE_OR_NAME",
-        help="a word model that --save-model wrote; or a language model, for boundaries by its entropies: a folder, or "
-        "a name on the Hugging Face hub",
-    )
-    signal.add_argument(
-        "--entropies",
-        metavar="FILE",
-        help="use the entropies of INPUT that `tokenlab entropy --json` or `-o` wrote",
-    )
+    model = "a word model of --save-model, or a language model: a folder, or a name on the Hugging Face hub"
+    signal.add_argument("--model", metavar="FILE_OR_NAME", help=model)
+    entropies = "use the entropies of INPUT that `tokenlab entropy --json` or `-o` wrote"
+    signal.add_argument("--entropies", metavar="FILE", help=entropies)
     add_statistics_from(signal)
     form = parser.add_mutually_exclusive_group()
     add_json(
-        form,
-        "print a line with `text` and the character `offsets` [start, end) of its segments; without, a space at each "
-        "boundary",
+        form, "print `text` and the character `offsets` [start, end) of its segments; without, spaces between them"
     )
-    form.add_argument(
-        "--delimiter",
-        metavar="C",
-        help="put this character at each boundary and leave the spaces of the text, as SentencePiece's "
-        "--pretokenization_delimiter reads it",
-    )
+    delimiter = "put this character at boundaries and keep spaces, as for SentencePiece's --pretokenization_delimiter"
+    form.add_argument("--delimiter", metavar="C", help=delimiter)
     scripts = parser.add_argument_group("scripts", "A word model always isolates scripts.")
     add_options(scripts, SegmentOptions, only=_ISOLATION)
     utilities = parser.add_argument_group("utilities of segments (with --method variation or statistics)")
@@ -117,12 +87,11 @@ def add_parser(commands: Commands) -> None:
     add_options(counting, MemoryOptions)
     words = parser.add_argument_group("word model (with --method words)")
     add_options(words, WordOptions, without=["split_kana"])
-    words.add_argument(
-        "--sample",
-        metavar="SIZE",
-        help="fit the model to lines of so many characters, such as 50M, drawn by a hash of their content, and segment "
-        "all of INPUT by it, with memory that does not grow with INPUT (default: fit it to all of INPUT)",
+    sample = (
+        "fit the model to lines of so many characters, such as 50M, drawn by a hash of their content, and segment all "
+        "of INPUT by it, with memory that does not grow with INPUT (default: fit it to all of INPUT)"
     )
+    words.add_argument("--sample", metavar="SIZE", help=sample)
     words.add_argument("--save-model", metavar="FILE", help="keep the fitted model there, for --model")
     group = parser.add_argument_group("boundaries by entropy (with --entropies or a language model)")
     add_options(group, BoundaryOptions)
@@ -143,32 +112,27 @@ def _segment(options: argparse.Namespace) -> None:
     """
     way = _way(options)
     meant, segment = _WAYS[way]
-    check_meaning(options, f"with {way}", meant | {*field_names(ClusterOptions)}, *_KINDS, **_OTHERS)
+    check_meaning(options, f"with {way}", meant, *_KINDS, **_OTHERS)
     delimiter = _delimiter(options)
     # A text may contain the delimiter in its last line, so nothing is printed before all of it is segmented.
     with nullcontext(write) if delimiter is None else whole_output() as output:
-        segment(options, _Output(output, _Form(options.json, delimiter), options_from(options, ClusterOptions)))
+        form = partial(_printed, options.json, delimiter)
+        segment(options, _Output(output, form, options_from(options, ClusterOptions)))
 
 
-class _Form(NamedTuple):
-    """How segments are printed."""
-
-    json: bool
-    delimiter: str | None
-
-    def text(self, batch: "Segmentation") -> str:
-        """The lines of a batch."""
-        if self.json:
-            found = zip(batch.sentences(), batch.spans(), strict=True)
-            return "".join(json_line({"text": sentence, "offsets": spans}) for sentence, spans in found)
-        return batch.text() if self.delimiter is None else batch.delimited(self.delimiter)
+def _printed(as_json: bool, delimiter: str | None, batch: "Segmentation") -> str:
+    """The lines of a batch."""
+    if as_json:
+        found = zip(batch.sentences(), batch.spans(), strict=True)
+        return "".join(json_line({"text": sentence, "offsets": spans}) for sentence, spans in found)
+    return batch.text() if delimiter is None else batch.delimited(delimiter)
 
 
 class _Output(NamedTuple):
     """Where segments are printed, how, and where they are found."""
 
     write: Callable[[str], None]
-    form: _Form
+    form: Callable[["Segmentation"], str]
     place: ClusterOptions
 
     def segmented(self, segment: Callable[[Any], "Segmentation"], batches: Iterable[Any]) -> None:
@@ -182,8 +146,8 @@ class _Output(NamedTuple):
             map_shards(_segmented_text, batches, write_all, cluster)
 
 
-def _segmented_text(segment: Callable[[Any], "Segmentation"], form: _Form, batch: Any) -> str:
-    return form.text(segment(batch))
+def _segmented_text(segment: Callable[[Any], "Segmentation"], form: Callable[..., str], batch: Any) -> str:
+    return form(segment(batch))
 
 
 def _way(options: argparse.Namespace) -> str:
@@ -206,7 +170,6 @@ def _delimiter(options: argparse.Namespace) -> str | None:
 
 
 def _by_entropy(options: argparse.Namespace, output: _Output) -> None:
-    """By the entropies of a language model, or by those in a file."""
     source = getattr(options, "entropies", None)
     _check_file("--entropies", source)
     boundaries = options_from(options, BoundaryOptions)
@@ -288,7 +251,7 @@ def _by_words(options: argparse.Namespace, output: _Output) -> None:
                 model.save(kept)
         if drawn is None:
             assert model.training is not None, "`fit` segments its text"
-            output.write(output.form.text(model.training))
+            output.write(output.form(model.training))
         else:
             _by_model(model, text, output)
 
@@ -318,20 +281,19 @@ def _noting_scripts(lines: Iterator[str], name: str) -> Iterator[str]:
         found = found or segmented(line) is not None
         yield line
     if not found:
-        print(
-            f"tokenlab: {name}: no character of a script that is written without spaces (Chinese, kana, Thai, Lao, "
+        note(
+            f"{name}: no character of a script that is written without spaces (Chinese, kana, Thai, Lao, "
             "Khmer, Burmese, Tibetan), so words are what stands between spaces and punctuation; with statistics, "
-            "`--isolate punctuation` segments all scripts",
-            file=sys.stderr,
+            "`--isolate punctuation` segments all scripts"
         )
 
 
 _WAYS: dict[str, tuple[set[str], Callable[[argparse.Namespace, _Output], None]]] = {
     "--method variation": (_STATISTICS, _by_statistics),
     "--method statistics": (_STATISTICS, _by_statistics),
-    "--method words": ({*field_names(WordOptions), "sample", "save_model"}, _by_words),
+    "--method words": ({*flags_of(WordOptions), "sample", "save_model"}, _by_words),
     "a fitted word model": (set(), _by_word_model),
-    "--model": (_BOUNDARIES | {*field_names(DeviceOptions), *field_names(ScoringOptions)}, _by_entropy),
+    "--model": (_BOUNDARIES | {*flags_of(DeviceOptions, ScoringOptions)}, _by_entropy),
     "--entropies": (_BOUNDARIES, _by_entropy),
 }
 """The ways of segmenting: the options that have a meaning with each, and the function."""

@@ -2,14 +2,13 @@
 from."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenlab.cli.corpus import Corpus, add_corpus, add_json, longest_line_of, open_source
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, longest_line_of, open_corpora, open_source
 from tokenlab.cli.options import (
     Commands,
     add_command,
@@ -22,8 +21,10 @@ from tokenlab.cli.options import (
 from tokenlab.cli.output import (
     check_folder,
     check_output,
+    check_stdin,
     json_line,
     named_errors,
+    note,
     sweeps_shown,
     tabbed,
     with_progress,
@@ -33,7 +34,7 @@ from tokenlab.cli.output import (
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.options import MemoryOptions
 from tokenlab.core.shards import ClusterOptions, open_cluster
-from tokenlab.tokenizers.options import CUTS, WORDS_FILE, TrainOptions
+from tokenlab.tokenizers.options import CUTS, WORDS_FILE, TrainOptions, role_special_tokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -48,71 +49,41 @@ _FILES = ("tokenizer.json", "tokenizer_config.json", "README.md")
 _ENDINGS = (".parquet", ".tsv")
 _MEASURED = 10_000_000
 """Characters of the text on which tokenizers are measured."""
-_DEFAULT = TrainOptions()
 
 
 def add_parser(commands: Commands) -> None:
-    """Add the commands."""
     parser = add_command(commands, _train, "train a tokenizer for language models", argument_default=argparse.SUPPRESS)
     add_corpus(parser, several="*")
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="FOLDER", help="write the tokenizer there; several sizes: FOLDER/SIZE"
+    place = "write the tokenizer there; several sizes: FOLDER/SIZE"
+    parser.add_argument("-o", "--output", required=True, metavar="FOLDER", help=place)
+    counts = (
+        "learn from counts of pieces, which `tokenlab count` wrote, instead of INPUT; TSV (a piece, a tab, its count) "
+        "may come from anywhere, and --cut then says how the text was cut"
     )
-    parser.add_argument(
-        "--from-counts",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="learn from counts of pieces, which `tokenlab count` wrote, instead of INPUT; TSV (a piece, a tab, its "
-        "count) may come from anywhere, and --cut then says how the text was cut",
-    )
-    parser.add_argument(
-        "--vocabulary",
-        nargs="+",
-        type=int,
-        default=_DEFAULT.vocabulary,
-        metavar="N",
-        help="entries of the vocabulary, special tokens included; one training gives all sizes (default 32000)",
-    )
+    parser.add_argument("--from-counts", nargs="+", default=[], metavar="FILE", help=counts)
     _add_cut(parser)
-    add_options(parser, TrainOptions, without=["vocabulary", "special_tokens"])
-    parser.add_argument(
-        "--special-tokens",
-        nargs="*",
-        default=_DEFAULT.special_tokens,
-        metavar="TOKEN",
-        help="special tokens: ROLE=TOKEN (roles: unk, bos, eos, pad, sep, cls, mask), or a token without a role "
-        f"(default {' '.join(_DEFAULT.special_tokens)})",
-    )
-    parser.add_argument(
-        "--check",
-        metavar="FILE",
-        default=None,
-        help="measure on this text instead of the beginning of INPUT; with learned words, also how many of its lines "
-        "the tokenizer cuts differently",
-    )
+    add_options(parser, TrainOptions)
+    text = "measure on this text, not on the beginning of INPUT; with learned words, count lines cut differently, too"
+    parser.add_argument("--check", metavar="FILE", default=None, help=text)
     add_json(parser, "print an object for each size, one a line")
     add_shards(parser)
     counting = add_command(commands, _count, "count the pieces that a tokenizer is trained from")
     add_corpus(counting, "text or table of counts", several="+")
-    counting.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="write this table: Parquet, or TSV where it ends in .tsv"
-    )
+    table = "write this table: Parquet, or TSV where it ends in .tsv"
+    counting.add_argument("-o", "--output", required=True, metavar="FILE", help=table)
     counting.argument_default = argparse.SUPPRESS
     _add_cut(counting)
     add_shards(counting)
 
 
 def _add_cut(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--cut",
-        default=argparse.SUPPRESS,
-        metavar="CUT",
-        help=f"where no token may reach across: {', '.join(CUTS)}, FILE{WORDS_FILE} (a word model of `tokenlab segment "
+    cut = (
+        f"where no token may reach across: {', '.join(CUTS)}, FILE{WORDS_FILE} (a word model of `tokenlab segment "
         "--method words --save-model FILE.words`), or a regular expression. auto (default): words with the space "
         "before them, up to three digits, punctuation; in Thai, Lao, Khmer, Burmese and Tibetan also words of a word "
-        "model, which shape the merges but are not in the file",
+        "model, which shape the merges but are not in the file"
     )
+    parser.add_argument("--cut", default=argparse.SUPPRESS, metavar="CUT", help=cut)
 
 
 def _train(arguments: argparse.Namespace) -> None:
@@ -121,9 +92,6 @@ def _train(arguments: argparse.Namespace) -> None:
     itself. Prints bytes per token and tokens per word beside plain byte-level BPE of the same size and text; README.md
     in the folder holds the same.
     """
-    from tokenlab.core.files import atomic_folder
-
-    arguments.vocabulary, arguments.special_tokens = tuple(arguments.vocabulary), tuple(arguments.special_tokens)
     options, shards = options_from(arguments, TrainOptions), shards_from(arguments)
     inputs, tables = getattr(arguments, "input", []), arguments.from_counts
     if bool(inputs) == bool(tables):
@@ -131,15 +99,18 @@ def _train(arguments: argparse.Namespace) -> None:
     checked = [arguments.check] if arguments.check is not None else []
     _check_inputs([*inputs, *tables, *checked], getattr(arguments, "cut", None))
     check_folder("--output", arguments.output, [*inputs, *tables, *checked], _is_own)
+    from tokenlab.core.files import atomic_folder
+    from tokenlab.tokenizers.trained import train_tokenizers
+
     with ExitStack() as stack, named_as_flags(TrainOptions, cut="--cut"):
         compared = [stack.enter_context(open_source(name, longest_line=longest_line_of(arguments))) for name in checked]
-        texts = _opened(stack, inputs, arguments)
+        texts = open_corpora(stack, inputs, arguments)
         for text in compared:
             text.check()  # Before any work: an error in a text must leave nothing behind.
         counts, plain = _counts(texts, tables, getattr(arguments, "cut", None), *shards)
         with named_errors(", ".join([*inputs, *tables])):
-            trained = _trained(counts[0], options)
-            beside = [] if plain is None else _trained(plain, _plain_options(options))
+            trained = train_tokenizers(counts[0], options)
+            beside = [] if plain is None else train_tokenizers(plain, _plain_options(options))
         rows = [_measured(tokenizer, *counts, compared or texts) for tokenizer in trained]
         for row, tokenizer in zip(rows, beside, strict=False):
             measures = _measures(tokenizer, compared or texts)
@@ -148,15 +119,11 @@ def _train(arguments: argparse.Namespace) -> None:
             for tokenizer, row, size in zip(trained, rows, options.vocabulary, strict=True):
                 place = folder if len(trained) == 1 else folder / str(size)
                 _write(tokenizer, row, place, options, counts[1], [*inputs, *tables], checked)
-    write(
-        "".join(map(json_line, rows))
-        if arguments.json
-        else tabbed([rows[0], *(map(_cell, row.values()) for row in rows)])
-    )
+    table = [rows[0], *(map(_cell, row.values()) for row in rows)]
+    write("".join(map(json_line, rows)) if arguments.json else tabbed(table))
     for row, asked in zip(rows, options.vocabulary, strict=True):
         if row["vocabulary"] < asked:
-            came = f"{row['vocabulary']:,} entries came out of the {asked:,} asked for"
-            print(f"tokenlab: {came}; the text is too short for more", file=sys.stderr)
+            note(f"{row['vocabulary']:,} entries came out of the {asked:,} asked for; the text is too short for more")
 
 
 def _count(arguments: argparse.Namespace) -> None:
@@ -167,13 +134,13 @@ def _count(arguments: argparse.Namespace) -> None:
 
     cut, shards = getattr(arguments, "cut", None), shards_from(arguments)
     _check_inputs(arguments.input, cut)
-    check_output("--output", arguments.output, arguments.input, ", since it is written as a whole", _ENDINGS)
+    check_output("--output", arguments.output, arguments.input, _ENDINGS)
     tables = [name for name in arguments.input if is_counts(name)]
     if cut is not None and len(tables) == len(arguments.input):
         raise ParameterError("--cut has no meaning where all inputs are counts; leave it out")
     parts = [read_counts(name) for name in tables]
     with ExitStack() as stack:
-        if texts := _opened(stack, [name for name in arguments.input if name not in tables], arguments):
+        if texts := open_corpora(stack, [name for name in arguments.input if name not in tables], arguments):
             parts += _count_texts(texts, cut or "auto", *shards)[0]
     with named_errors(", ".join(arguments.input)):
         counts = merge_counts(parts)
@@ -184,8 +151,7 @@ def _count(arguments: argparse.Namespace) -> None:
 
 
 def _check_inputs(names: Sequence[str], cut: str | None) -> None:
-    if list(names).count("-") > 1:
-        raise InputError("standard input can only be one of the inputs; name files for the others")
+    check_stdin(*names)
     if cut is not None:
         from tokenlab.tokenizers.cuts import check_cut
 
@@ -195,11 +161,6 @@ def _check_inputs(names: Sequence[str], cut: str | None) -> None:
 
 def _is_own(name: str) -> bool:
     return name in _FILES or name.isdecimal()
-
-
-def _opened(stack: ExitStack, names: Sequence[str], arguments: argparse.Namespace) -> list[Corpus]:
-    form, longest_line = arguments.corpus_format, longest_line_of(arguments)
-    return [stack.enter_context(open_source(name, form, arguments.text_key, longest_line)) for name in names]
 
 
 def _documents(texts: Sequence[Corpus]) -> "Iterator[Document]":
@@ -245,16 +206,8 @@ def _counts(
     return (counts._replace(cut=known), known), None
 
 
-def _trained(counts: "PieceCounts", options: TrainOptions) -> "list[Tokenizer]":
-    from tokenlab.tokenizers.trained import train_tokenizers
-
-    return train_tokenizers(counts, options)
-
-
 def _plain_options(options: TrainOptions) -> TrainOptions:
     """Byte-level BPE of the same sizes, at least the smallest that there is."""
-    from tokenlab.tokenizers.options import role_special_tokens
-
     least = 256 + len(role_special_tokens(options.special_tokens).tokens)
     return TrainOptions(tuple(max(size, least) for size in options.vocabulary), special_tokens=options.special_tokens)
 
