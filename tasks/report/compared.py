@@ -139,13 +139,9 @@ def _corpora_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: list[str])
         *(Column(name, "bits_per_byte", "{:.3f}", where={"name": name}, spread=True, result=True) for name in corpora),
     ]
     mean = pl.col("bits_per_byte").mean().over("name", "method")
-    behind = (pl.col("mean") - pl.col("mean").min().over("name")).alias("behind_best")
-    ordered = (
-        scores.with_columns(mean=mean)
-        .with_columns(behind)
-        .sort(pl.col("behind_best").mean().over("method"), maintain_order=True)
-    )
-
+    behind = pl.col("mean") - pl.col("mean").min().over("name")
+    with_distances = scores.with_columns(mean=mean).with_columns(behind_best=behind)
+    ordered = with_distances.sort(pl.col("behind_best").mean().over("method"), maintain_order=True)
     bits = dict(ngrams.select("name", "bits_per_byte").iter_rows())
     below = {_METHOD.heading: "n-grams of bytes"} | {name: shown(bits[name], "{:.3f}") for name in corpora}
     title = f"Bits per byte ↓ of language models trained with equal operations, by way of cutting{_seeds(scores)}"
