@@ -116,7 +116,7 @@ def _flops_table(
         Column("MB read", "training_bytes", "{:.3g}", 1e-6),
         Column("epochs", "epochs", "{:.2f}"),
         Column("exact", "exact_bits_per_byte", "{:.3f}", optional=True, note=_EXACT.format(texts=exact)),
-        Column("gap", _gap, "{:.4f}", optional=True),
+        Column("gap", lambda rows: rows["naive_bits_per_byte"] - rows["exact_bits_per_byte"], "{:.4f}", optional=True),
     ]
 
     below = [
@@ -152,11 +152,6 @@ def _corpora_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: list[str])
 
 def _largest(scores: pl.DataFrame, column: str) -> float:
     return float(scores[column].to_numpy().max())
-
-
-def _gap(rows: pl.DataFrame) -> float | None:
-    exact, naive = (rows[column].drop_nulls() for column in ("exact_bits_per_byte", "naive_bits_per_byte"))
-    return naive[0] - exact[0] if len(exact) else None
 
 
 def _seeds(scores: pl.DataFrame) -> str:
