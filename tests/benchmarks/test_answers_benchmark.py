@@ -11,7 +11,7 @@ def test_table(monkeypatch, tmp_path):
 
     def compared(folder, text, flops, *candidates, seed=0):
         asked.append((text.stem, flops, len(candidates), seed))
-        long = flops > 1e8
+        long = flops > 3e10
         rows = [("words", 0.0, 0.0), ("bpe", 0.04, 0.05)] if long else [("bpe", 0.0, 0.0), ("words", 0.1, 0.05)]
         return {
             "use": rows[0][0],
@@ -23,11 +23,10 @@ def test_table(monkeypatch, tmp_path):
     monkeypatch.setattr(benchmark, "_tokenlab", lambda *arguments: None)
     lines = benchmark.table(Bench(tmp_path, {}, 1, None))
     assert "1 of 2 comparisons of English named a winner" in lines[0]
-    assert [line.split("|")[1].strip() for line in lines[-4:]] == ["en", "de", "zh", "ja"]
-    assert lines[-1].endswith("| bpe | words | 0.040 ± 0.050 |")
-    assert asked[:4] == [
-        ("answers-en", 1e8, 2, 0),
-        ("answers-en", 1e8, 2, 3),
-        ("answers-en", 1e8, 0, 0),
-        ("answers-en", 4e8, 0, 0),
+    assert lines[-1].startswith("| en |") and lines[-1].endswith("| bpe | words | 0.040 ± 0.050 |")
+    assert asked == [
+        ("answers-en", 3e10, 2, 0),
+        ("answers-en", 3e10, 2, 3),
+        ("answers-en", 3e10, 0, 0),
+        ("answers-en", 1.2e11, 0, 0),
     ]
