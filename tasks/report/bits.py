@@ -6,16 +6,16 @@ prefixes and emission; of the search: one row for each corpus, split, policy and
 `evaluate_translation` (one row for each pair, code, start and seed).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
-from tasks.report.inputs import corpus_facts, notes_of, pictures, read_parts
-from tasks.report.table import Column, Form, Table, read_paper, shown, tabulate
+from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts
+from tasks.report.table import Column, Form, Results, Table, of_seeds, read_paper, shown, tabulate, there
 from tasks.report.verdict import Spread, kinds
-from tasks.runtime.stage import Stage, read_json
+from tasks.runtime.stage import Stage
 
 CHARACTERS = "characters"
 """The base vocabularies that hold the most frequent characters of the corpus and nothing else."""
@@ -65,69 +65,50 @@ _ERRORS = {
 }
 """Column -> the kind of decode errors that it counts; outputs by their end, and the errors in them."""
 
+_PRINTED = {"BLEU": "bleu", "decode errors": "errors", "relative gain": "relative_gain"}
+"""Heading -> what the paper prints of a translation model."""
+
+_PAPER_SAVED = "paper: another text and another vocabulary"
 _PAPER_TRANSLATION = "paper: 65 million weights, other text, other test sentences"
 _KEY: dict[str, Any] = {"key": ["pair", "init", "code"], "within": 2}
 """Rivals are the models of one pair and start: a fine-tuned model had the training of two."""
 
 
-class BitsResults(NamedTuple):
-    """What the page shows; everything may be empty."""
-
-    lengths: list[Table]
-    """of all corpora: savings, real tokenizers, entropy, codes without merges"""
-    splits: list[Table]
-    """of the search for better ones"""
-    corpora: list[Table]
-    """of each corpus: every length, and the front of the search"""
-    translation: list[Table]
-    examples: list[Table]
-    pictures: dict[str, str]
-    """`savings`, `search`, `translation`, `loss`, those that are there"""
-
-    @property
-    def main(self) -> list[Table]:
-        """The tables of results.txt."""
-        return [*self.lengths[:1], *self.translation[:1]]
-
-    @property
-    def all(self) -> list[Table]:
-        """The tables that are written as files. Examples are on the page alone: they quote corpora, which may not be
-        passed on."""
-        return [*self.lengths, *self.splits, *self.corpora, *self.translation]
-
-
-def bits_results(stage: Stage) -> BitsResults:
+def bits_results(stage: Stage) -> Results:
     """Read the results of a preset."""
-    return BitsResults(*_lengths(stage), *_translation(stage), pictures(stage.reports("figures", "bits")))
+    of_all: list[Table] = []
+    splits: list[Table] = []
+    of_corpora: list[Table] = []
+    lengths, search = read_lengths(stage), read_parts(stage, "bits.corpora", "bits", "search.parquet")
+    if len(lengths):
+        facts = {name: corpus_facts(stage, name) for name in lengths["corpus"].unique(maintain_order=True)}
+        notes = notes_of(facts.values())
+        makers = (savings_table, tokenizers_table, entropy_table, comparison_table)
+        of_all = [*there(make(lengths, notes) for make in makers), dead_table(lengths)]
+        splits = [choices_table(search, notes)]
+        of_corpora = [corpus_table(lengths, name, of_corpus["notes"]) for name, of_corpus in facts.items()]
+        of_corpora += front_tables(search, notes)
+    translation = _translation(stage)
+    page = {
+        "lengths": of_all,
+        "splits": splits,
+        "corpora": of_corpora,
+        "translation": translation,
+        "examples": examples(stage, "bits.translation", "translation", translation_examples),
+        "pictures": pictures(stage.reports("figures", "bits")),
+    }
+    return Results([*of_all[:1], *translation[:1]], [*of_all[1:], *splits, *of_corpora, *translation[1:]], page)
 
 
-def read_lengths(stage: Stage) -> pl.DataFrame | None:
-    """The lengths of all corpora under every code; None without corpora.
+def read_lengths(stage: Stage) -> pl.DataFrame:
+    """The lengths of all corpora under every code; empty without corpora.
 
     The columns `renyi_nominal` and `renyi_observed` are those of the first `alpha` of the parameters.
     """
     lengths = read_parts(stage, "bits.corpora", "bits", "lengths.parquet")
-    if lengths is None:
-        return None
     alpha = stage.parameters("bits.alphas", list[float])[0]
     at_alpha = {f"{name}_{alpha:g}": name for name in ("renyi_nominal", "renyi_observed")}
-    return lengths.rename(at_alpha).with_columns(alpha=pl.lit(alpha))
-
-
-def _lengths(stage: Stage) -> tuple[list[Table], list[Table], list[Table]]:
-    """The tables of all lengths, of the search, and of each corpus."""
-    lengths, search = read_lengths(stage), read_parts(stage, "bits.corpora", "bits", "search.parquet")
-    if lengths is None or search is None:
-        return [], [], []
-    facts = {name: corpus_facts(stage, name) for name in lengths["corpus"].unique(maintain_order=True)}
-    notes = notes_of(facts.values())
-    tables = [make(lengths, notes) for make in (savings_table, tokenizers_table, entropy_table, comparison_table)]
-    of_corpora = [corpus_table(lengths, name, of_corpus["notes"]) for name, of_corpus in facts.items()]
-    return (
-        [*(table for table in tables if table), dead_table(lengths)],
-        [choices_table(search, notes)],
-        of_corpora + front_tables(search, notes),
-    )
+    return lengths.rename(at_alpha).with_columns(alpha=pl.lit(alpha)) if len(lengths) else lengths
 
 
 def savings_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
@@ -142,19 +123,11 @@ def savings_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
 
     columns = [
         Column("corpus", "corpus"),
-        Column(
-            "paper",
-            lambda rows: paper.get(rows["corpus"][0]),
-            "{:g}",
-            optional=True,
-            note="paper: another text and another vocabulary",
-        ),
-        *(
-            Column(f"{known:,} known", saved, where={"known": known}, result=True)
-            for known in rows["known"].unique().sort()
-        ),
-        Column("resets", lambda rows: rows["resets"].max(), "{:,}"),
+        Column("paper", lambda rows: paper.get(rows["corpus"][0]), "{:g}", optional=True, note=_PAPER_SAVED),
     ]
+    known = rows["known"].unique().sort()
+    columns += [Column(f"{count:,} known", saved, where={"known": count}, result=True) for count in known]
+    columns.append(Column("resets", lambda rows: rows["resets"].max(), "{:,}"))
     title = "Tokens saved over byte fallback in per cent: three / four prefixes / four, on change alone"
     return tabulate("bits-savings", title, rows, columns, key=["corpus"], notes=notes)
 
@@ -176,7 +149,7 @@ def _joined(values: Sequence[Any], form: Form, scale: float = 1) -> str:
 def tokenizers_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
     """Tokens saved over the byte fallback of trained and published tokenizers; None without any."""
     bases = lengths.filter(pl.col("base") != CHARACTERS, **_LOSSLESS).select("corpus", "base").unique()
-    rows = lengths.join(bases, on=["corpus", "base"], how="semi")
+    rows = _with_rates(lengths.join(bases, on=["corpus", "base"], how="semi"))
     if rows.is_empty():
         return None
 
@@ -191,7 +164,7 @@ def tokenizers_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | Non
         Column("corpus", "corpus"),
         Column("tokenizer", "base"),
         Column("|V|", "vocabulary", "{:,}", where={"code": "bytes"}),
-        Column("tokens/character", _tokens_per_character, "{:.3f}", where={"code": "bytes"}),
+        Column("tokens/character", "tokens_per_character", "{:.3f}", where={"code": "bytes"}),
         Column("fallen back %", "fallback_characters", "{:.2f}", 100, where={"code": "bytes"}),
         *(
             Column(f"{name}, %", partial(saved, variant=name), where=_LOSSLESS, result=True)
@@ -205,28 +178,23 @@ def tokenizers_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | Non
 
 def entropy_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
     """Entropy of bytes, of prefixes at every run, and of prefixes on change alone; None without rows."""
-    rows = lengths.filter(pl.col("base") == CHARACTERS)
+    rows = _with_rates(lengths.filter(pl.col("base") == CHARACTERS))
     if rows.is_empty():
         return None
 
-    def of_codes(value: Callable[[pl.DataFrame], float | None], form: str, scale: float = 1) -> Callable[..., str]:
-        def joined(rows: pl.DataFrame) -> str:
-            bits = rows.filter(**_LOSSLESS, prefixes=4)
-            codes = [rows.filter(code="bytes"), *(bits.filter(emission=emission) for emission in EMISSIONS)]
-            return _joined([value(code) for code in codes], form, scale)
+    def joined(rows: pl.DataFrame, column: str, form: str, scale: float = 1) -> str:
+        bits = rows.filter(**_LOSSLESS, prefixes=4)
+        codes = [rows.filter(code="bytes"), *(bits.filter(emission=emission) for emission in EMISSIONS)]
+        return _joined([_only(code, column) for code in codes], form, scale)
 
-        return joined
-
+    alpha = f"alpha = {rows['alpha'][0]:g}"
     columns = [
         Column("corpus", "corpus"),
         Column("known", "known", "{:,}"),
-        Column("H, bits per token", of_codes(lambda code: _only(code, "entropy"), "{:.2f}")),
-        Column(
-            f"Rényi, alpha = {rows['alpha'][0]:g}, % of |V|",
-            of_codes(lambda code: _only(code, "renyi_nominal"), "{:.1f}", 100),
-        ),
-        Column("% of the used", of_codes(lambda code: _only(code, "renyi_observed"), "{:.1f}", 100)),
-        Column("bits per character", of_codes(_bits_per_character, "{:.2f}"), result=True),
+        Column("H, bits per token", partial(joined, column="entropy", form="{:.2f}")),
+        Column(f"Rényi, {alpha}, % of |V|", partial(joined, column="renyi_nominal", form="{:.1f}", scale=100)),
+        Column("% of the used", partial(joined, column="renyi_observed", form="{:.1f}", scale=100)),
+        Column("bits per character", partial(joined, column="bits_per_character", form="{:.2f}"), result=True),
     ]
     title = "Entropy of single tokens: byte fallback / four prefixes at every run / on change alone"
     return tabulate("bits-entropy", title, rows, columns, key=["corpus", "known"], notes=notes)
@@ -243,22 +211,20 @@ def comparison_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | Non
     codes |= {"SCRIPT": {"code": "script"}, "characters": {"code": "characters"}}
 
     def pair(rows: pl.DataFrame) -> str:
-        return f"{shown(_tokens_per_character(rows), '{:.3f}')} / {shown(_bits_per_character(rows), '{:.2f}')}"
+        tokens, bits = _only(rows, "tokens_per_character"), _only(rows, "bits_per_character")
+        return f"{shown(tokens, '{:.3f}')} / {shown(bits, '{:.2f}')}"
 
     columns = [Column("corpus", "corpus")]
     columns += [Column(name, pair, where=code, result="emission" in code) for name, code in codes.items()]
     title = "Without merges: tokens per character / bits per character by the entropy of single tokens"
-    return tabulate("bits-comparison", title, lengths, columns, key=["corpus"], notes=notes)
+    return tabulate("bits-comparison", title, _with_rates(lengths), columns, key=["corpus"], notes=notes)
 
 
-def _tokens_per_character(rows: pl.DataFrame) -> float | None:
-    """Of the only row; None where there is no row."""
-    return rows["tokens"].item() / rows["characters"].item() if len(rows) else None
-
-
-def _bits_per_character(rows: pl.DataFrame) -> float | None:
-    """Of the only row: the entropy of its tokens, times tokens per character; None where there is no row."""
-    return rows["entropy"].item() * rows["tokens"].item() / rows["characters"].item() if len(rows) else None
+def _with_rates(lengths: pl.DataFrame) -> pl.DataFrame:
+    """The rows with tokens and bits per character, by the entropy of single tokens."""
+    tokens, characters = pl.col("tokens"), pl.col("characters")
+    bits = pl.col("entropy") * tokens / characters
+    return lengths.with_columns(tokens_per_character=tokens / characters, bits_per_character=bits)
 
 
 def dead_table(lengths: pl.DataFrame) -> Table:
@@ -324,18 +290,16 @@ def front_tables(search: pl.DataFrame, notes: Sequence[str]) -> list[Table]:
     return tables
 
 
-def _translation(stage: Stage) -> tuple[list[Table], list[Table]]:
-    """The tables of all pairs, and translated sentences."""
+def _translation(stage: Stage) -> list[Table]:
+    """The tables of all pairs."""
     scores = read_parts(stage, "bits.translation", "translation", "scores.parquet")
-    if scores is None:
-        return [], []
+    if scores.is_empty():
+        return []
     pairs = stage.parameters("bits.translation", dict[str, Any])
     facts = {name: [corpus_facts(stage, pair[side]) for side in ("source", "target")] for name, pair in pairs.items()}
     generated = {name for name, both in facts.items() if any(corpus["origin"] == "generated" for corpus in both)}
     notes = [*notes_of(corpus for both in facts.values() for corpus in both), *translation_notes(scores)]
-    found = {name: read_json(stage.reports("translation", name, "examples.json"))["examples"] for name in pairs}
-    examples = [translation_examples(name, of_pair) for name, of_pair in found.items() if of_pair]
-    return [translation_table(scores, generated, notes), error_table(scores, notes)], examples
+    return [translation_table(scores, generated, notes), error_table(scores, notes)]
 
 
 _PAIR_AND_MODEL = [
@@ -371,23 +335,12 @@ def translation_table(scores: pl.DataFrame, generated: Collection[str], notes: S
     """
     paper = read_paper("bit_level_bpe")["translation"]
 
-    def printed(of_pair: pl.DataFrame) -> list[list[str]]:
+    def printed(of_pair: pl.DataFrame) -> Iterator[dict[str, str]]:
         pair, init = of_pair["pair"][0], of_pair["init"][0]
         last = scores.filter(pair=pair)["init"][-1] == init
-        figures = paper.get(pair, {}) if last and pair not in generated else {}
-        return [
-            [
-                pair,
-                f"{CODES[code]}, paper",
-                "",
-                *(shown(printed.get(name), "{:,}") for name in ("bleu", "errors")),
-                "",
-                "",
-                shown(printed.get("relative_gain")),
-                "",
-            ]
-            for code, printed in figures.items()
-        ]
+        for code, figures in paper.get(pair, {}).items() if last and pair not in generated else ():
+            texts = {heading: shown(figures.get(name), "{:,}") for heading, name in _PRINTED.items()}
+            yield {"pair": pair, "code": f"{CODES[code]}, paper", **texts}
 
     columns = [
         *_PAIR_AND_MODEL,
@@ -396,12 +349,11 @@ def translation_table(scores: pl.DataFrame, generated: Collection[str], notes: S
         Column("decode errors", "errors", "{:,.0f}", spread=True, best="smallest"),
         Column("broken %", lambda rows: rows["broken"] / rows["sentences"], "{:,.1f}", 100, spread=True),
         Column("empty %", lambda rows: rows["empty"] / rows["sentences"], "{:,.1f}", 100, spread=True),
-        Column("relative gain", lambda rows: rows["relative_gain"][0], "{:.4f}"),
+        Column("relative gain", "relative_gain", "{:.4f}"),
         Column("epochs", "epochs", "{:.3f}"),
     ]
     sizes = " and ".join(f"{size:,}" for size in scores["sentences"].unique().sort())
-    seeds = scores["seed"].n_unique()
-    title = f"Translation of {sizes} test sentences" + (f"; mean ± sd of {seeds} seeds" if seeds > 1 else "")
+    title = f"Translation of {sizes} test sentences{of_seeds(scores)}"
     table = tabulate("translation", title, scores, columns, **_KEY, notes=notes, after=printed)
     beside = any(row[1].endswith(", paper") for row in table.rows)
     return table._replace(notes=[*table.notes, *[_PAPER_TRANSLATION] * beside])
@@ -413,33 +365,26 @@ def error_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
         ended=pl.col("sentences") - pl.col("unfinished"),
         broken_unfinished=pl.col("broken") - pl.col("broken_ended"),
         errors_unfinished=pl.col("errors") - pl.col("errors_ended"),
+        tokens_per_character=pl.col("reference_tokens") / pl.col("reference_characters"),
+        output_per_reference=pl.col("output_tokens") / pl.col("reference_tokens"),
     )
     columns = [
         *_PAIR_AND_MODEL,
         *(Column(name, column, "{:,.1f}", spread=True) for column, name in _ERRORS.items()),
-        Column(
-            "tokens/character",
-            lambda rows: rows["reference_tokens"][0] / rows["reference_characters"][0],
-            "{:.3f}",
-        ),
-        Column(
-            "output/reference",
-            lambda rows: rows["output_tokens"] / rows["reference_tokens"],
-            "{:,.3f}",
-            spread=True,
-        ),
+        Column("tokens/character", "tokens_per_character", "{:.3f}"),
+        Column("output/reference", "output_per_reference", "{:,.3f}", spread=True),
         Column("held-out nats/character", "held_out_nats_per_character", "{:,.3f}", spread=True, best="smallest"),
-        Column("|V|", lambda rows: rows["vocabulary"][0], "{:,}"),
-        Column("weights", lambda rows: rows["parameters"][0], "{:,}"),
+        Column("|V|", "vocabulary", "{:,}"),
+        Column("weights", "parameters", "{:,}"),
     ]
     title = "Translation: decode errors by kind and by the end of outputs, lengths and loss"
     return tabulate("translation-errors", title, scores, columns, **_KEY, notes=notes)
 
 
-def translation_examples(pair: str, examples: Sequence[Mapping[str, str]]) -> Table:
+def translation_examples(pair: str, sentences: Sequence[Mapping[str, str]]) -> Table:
     """Test sentences and their translations by the first models of both codes that were trained from scratch."""
-    codes = [code for code in CODES if all(code in example for example in examples)]
-    rows = [[example[column] for column in ("source", "reference", *codes)] for example in examples]
+    codes = [code for code in CODES if all(code in sentence for sentence in sentences)]
+    rows = [[sentence[column] for column in ("source", "reference", *codes)] for sentence in sentences]
     header = ["source", "reference", *(CODES[code] for code in codes)]
     return Table(f"translation-examples-{pair}", f"{pair}: translations", header, rows, [])
 

@@ -6,16 +6,16 @@ codes: where all lose against them, they are the best.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from tasks.report.inputs import all_generated, corpus_facts, pictures
 from tasks.report.measures import SHARES, metric_columns
 from tasks.report.style import code_name
-from tasks.report.table import Column, Table, read_paper, tabulate
+from tasks.report.table import Column, Results, Table, read_paper, tabulate
 from tasks.report.verdict import ONE_RUN, Spread, kinds, verdict
 from tasks.runtime.stage import Stage, read_json
 from tokenlab.metrics.registry import TOKENIZATION, Metric
@@ -27,44 +27,27 @@ _SUMMARISED = ("latom", "latom-refined", "random", "byte")
 _REFINED = {"latom": "latom-refined", "latom-best": "latom-best-refined"}
 """Code -> what its refinement makes of it."""
 
+_DISTINCT = Column("|C|", "alphabet", "{:,}", where={"code": "character"})
 _SPREAD = "mean ± sd of the seeds"
 _NO_VERDICT = f"{ONE_RUN}: the code with the best value was learned or drawn once, so that its spread is unknown"
-_OVERVIEWS = ("tokens", "perplexity", "bits")
 
 
-class CodeResults(NamedTuple):
-    """What the page shows; everything may be empty."""
-
-    corpora: list[dict[str, Any]]
-    summaries: list[Table]
-    """of all corpora"""
-    overviews: list[str]
-    """pictures of all corpora"""
-
-    @property
-    def main(self) -> list[Table]:
-        """The tables of results.txt."""
-        return [table for table in self.summaries if table.name.endswith("-C")]
-
-    @property
-    def all(self) -> list[Table]:
-        """The tables that are written as files."""
-        return [*self.summaries, *(table for corpus in self.corpora for table in corpus["tables"])]
-
-
-def code_results(stage: Stage) -> CodeResults:
+def code_results(stage: Stage) -> Results:
     """Read the results of a preset."""
     corpora = [_corpus(stage, name) for name in stage.parameters("codes.corpora", dict[str, Any])]
+    summaries = []
+    if corpora:
+        scores = pl.concat([corpus["scores"] for corpus in corpora], how="diagonal")
+        # The corpora's own notes are not repeated, but that all text is generated is.
+        generated = all_generated(corpus["facts"] for corpus in corpora)
+        notes = corpora[0]["facts"]["notes"] if generated else []
+        summaries = code_summaries(scores, stage.parameters("codes.vocabulary_sizes.reported", list[int]), notes)
+    main = [table for table in summaries if table.name.endswith("-C")]
+    others = [table for table in summaries if table not in main]
+    others += [table for corpus in corpora for table in corpus["tables"]]
     drawn = pictures(stage.reports("figures", "codes", "overview"))
-    overviews = [drawn[name] for name in _OVERVIEWS if name in drawn]
-    if not corpora:
-        return CodeResults([], [], overviews)
-    scores = pl.concat([corpus["scores"] for corpus in corpora], how="diagonal")
-    # The corpora's own notes are not repeated, but that all text is generated is.
-    generated = all_generated(corpus["facts"] for corpus in corpora)
-    notes = corpora[0]["facts"]["notes"] if generated else []
-    sizes = stage.parameters("codes.vocabulary_sizes.reported", list[int])
-    return CodeResults(corpora, code_summaries(scores, sizes, notes), overviews)
+    overviews = [drawn[name] for name in ("tokens", "perplexity", "bits") if name in drawn]
+    return Results(main, others, {"corpora": corpora, "summaries": summaries, "overviews": overviews})
 
 
 def _corpus(stage: Stage, name: str) -> dict[str, Any]:
@@ -184,7 +167,7 @@ def _summary(scores: pl.DataFrame, label: str, saved: bool, notes: list[str]) ->
 
     columns = [
         Column("corpus", "corpus"),
-        Column("|C|", lambda rows: rows.filter(code="character")["alphabet"].item(), "{:,}"),
+        _DISTINCT,
         Column("K", lambda rows: rows.filter(code="latom")["K"].max()),
         *(Column(code_name(code), partial(cell, code=code)) for code in (_SUMMARISED if saved else rivals)),
         Column("best", best, result=True),
@@ -203,21 +186,28 @@ def _sizes_table(scores: pl.DataFrame, lengths: list[int], notes: list[str]) -> 
     """Table 2: the smallest K for each code length, beside the paper's where it has the corpus."""
     paper = read_paper("latom")["sizes"]
 
-    def printed(rows: pl.DataFrame, N: int) -> int | None:
-        return paper.get(rows["corpus"][0], {}).get("K", {}).get(N)
+    def printed(rows: pl.DataFrame) -> dict[str, Any]:
+        return paper.get(rows["corpus"][0], {})
 
     columns = [
         Column("corpus", "corpus"),
-        Column("|C|", lambda rows: rows.filter(code="character")["alphabet"].item(), "{:,}"),
-        Column("paper |C|", lambda rows: paper.get(rows["corpus"][0], {}).get("characters")),
+        _DISTINCT,
+        Column("paper |C|", lambda rows: printed(rows).get("characters")),
+        *smallest_K(lengths, printed),
     ]
-    for N in lengths:
-        columns += [
-            Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}, result=True),
-            Column(f"paper K, N = {N}", partial(printed, N=N)),
-        ]
     title = "Characters, and the smallest K with K^N of at least |C|"
     return tabulate("codes-sizes", title, scores, columns, key=["corpus"], notes=notes)
+
+
+def smallest_K(lengths: list[int], printed: Callable[[pl.DataFrame], Any], optional: bool = False) -> Iterator[Column]:
+    """The smallest K for each code length beside the paper's. printed: what the paper has for a row."""
+
+    def of_paper(rows: pl.DataFrame, N: int) -> int | None:
+        return printed(rows).get("K", {}).get(N)
+
+    for N in lengths:
+        yield Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}, result=True)
+        yield Column(f"paper K, N = {N}", partial(of_paper, N=N), optional=optional)
 
 
 def code_metrics(scores: pl.DataFrame, corpus: str, metrics: Sequence[Metric], restarts: int) -> Table | None:

@@ -1,18 +1,24 @@
-"""Ways of cutting on equal terms: the tables of `evaluate_compared`, and the answer for each corpus.
+"""Ways of cutting on equal terms: the tables of `evaluate_compared`, the answer for each corpus, and Pareto fronts.
 
 Bits per byte at equal operations and at equal bytes, units of the test text, and robustness. The verdict is that of
 `tokenlab.comparison.verdict`, by intervals that hold for many methods at once.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import polars as pl
+from matplotlib.axes import Axes
 
 from tasks.report.inputs import corpus_facts, notes_of, read_parts
+from tasks.report.plot import draw_all, grid, save
+from tasks.report.style import ACCENT, GREEN, GREY, INK, PURPLE, SECOND
 from tasks.report.summary import Finding
-from tasks.report.table import Column, Table, shown, tabulate
+from tasks.report.table import Column, Results, Table, shown, tabulate
 from tasks.runtime.stage import Stage, read_json
+from tokenlab.core.files import atomic_folder
 
 _VERDICT = (
     "verdict: worse where the distance from the best (behind) exceeds its 95 % interval, over seeds and the draw of "
@@ -35,55 +41,44 @@ _UNITS = (
 _PERTURBED = "bits of the perturbed text over the bytes of the text as it was; what changes no text is left out"
 
 
-class ComparedResults(NamedTuple):
-    """The tables of all corpora, and the answers."""
-
-    corpora: dict[str, list[Table]]
-    answers: list[Table]
-    findings: list[Finding]
-
-    @property
-    def main(self) -> list[Table]:
-        """The tables of results.txt: those of equal operations, and the answers."""
-        return [*(tables[0] for tables in self.corpora.values()), *self.answers]
-
-    @property
-    def all(self) -> list[Table]:
-        """The tables that are written as files."""
-        return [*(table for tables in self.corpora.values() for table in tables), *self.answers]
+_KINDS = {"tokens": INK, "code": ACCENT, "patches": SECOND, "chunks": PURPLE, "bytes": GREEN}
+"""Kind of a method -> colour."""
+_LABEL = 0.2
+"""Inches of a name's line."""
+_AXES = {"flops_per_byte": "operations of a forward pass, per byte", "parameters": "weights"}
 
 
-def compared_results(stage: Stage) -> ComparedResults:
-    """Read the results of a preset."""
+def compared_results(stage: Stage) -> Results:
+    """Read the results of a preset; results.txt has the tables of equal operations, and the answers."""
     scores = read_parts(stage, "compared.corpora", "compared", "scores.parquet")
     ngrams = read_parts(stage, "compared.corpora", "compared", "ngrams.parquet")
     robustness = read_parts(stage, "compared.corpora", "compared", "robustness.parquet")
-    if scores is None or ngrams is None or robustness is None:
-        return ComparedResults({}, [], [])
+    if scores.is_empty():
+        return Results([], [], {"corpora": {}, "answers": [], "findings": []})
     corpora, rows = {}, []
     for (key,), of_corpus in scores.group_by("name", maintain_order=True):
         name = str(key)
         notes = notes_of([corpus_facts(stage, of_corpus["corpus"][0])])
-        answers = read_json(stage.reports("compared", name, "answers.json"))
-        ordered = of_corpus.sort(_mean_of_flops(), maintain_order=True)
+        found = read_json(stage.reports("compared", name, "answers.json"))
+        at_equal_flops = pl.col("bits_per_byte").filter(pl.col("budget") == "flops").mean().over("method")
+        ordered = of_corpus.sort(at_equal_flops, maintain_order=True)
+        of_flops = ordered.filter(budget="flops")
         corpora[name] = [
-            _flops_table(name, ordered.filter(budget="flops"), ngrams.filter(name=name), answers["flops"], notes),
-            *_bytes_tables(name, ordered.filter(budget="bytes"), answers, notes),
-            _units_table(name, ordered.filter(budget="flops"), notes),
+            _flops_table(name, of_flops, ngrams.filter(name=name), found["flops"], notes),
+            *_bytes_tables(name, ordered.filter(budget="bytes"), found["bytes"], notes),
+            _units_table(name, of_flops, notes),
             *_robustness_tables(name, robustness.filter(name=name), notes),
         ]
-        rows.append(_answer(name, ordered.filter(budget="flops"), answers["flops"]))
-    answers = [Table("compared-answers", "How should this text be cut?", _ANSWER_COLUMNS, rows, [_VERDICT], "use")]
+        rows.append(_answer(name, of_flops, found["flops"]))
+    header = ["corpus", "use", "bits/byte ↓", "verdict", "why"]
+    answers = [Table("compared-answers", "How should this text be cut?", header, rows, [_VERDICT], "use")]
     if len(rows) > 1:
         notes = notes_of(corpus_facts(stage, corpus) for corpus in scores["corpus"].unique(maintain_order=True))
         answers.append(_corpora_table(scores.filter(budget="flops"), ngrams, notes))
     findings = [Finding(f"compared-{row[0]}", f"{row[0]}: {row[-1]}") for row in rows]
-    return ComparedResults(corpora, answers, findings)
-
-
-def _mean_of_flops() -> pl.Expr:
-    """The mean bits per byte of a method at equal operations."""
-    return pl.col("bits_per_byte").filter(pl.col("budget") == "flops").mean().over("method")
+    page = {"corpora": corpora, "answers": answers, "findings": findings}
+    others = [table for tables in corpora.values() for table in tables[1:]]
+    return Results([*(tables[0] for tables in corpora.values()), *answers], others, page)
 
 
 _METHOD = Column("method", "method")
@@ -121,19 +116,18 @@ def _flops_table(
         Column("MB read", "training_bytes", "{:.3g}", 1e-6),
         Column("epochs", "epochs", "{:.2f}"),
         Column("exact", "exact_bits_per_byte", "{:.3f}", optional=True, note=_EXACT.format(texts=exact)),
-        Column("gap", _gap, "{:.4f}", optional=True),
+        Column("gap", lambda rows: rows["naive_bits_per_byte"] - rows["exact_bits_per_byte"], "{:.4f}", optional=True),
     ]
 
-    def below(_: pl.DataFrame) -> Iterator[list[str]]:
-        for order, bits in ngrams.select("order", "bits_per_byte").iter_rows():
-            yield [f"{order}-grams of bytes", shown(bits, "{:.3f}"), *[""] * (len(columns) - 2)]
-
+    below = [
+        {_METHOD.heading: f"{order}-grams of bytes", _BITS.heading: shown(bits, "{:.3f}")}
+        for order, bits in ngrams.select("order", "bits_per_byte").iter_rows()
+    ]
     if scores["bits_per_byte"].to_numpy().min() > ngrams["bits_per_byte"].to_numpy().min():
         notes = [*notes, _NGRAMS]
     title = f"{name}: ways of cutting at {_largest(scores, 'training_flops'):.2g} training operations{_seeds(scores)}"
-    return tabulate(
-        f"compared-{name}", title, scores, columns, key=["method"], notes=[*notes, *_found(scores, answer)], after=below
-    )
+    notes = [*notes, *_found(scores, answer)]
+    return tabulate(f"compared-{name}", title, scores, columns, key=["method"], notes=notes, after=lambda part: below)
 
 
 def _corpora_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: list[str]) -> Table:
@@ -145,28 +139,19 @@ def _corpora_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: list[str])
         *(Column(name, "bits_per_byte", "{:.3f}", where={"name": name}, spread=True, result=True) for name in corpora),
     ]
     mean = pl.col("bits_per_byte").mean().over("name", "method")
-    behind = (pl.col("mean") - pl.col("mean").min().over("name")).alias("behind_best")
-    ordered = (
-        scores.with_columns(mean=mean)
-        .with_columns(behind)
-        .sort(pl.col("behind_best").mean().over("method"), maintain_order=True)
-    )
-
-    def below(_: pl.DataFrame) -> Iterator[list[str]]:
-        bits = dict(ngrams.select("name", "bits_per_byte").iter_rows())
-        yield ["n-grams of bytes", *(shown(bits[name], "{:.3f}") for name in corpora)]
-
+    behind = pl.col("mean") - pl.col("mean").min().over("name")
+    with_distances = scores.with_columns(mean=mean).with_columns(behind_best=behind)
+    ordered = with_distances.sort(pl.col("behind_best").mean().over("method"), maintain_order=True)
+    bits = dict(ngrams.select("name", "bits_per_byte").iter_rows())
+    below = {_METHOD.heading: "n-grams of bytes"} | {name: shown(bits[name], "{:.3f}") for name in corpora}
     title = f"Bits per byte ↓ of language models trained with equal operations, by way of cutting{_seeds(scores)}"
-    return tabulate("compared-corpora", title, ordered, columns, key=["method"], notes=notes, after=below)
+    return tabulate(
+        "compared-corpora", title, ordered, columns, key=["method"], notes=notes, after=lambda part: [below]
+    )
 
 
 def _largest(scores: pl.DataFrame, column: str) -> float:
     return float(scores[column].to_numpy().max())
-
-
-def _gap(rows: pl.DataFrame) -> float | None:
-    exact, naive = (rows[column].drop_nulls() for column in ("exact_bits_per_byte", "naive_bits_per_byte"))
-    return naive[0] - exact[0] if len(exact) else None
 
 
 def _seeds(scores: pl.DataFrame) -> str:
@@ -181,15 +166,16 @@ def _found(scores: pl.DataFrame, answer: Mapping[str, Any] | None) -> list[str]:
     return [f"{size}; differences from {answer['detectable']:.3f} bits per byte on are found in four of five cases"]
 
 
-def _bytes_tables(name: str, scores: pl.DataFrame, answers: Mapping[str, Any], notes: list[str]) -> Iterator[Table]:
+def _bytes_tables(
+    name: str, scores: pl.DataFrame, answer: Mapping[str, Any] | None, notes: list[str]
+) -> Iterator[Table]:
     """A row for each method at equal bytes of training text, where there was such a training."""
     if len(scores):
         columns = [_METHOD, _BITS, *_VERDICTS, Column("operations", "training_flops", "{:.2g}"), _READING, _WEIGHTS]
-        title = (
-            f"{name}: ways of cutting after {_largest(scores, 'training_bytes'):,.0f} bytes of training{_seeds(scores)}"
-        )
-        found = _found(scores, answers["bytes"])
-        yield tabulate(f"compared-bytes-{name}", title, scores, columns, key=["method"], notes=[*notes, *found])
+        size = f"{_largest(scores, 'training_bytes'):,.0f} bytes"
+        title = f"{name}: ways of cutting after {size} of training{_seeds(scores)}"
+        notes = [*notes, *_found(scores, answer)]
+        yield tabulate(f"compared-bytes-{name}", title, scores, columns, key=["method"], notes=notes)
 
 
 def _units_table(name: str, scores: pl.DataFrame, notes: list[str]) -> Table:
@@ -207,27 +193,21 @@ def _units_table(name: str, scores: pl.DataFrame, notes: list[str]) -> Table:
         Column("Rényi efficiency", "renyi_efficiency", "{:.3f}", optional=True),
         Column("errors ↓", "decode_errors", "{:,}"),
     ]
-    return tabulate(
-        f"compared-units-{name}", f"{name}: units of the test text", scores, columns, key=["method"], notes=notes
-    )
+    title = f"{name}: units of the test text"
+    return tabulate(f"compared-units-{name}", title, scores, columns, key=["method"], notes=notes)
 
 
 def _robustness_tables(name: str, robustness: pl.DataFrame, notes: list[str]) -> Iterator[Table]:
     """What perturbations change: bits per byte, and boundaries."""
     kinds = robustness["perturbation"].unique(maintain_order=True).to_list()
-    bits = [
-        Column(kind, lambda rows: rows["bits_per_byte"] - rows["original"], "{:+.3f}", where={"perturbation": kind})
-        for kind in kinds
-    ]
-    original = Column("as it was", lambda rows: rows["original"][0], "{:.3f}", note=_PERTURBED)
+    robustness = robustness.with_columns(more=pl.col("bits_per_byte") - pl.col("original"))
+    bits = [Column(kind, "more", "{:+.3f}", where={"perturbation": kind}) for kind in kinds]
+    original = Column("as it was", "original", "{:.3f}", note=_PERTURBED)
     title = f"{name}: bits per byte more on perturbed text"
     yield tabulate(f"robustness-{name}", title, robustness, [_METHOD, original, *bits], key=["method"], notes=notes)
     kept = [Column(kind, "boundaries_f1", "{:.1f}", 100, where={"perturbation": kind}) for kind in kinds]
     title = f"{name}: F1 of boundaries in perturbed text, with those of the text as it was; per cent"
     yield tabulate(f"boundaries-{name}", title, robustness, [_METHOD, *kept], key=["method"], notes=notes)
-
-
-_ANSWER_COLUMNS = ["corpus", "use", "bits/byte ↓", "verdict", "why"]
 
 
 def _answer(name: str, scores: pl.DataFrame, answer: Mapping[str, Any] | None) -> list[str]:
@@ -237,3 +217,55 @@ def _answer(name: str, scores: pl.DataFrame, answer: Mapping[str, Any] | None) -
     if answer is None:
         return [name, use, bits, "one run", f"{use} comes first with {bits} bits per byte in one run, no verdict."]
     return [name, use, bits, "best" if answer["separable"] else "not separable", answer["answer"]]
+
+
+def draw_compared(stage: Stage) -> None:
+    """A picture for each corpus, in `compared_figures`."""
+    scores = read_parts(stage, "compared.corpora", "compared", "scores.parquet")
+    with atomic_folder(stage.reports("compared_figures")) as folder:
+        if len(scores):
+            of_corpora = scores.filter(budget="flops").group_by("name", maintain_order=True)
+            draw_all([partial(draw_fronts, rows, folder / str(name)) for (name,), rows in of_corpora])
+
+
+def draw_fronts(scores: pl.DataFrame, path: Path) -> None:
+    """A panel for each cost. scores: of one corpus at equal operations."""
+    means = scores.group_by("method", "kind", maintain_order=True).agg(pl.col("bits_per_byte", *_AXES).mean())
+    means = means.sort("bits_per_byte", maintain_order=True)
+    figure, (row,) = grid(1, 2, (10.8, 0.9 + _LABEL * max(16, len(means))), sharey=True)
+    for axes, (cost, label) in zip(row, _AXES.items(), strict=True):
+        axes.set(xscale="log", xlabel=label)
+        for (kind,), points in means.group_by("kind", maintain_order=True):
+            axes.plot(
+                points[cost], points["bits_per_byte"], "o", color=_KINDS[str(kind)], markersize=4, label=str(kind)
+            )
+        front = _front(means.select(cost, "bits_per_byte").rows())
+        axes.step(*zip(*front, strict=True), where="post", color=GREY, linewidth=0.8, label="Pareto front")
+    for axes, cost in zip(row, _AXES, strict=True):
+        _name(axes, means.select(cost, "bits_per_byte", "method", "kind").rows())
+    row[0].set_ylabel("bits per byte of test text")
+    save(figure, path, legend=6)
+
+
+def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points that no cheaper one is as good as, the cheapest first."""
+    found: list[tuple[float, float]] = []
+    for cost, bits in sorted(points):
+        if not found or bits < found[-1][1]:
+            found.append((cost, bits))
+    return found
+
+
+def _name(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
+    """Names on the right of a panel, each with a line to its point; points ascend, and no two names overlap."""
+    low, high = axes.get_ylim()
+    gap = 1 / max(16, len(points))
+    heights = [(bits - low) / (high - low) for _, bits, _, _ in points]
+    for place in range(1, len(heights)):
+        heights[place] = max(heights[place], heights[place - 1] + gap)
+    for place in reversed(range(len(heights))):
+        heights[place] = min(heights[place], 1 - gap * (len(heights) - 1 - place))
+    for (cost, bits, name, kind), height in zip(points, heights, strict=True):
+        line = {"arrowstyle": "-", "color": _KINDS[kind], "linewidth": 0.3}
+        at: Any = {"textcoords": "axes fraction", "va": "center", "fontsize": 7, "arrowprops": line}
+        axes.annotate(name, (cost, bits), (1.03, height), color=_KINDS[kind], **at)

@@ -1,62 +1,76 @@
-"""The downstream family: weighted F1 of classifiers in every cut of a corpus, and its difference to characters, bytes.
+"""The downstream family: classifiers over every cut of a corpus, decoding errors of texts that models over codes
+generate, and whether the claims of Latom hold.
 
-They are made from the tables of `classify`: of scores, one row for each cut, model and seed, and of comparisons, one
-for each cut, model and rival over the same test texts and seeds.
+They are made from the tables of `classify` (of scores, one row for each cut, model and seed, and of comparisons, one
+for each cut, model and rival over the same test texts and seeds) and of `generate` (one row for each code, seed and
+way, free and constrained).
 """
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, get_args
 
 import polars as pl
 
-from tasks.report.codes import size_text
-from tasks.report.generation import OF_CODE, beside_paper, generation_tables
+from tasks.report.codes import size_text, smallest_K
 from tasks.report.inputs import all_generated, corpus_facts, notes_of, read_parts
-from tasks.report.latom_claims import claims_tables
-from tasks.report.table import Column, Table, of_seeds, read_paper, tabulate
-from tasks.report.verdict import against
+from tasks.report.style import code_name
+from tasks.report.table import Column, Results, Table, of_seeds, read_paper, tabulate, together
+from tasks.report.verdict import ONE_RUN, Spread, against, separable
 from tasks.runtime.stage import Stage, read_json
+from tokenlab.codes.interface import ViolationKind
 
-RIVALS = {"character": "characters", "byte": "bytes"}
+_RIVALS = {"character": "characters", "byte": "bytes"}
+"""Of the classifiers."""
+
+_GENERATING_RIVALS = {"byte": "bytes", "random": "random"}
+
+_CODE = ["code", "N"]
+_OF_CODE = [Column("code", lambda rows: code_name(rows["code"][0])), Column("N", "N")]
+_CUT = ["size", "tokenizer", *_CODE]
+_OF_CUT = [
+    Column("|V|", lambda rows: size_text(label) if (label := rows["size"][0]) else ""),
+    Column("tokenizer", "tokenizer"),
+    *_OF_CODE,
+]
+_COMPARED = ["model", "size", *_CODE, "language", "rival"]
 
 _OTHER_CORPUS = "paper: five classes of stars of Amazon reviews, not these texts; means of five seeds"
+_OTHER_MODELS = "paper: Amazon reviews and larger models, not these; mean ± sd of five seeds"
 _PAIRED = (
     "higher, lower: the difference exceeds its deviation, by the seeds and by the draw of the test texts together; "
     "otherwise not separable"
 )
-_CUT = ["size", "tokenizer", "code", "N"]
+_WORDS = (
+    "lower, higher: the means differ by more than the root of the sum of both squared deviations; random: of the same N"
+)
+_COST = (
+    "constrained: probabilities of the tokens that the code allows, on the same validation texts, those without [UNK]; "
+    "saved: bits per character that the free model spends on tokens that cannot be decoded"
+)
+_HELD = (
+    "held, refuted: the difference is as claimed, or the opposite, and exceeds its deviation (`no worse`: it is not "
+    "worse by more); classifiers are compared with characters and bytes on the same test texts, all others by seeds"
+)
+_RANGE = "codes differ less: the range of their mean weighted F1, in points, at the smaller and the larger size"
 
 
-class DownstreamResults(NamedTuple):
-    """What the page shows; everything may be empty."""
-
-    classification: list[Table]
-    generation: list[Table]
-    claims: list[Table]
-
-    @property
-    def main(self) -> list[Table]:
-        """The tables of results.txt."""
-        shown = ("classification-f1-", "generation-errors", "latom-claims")
-        return [table for table in self.all if table.name.startswith(shown)]
-
-    @property
-    def all(self) -> list[Table]:
-        """The tables that are written as files."""
-        return [*self.classification, *self.generation, *self.claims]
-
-
-def downstream_results(stage: Stage) -> DownstreamResults:
+def downstream_results(stage: Stage) -> Results:
     """Read the results of a preset."""
-    return DownstreamResults(classification_tables(stage), generation_tables(stage), claims_tables(stage))
-
-
-def classification_tables(stage: Stage) -> list[Table]:
-    """The tables of a preset; empty where nothing is classified."""
     scores = read_parts(stage, "downstream.classified", "classify", "scores.parquet")
     pairs = read_parts(stage, "downstream.classified", "classify", "compared.parquet")
-    if scores is None or pairs is None:
-        return []
+    generated = read_parts(stage, "downstream.language_models", "generate", "scores.parquet")
+    page = {
+        "classification": _classification_tables(stage, scores, pairs) if len(scores) else [],
+        "generation": _generation_tables(stage, generated) if len(generated) else [],
+        "claims": _claims_tables(stage, scores, pairs, generated),
+    }
+    tables = [table for of_question in page.values() for table in of_question]
+    main = [table for table in tables if table.name.startswith(("classification-f1-", "generation-errors", "latom"))]
+    return Results(main, [table for table in tables if table not in main], page)
+
+
+def _classification_tables(stage: Stage, scores: pl.DataFrame, pairs: pl.DataFrame) -> list[Table]:
     names = scores["name"].unique(maintain_order=True)
     facts = [corpus_facts(stage, name) for name in names]
     metrics = {name: read_json(stage.reports("classify", name, "metrics.json")) for name in names}
@@ -71,13 +85,6 @@ def classification_tables(stage: Stage) -> list[Table]:
     return [*tables, texts_table(scores, metrics, notes, generated), training_table(scores, notes)]
 
 
-_OF_CUT = [
-    Column("|V|", lambda rows: size_text(label) if (label := rows["size"][0]) else ""),
-    Column("tokenizer", "tokenizer"),
-    *OF_CODE,
-]
-
-
 def f1_table(scores: pl.DataFrame, model: str, notes: list[str], generated: bool) -> Table:
     """Tables 5, 11 and 14: a row for each cut, a column for each language, with the paper's beside it.
 
@@ -86,47 +93,51 @@ def f1_table(scores: pl.DataFrame, model: str, notes: list[str], generated: bool
     paper = {} if generated else read_paper("latom")["classification"].get(model, {})
 
     def printed(rows: pl.DataFrame, language: str) -> float | None:
-        code, N, tokenizer, size = rows.select("code", "N", "tokenizer", "size").row(0)
+        tokenizer, size = rows.select("tokenizer", "size").row(0)
         of_size = paper.get(size, {}) if tokenizer == "bpe" else {}
-        return of_size.get(code if N is None else f"{code}-{N}", {}).get(language)
+        return of_size.get(_code_of_paper(rows), {}).get(language)
 
-    columns = [*_OF_CUT, *beside_paper(scores, "f1", printed, _OTHER_CORPUS)]
+    columns = [*_OF_CUT, *_beside_paper(scores, "f1", printed, _OTHER_CORPUS)]
     title = f"Classification, {model}: weighted F1 in per cent{of_seeds(scores)}"
-    return tabulate(f"classification-f1-{model}", title, _by_size(scores), columns, key=_CUT, notes=notes)
+    return tabulate(f"classification-f1-{model}", title, together(scores, "size"), columns, key=_CUT, notes=notes)
 
 
-def _by_size(scores: pl.DataFrame) -> pl.DataFrame:
-    """The scores with all codes of a size together, in the order of the sizes."""
-    sizes = {size: number for number, size in enumerate(scores["size"].unique(maintain_order=True))}
-    return scores.sort(pl.col("size").replace_strict(sizes), maintain_order=True)
+def _code_of_paper(rows: pl.DataFrame) -> str:
+    """The code of a row as papers.yaml names it."""
+    code, N = rows.select(_CODE).row(0)
+    return code if N is None else f"{code}-{N}"
+
+
+def _beside_paper(scores: pl.DataFrame, share: str, printed: Callable[..., Any], note: str) -> Iterator[Column]:
+    """For each language a column of this share in per cent, and of what the paper prints.
+
+    printed: of the rows of a cell and a `language`.
+    """
+    for language in scores["language"].unique(maintain_order=True):
+        yield Column(language, share, "{:.2f}", 100, where={"language": language}, spread=True, result=True)
+        yield Column(f"paper {language}", partial(printed, language=language), optional=True, note=note)
+
+
+def _against(scores: pl.DataFrame, rivals: Mapping[str, str], cell: Callable[..., str]) -> Iterator[Column]:
+    """A column for each language and rival. cell: of the rows of a code, a `language` and a `rival`."""
+    for language in scores["language"].unique(maintain_order=True):
+        for rival, name in rivals.items():
+            value = partial(cell, language=language, rival=rival)
+            yield Column(f"{language}, against {name}", value, optional=True, result=True)
 
 
 def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:
     """Each code against characters and bytes at the same |V|, for each language."""
 
-    def cell(rows: pl.DataFrame) -> str:
-        if not len(rows):
-            return ""
-        row = rows.row(0, named=True)
-        word = against(row["difference"], row["separable"], row["runs"])
-        return f"{word}: {100 * row['difference']:+.2f} ± {100 * row['deviation']:.2f}"
+    def cell(rows: pl.DataFrame, language: str, rival: str) -> str:
+        for row in rows.filter(language=language, rival=rival).head(1).iter_rows(named=True):
+            word = against(row["difference"], row["separable"], row["runs"])
+            return f"{word}: {100 * row['difference']:+.2f} ± {100 * row['deviation']:.2f}"
+        return ""
 
-    columns = [*_OF_CUT]
-    for language in pairs["language"].unique(maintain_order=True):
-        columns += [
-            Column(
-                f"{language}, against {name}",
-                cell,
-                where={"language": language, "rival": rival},
-                optional=True,
-                result=True,
-            )
-            for rival, name in RIVALS.items()
-        ]
     title = f"Classification, {model}: difference of weighted F1 to characters and to bytes, in points"
-    return tabulate(
-        f"classification-verdicts-{model}", title, _by_size(pairs), columns, key=_CUT, notes=[*notes, _PAIRED]
-    )
+    columns, name = [*_OF_CUT, *_against(pairs, _RIVALS, cell)], f"classification-verdicts-{model}"
+    return tabulate(name, title, together(pairs, "size"), columns, key=_CUT, notes=[*notes, _PAIRED])
 
 
 def texts_table(scores: pl.DataFrame, metrics: dict[str, Any], notes: list[str], generated: bool) -> Table:
@@ -137,21 +148,16 @@ def texts_table(scores: pl.DataFrame, metrics: dict[str, Any], notes: list[str],
         found = metrics[rows["name"][0]]
         return found["texts"][name] if name in found["texts"] else found[name]
 
-    def printed(rows: pl.DataFrame, N: int | None = None) -> int | None:
-        found = paper.get(rows["language"][0], {})
-        return found.get("characters") if N is None else found.get("K", {}).get(N)
+    def printed(rows: pl.DataFrame) -> dict[str, Any]:
+        return paper.get(rows["language"][0], {})
 
     numbers = {"train": "train", "validation": "validation", "test": "test", "classes": "classes", "|C|": "characters"}
     columns = [
         Column("language", "language"),
         *(Column(heading, partial(ours, name=name), "{:,}") for heading, name in numbers.items()),
-        Column("paper |C|", printed, "{:,}", optional=True, note=_OTHER_CORPUS),
+        Column("paper |C|", lambda rows: printed(rows).get("characters"), "{:,}", optional=True, note=_OTHER_CORPUS),
+        *smallest_K(sorted(scores["N"].drop_nulls().unique()), printed, optional=True),
     ]
-    for N in sorted(scores["N"].drop_nulls().unique()):
-        columns += [
-            Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}, result=True),
-            Column(f"paper K, N = {N}", partial(printed, N=N), optional=True),
-        ]
     title = "Labelled texts, and the smallest K with K^N of at least |C|"
     return tabulate("classification-texts", title, scores, columns, key=["name"], notes=notes)
 
@@ -170,3 +176,172 @@ def training_table(scores: pl.DataFrame, notes: list[str]) -> Table:
     ]
     title = "Classification: what the models read"
     return tabulate("classification-training", title, scores, columns, key=["language", "model", *_CUT], notes=notes)
+
+
+def _generation_tables(stage: Stage, scores: pl.DataFrame) -> list[Table]:
+    facts = [corpus_facts(stage, name) for name in scores["name"].unique(maintain_order=True)]
+    notes, generated = notes_of(facts), all_generated(facts)
+    free = scores.filter(way="free")
+    return [errors_table(free, notes, generated), verdicts_table(free, notes), kinds_table(free), costs_table(scores)]
+
+
+def errors_table(free: pl.DataFrame, notes: Sequence[str], generated: bool) -> Table:
+    """Tables 6 and 13: a row for each code, a column for each language, with the paper's beside it.
+
+    generated: built-in text, beside which the paper's numbers mean nothing.
+    """
+    paper = {} if generated else read_paper("latom")["generation"]
+
+    def printed(rows: pl.DataFrame, language: str) -> str | None:
+        found = paper.get(_code_of_paper(rows), {}).get(language)
+        return None if found is None else "{:.2f} ± {:.2f}".format(*found)
+
+    columns = [*_OF_CODE, *_beside_paper(free, "error_share", printed, _OTHER_MODELS)]
+    title = f"Generation: texts with a decoding error in per cent, {_drawn(free)}"
+    return tabulate("generation-errors", title, free, columns, key=_CODE, notes=notes)
+
+
+def _drawn(scores: pl.DataFrame) -> str:
+    return f"{scores['count'][0]:,} texts of each model{of_seeds(scores)}"
+
+
+def verdicts_table(free: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """Each code against bytes and against random codes of the same N, for each language."""
+
+    def cell(rows: pl.DataFrame, language: str, rival: str) -> str:
+        code, N = rows.select(_CODE).row(0)
+        shares = free.filter(language=language).with_columns(value="error_share")
+        return "" if code == rival else _word(shares, code, N, rival)
+
+    columns = [*_OF_CODE, *_against(free, _GENERATING_RIVALS, cell)]
+    title = "Generation: share of texts with a decoding error, against bytes and random codes"
+    return tabulate("generation-verdicts", title, free, columns, key=_CODE, notes=[*notes, _WORDS])
+
+
+def _word(runs: pl.DataFrame, code: str, N: int | None, rival: str) -> str:
+    """Whether the mean `value` of a code is lower or higher than that of a rival; empty where one is missing.
+
+    rival: random codes are of the same N; bytes and characters have none.
+    """
+    of_codes = {code: N, rival: N if rival == "random" else None}
+    values = (runs.filter(pl.col("N").eq_missing(length), code=name)["value"] for name, length in of_codes.items())
+    one, other = map(Spread.of, values)
+    return "" if one is None or other is None else verdict_word(one, other)
+
+
+def verdict_word(one: Spread, other: Spread) -> str:
+    """Whether a mean is lower or higher than another, in a word; one run has no spread."""
+    runs = min(spread.runs for spread in (one, other) if spread.runs is not None)
+    return against(one.mean - other.mean, separable(one, other), runs)
+
+
+def kinds_table(free: pl.DataFrame) -> Table:
+    """The kind of the first error of a text."""
+    kinds = get_args(ViolationKind)
+    shares = free.with_columns(pl.col(*kinds) / pl.col("count"))
+    columns = [Column("language", "language"), *_OF_CODE]
+    columns += [Column(kind, kind, "{:.2f}", 100, spread=True, result=True) for kind in kinds]
+    title = f"Generation: texts in per cent by the kind of their first decoding error, {_drawn(free)}"
+    return tabulate("generation-kinds", title, shares, columns, key=["language", *_CODE])
+
+
+def costs_table(scores: pl.DataFrame) -> Table:
+    """Bits per character, and what the constraint takes of errors and bits."""
+    free, bound = {"way": "free"}, {"way": "constrained"}
+
+    def wrong(rows: pl.DataFrame) -> str:
+        return f"{round((rows['error_share'] * rows['count']).sum()):,} of {rows['count'].sum():,}"
+
+    def saved(rows: pl.DataFrame) -> pl.Series:
+        by_seed = [rows.filter(**way).sort("seed")["bits_of_scored"] for way in (free, bound)]
+        return by_seed[0] - by_seed[1]
+
+    columns = [
+        Column("language", "language"),
+        *_OF_CODE,
+        Column("bits/character", "bits_per_character", "{:.3f}", where=free, spread=True),
+        Column("free", "bits_of_scored", "{:.3f}", where=free, spread=True, note=_COST),
+        Column("constrained", "bits_of_scored", "{:.3f}", where=bound, spread=True),
+        Column("saved", saved, "{:.4f}", spread=True, result=True),
+        Column("errors, free", wrong, where=free),
+        Column("errors, constrained", wrong, where=bound),
+    ]
+    title = "Generation: bits per character of validation text, and the constraint"
+    return tabulate("generation-costs", title, scores, columns, key=["language", *_CODE])
+
+
+def _claims_tables(stage: Stage, scores: pl.DataFrame, pairs: pl.DataFrame, generated: pl.DataFrame) -> list[Table]:
+    """What sections 5.1.2 and 5.2.2 of Latom say of codes; none without results but those of built-in text."""
+    runs = []
+    if len(scores):  # The linear control is not the paper's.
+        of_paper = scores.filter(pl.col("tokenizer") == "bpe", pl.col("model") != "linear")
+        runs.append(of_paper.with_columns(value="f1", family=pl.lit("classification")))
+    if len(generated):
+        about = {"family": "generation", "model": "language model", "size": "characters"}
+        constants = [pl.lit(text).alias(name) for name, text in about.items()]
+        runs.append(generated.filter(way="free").with_columns(*constants, value="error_share"))
+    if all_generated(corpus_facts(stage, name) for part in runs for name in part["name"].unique()) or not runs:
+        return []
+    words = {
+        tuple(row[name] for name in _COMPARED): against(row["difference"], row["separable"], row["runs"])
+        for row in pairs.rows(named=True)
+        if row["tokenizer"] == "bpe"
+    }
+    return [claims_table(pl.concat(runs, how="diagonal_relaxed"), words)]
+
+
+def claims_table(runs: pl.DataFrame, words: Mapping[tuple[Any, ...], str]) -> Table:
+    """A row for each claim (papers.yaml, `findings`), model and N, and a column for each language: held, refuted or not
+    separable.
+
+    Args:
+        runs: a row for each family, model, size, code, N, language and seed, with a `value`.
+        words: model, size, code, N, language, rival -> what the comparison on the same texts says.
+    """
+    languages = runs["language"].unique(maintain_order=True).to_list()
+    rows = []
+    for finding in read_paper("latom")["findings"]:
+        sizes = finding.get("sizes") or [finding["size"]]
+        size = ", ".join(size_text(label).removeprefix("|V| = ") for label in sizes)
+        of_family = runs.filter(family=finding["family"])
+        for (model,), of_model in of_family.group_by("model", maintain_order=True):
+            lengths: Iterable[int | None] = [None]
+            if "code" in finding:
+                lengths = of_model.filter(code=finding["code"])["N"].unique(maintain_order=True)
+            for N in lengths:
+                cells = [_claim(finding, N, of_model.filter(language=language), words) for language in languages]
+                rows.append([finding["claim"], finding["place"], str(model), size, str(N or ""), *cells])
+    header = ["claim", "in the paper", "model", "|V|", "N", *languages]
+    title = "Hiraoka, sections 5.1.2 and 5.2.2: do the claims hold?"
+    return Table("latom-claims", title, header, rows, [_HELD, _RANGE], languages[0])
+
+
+def _claim(finding: Mapping[str, Any], N: int | None, runs: pl.DataFrame, words: Mapping[tuple[Any, ...], str]) -> str:
+    """What the runs of a model and language say of a claim; empty where a code is missing."""
+    if not len(runs):
+        return ""
+    if "sizes" in finding:
+        return _narrowing(runs, finding["sizes"])
+    size, code, rival = finding["size"], finding["code"], finding["rival"]
+    word = words.get((runs["model"][0], size, code, N, runs["language"][0], rival))
+    if word is None:
+        word = _word(runs.filter(size=size), code, N, rival)
+    return judged(word, finding["holds"]) if word else ""
+
+
+def judged(word: str, holds: Sequence[str]) -> str:
+    """A verdict such as `higher (2 runs)` as held, refuted or not separable."""
+    said, gap, runs = word.partition(" (")
+    if said == ONE_RUN:
+        return word
+    return ("held" if said in holds else "refuted" if said in ("higher", "lower") else said) + gap + runs
+
+
+def _narrowing(runs: pl.DataFrame, sizes: Sequence[str]) -> str:
+    """The ranges of the mean values of the codes at both sizes."""
+    means = runs.group_by("code", "N", "size").agg(pl.mean("value"))
+    ranges = [means.filter(size=size)["value"] for size in sizes]
+    if not all(map(len, ranges)):
+        return ""
+    smaller, larger = (100 * (max(values) - min(values)) for values in ranges)
+    return f"{'held' if larger < smaller else 'refuted'}: {smaller:.2f}, {larger:.2f}"

@@ -14,7 +14,7 @@ from matplotlib.ticker import LogLocator
 from tasks.report.bits import CHARACTERS, CODES, STARTS, read_lengths
 from tasks.report.inputs import read_parts, read_table
 from tasks.report.metrics import write_metrics
-from tasks.report.plot import THOUSANDS, curve, draw_all, grid, label, legend_above, panels, save, whole_numbers
+from tasks.report.plot import THOUSANDS, curve, draw_all, grid, label, panels, save, whole_numbers
 from tasks.report.style import ACCENT, GREY, INK, OCHRE, SECOND
 from tasks.runtime.stage import Stage, run
 from tasks.views import BITS, TRANSLATION
@@ -39,11 +39,11 @@ def draw(stage: Stage) -> None:
     with atomic_folder(stage.reports("figures", "bits")) as folder:
         drawings: list[Callable[[], None]] = []
         lengths, search = read_lengths(stage), read_parts(stage, "bits.corpora", "bits", "search.parquet")
-        if lengths is not None and search is not None:
+        if len(lengths):
             drawings.append(partial(draw_savings, lengths, folder / "savings"))
             drawings.append(partial(draw_search, search, folder / "search"))
         scores = read_parts(stage, "bits.translation", "translation", "scores.parquet")
-        if scores is not None:
+        if len(scores):
             losses = {
                 name: read_table(stage.reports("translation_models", name, "loss.csv"))
                 for name in stage.parameters("bits.translation", dict[str, Any])
@@ -70,8 +70,7 @@ def draw_savings(lengths: pl.DataFrame, path: Path) -> None:
         axes.set_xticks(rows["known"].unique().sort())
         axes.xaxis.set_major_formatter(THOUSANDS)
     label(found.values(), "characters in the vocabulary", "tokens saved, %")
-    legend_above(figure, columns=3)
-    save(figure, path)
+    save(figure, path, legend=3)
 
 
 def draw_search(search: pl.DataFrame, path: Path) -> None:
@@ -153,8 +152,7 @@ def draw_losses(losses: Mapping[str, pl.DataFrame], path: Path) -> None:
             curve(axes, points["step"], points["held_out_per_character"], line, **style)
         whole_numbers(axes, 4)
     label(found.values(), "step", "held-out nats per character")
-    legend_above(figure, columns=3)
-    save(figure, path)
+    save(figure, path, legend=3)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@ standard deviations in the columns `*_sd` (`tasks.codes.evaluate`). Codes with a
 random; codes without one, beside characters and bytes, come from tables.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import cycle
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +26,6 @@ from tasks.report.plot import (
     draw_all,
     grid,
     label,
-    legend_above,
     log_where_needed,
     panels,
     save,
@@ -40,7 +39,6 @@ from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import atom_numbers, names_of, shown
 from tokenlab.codes.registry import read_code
 from tokenlab.codes.table import codebook_html, codebook_text, with_table_order
-from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.text.store import read_corpus
 from tokenlab.tokenizers.merges import token_widths, tokenize
@@ -155,67 +153,35 @@ def _write_tables(code: Codebook, merges: np.ndarray, corpus: Path, folder: Path
     write_text(folder / "codebook.txt", codebook_text(ordered))
     write_text(folder / "codebook.html", codebook_html(ordered))
     text = next(characters.texts())[:_TRACED_CHARACTERS]
-    atoms = np.unique(atom_numbers(code.encode(code.characters)))
-    rows = trace_sizes(code, text, atoms, merges, len(code.characters))
-    write_json(folder / "trace.json", [row._asdict() for row in rows])
+    write_json(folder / "trace.json", trace_sizes(code, text, merges))
 
 
-class TracedText(NamedTuple):
-    """A text cut into tokens: a row of Table 4."""
-
-    vocabulary: int
-    """Entries of the vocabulary, the alphabet included."""
-    tokens: int
-    """Number of tokens."""
-    text: str
-    """The tokens, as `trace_tokens` prints them."""
-
-
-def trace_sizes(
-    code: Codebook, text: str, atoms: np.ndarray, merges: np.ndarray, largest: int, steps: int = _TRACED_SIZES
-) -> list[TracedText]:
-    """A text cut by BPE at vocabulary sizes from the alphabet to `largest`.
+def trace_sizes(code: Codebook, text: str, merges: np.ndarray) -> list[dict[str, Any]]:
+    """A text cut by BPE at vocabulary sizes from the alphabet to |C|: the rows of Table 4, with the tokens as text.
 
     Args:
         text: characters of the codebook.
-        atoms: the number of the atom of each symbol 0, 1, ... of the merges.
-        merges: int32[merges, 2] of `bpe_sweep` over these symbols.
-        largest: the last vocabulary size, such as |C|; the alphabet where that is larger.
-        steps: sizes at equal distances; equal ones are traced once.
+        merges: int32[merges, 2] of `bpe_sweep` over its atoms.
     """
+    atoms, largest = np.unique(atom_numbers(code.encode(code.characters))), len(code.characters)
     encoded = code.encode(text)
     symbols = np.searchsorted(atoms, atom_numbers(encoded)).astype(np.int32)
     offsets = np.array([0, len(symbols)])
     alphabet = len(atoms)
     widths = token_widths(alphabet, merges)
     rows = []
-    for size in sorted({round(size) for size in np.linspace(alphabet, max(largest, alphabet), steps)}):
+    for size in sorted({round(size) for size in np.linspace(alphabet, max(largest, alphabet), _TRACED_SIZES)}):
         tokens = tokenize(symbols, offsets, alphabet, merges[: size - alphabet])[0]
-        rows.append(TracedText(size, len(tokens), trace_tokens(code, encoded, widths[tokens].tolist())))
+        spans = pairwise([0, *widths[tokens].cumsum().tolist()])
+        text = " ".join(_token(code, encoded, start, end) for start, end in spans)
+        rows.append({"vocabulary": size, "tokens": len(tokens), "text": text})
     return rows
 
 
-def trace_tokens(code: Codebook, encoded: str, lengths: Iterable[int]) -> str:
-    """Tokens with spaces between them: whole characters as themselves (a space as ␣), and atoms of a character that the
-    token holds only in part as ⟨a2⟩.
-
-    Args:
-        encoded: atoms of whole characters, without byte escapes.
-        lengths: atoms of each token, in order.
-
-    Raises InputError where the lengths do not add up to that of `encoded`.
-    """
-    names, tokens, start = names_of(code), [], 0
-    for length in lengths:
-        tokens.append(_token(code, encoded, start, start + length, names))
-        start += length
-    if start != len(encoded):
-        raise InputError(f"tokens of {start} atoms do not cover a text of {len(encoded)}")
-    return " ".join(tokens)
-
-
-def _token(code: Codebook, encoded: str, start: int, end: int, names: dict[str, str]) -> str:
-    pieces, position = [], start
+def _token(code: Codebook, encoded: str, start: int, end: int) -> str:
+    """A token: whole characters as themselves (a space as ␣), and atoms of a character that it holds only in part as
+    ⟨a2⟩. encoded: atoms of whole characters, without byte escapes."""
+    pieces, position, names = [], start, names_of(code)
     while position < end:
         if position % code.N == 0 and position + code.N <= end:
             character = code.decode(encoded[position : position + code.N])
@@ -236,17 +202,17 @@ def draw_lengths(curves: pl.DataFrame, tokenizer: str, smallest_K: dict[int, int
     """
     size = (1.2 + 3.1 * len(smallest_K), 7.6)
     figure, found = grid(3, len(smallest_K), size, sharex=True, sharey="row")
-    for panel, row in zip(_panels(curves, tokenizer), found, strict=True):
+    rows = curves.filter(tokenizer=tokenizer, text=TRAINING)
+    for panel, row in zip(_panels(rows), found, strict=True):
         for (N, K), axes in zip(smallest_K.items(), row, strict=True):
-            _baselines(axes, curves, tokenizer, panel, characters)
-            _learned(axes, curves, tokenizer, panel, N=N, K=K)
+            _baselines(axes, rows, panel, characters)
+            _learned(axes, rows, panel, N=N, K=K)
         _finish(row, panel)
         row[0].set_ylabel(panel.label)
     for (N, K), top, bottom in zip(smallest_K.items(), found[0], found[-1], strict=True):
         top.set_title(f"N = {N}, K = {K}")
         bottom.set_xlabel(_SIZE)
-    legend_above(figure)
-    save(figure, path)
+    save(figure, path, legend=4)
 
 
 def table_codes(curves: pl.DataFrame) -> list[str]:
@@ -258,30 +224,30 @@ def table_codes(curves: pl.DataFrame) -> list[str]:
 def draw_tables(curves: pl.DataFrame, N: int | None, K: int | None, characters: int, path: Path) -> None:
     """Figures 13 and 14: codes that come from tables, beside the learned ones of length N."""
     figure, (row,) = grid(1, 3, (11, 3.9))
-    for axes, panel in zip(row, _panels(curves, "bpe"), strict=True):
-        _baselines(axes, curves, "bpe", panel, characters)
+    rows = curves.filter(tokenizer="bpe", text=TRAINING)
+    for axes, panel in zip(row, _panels(rows), strict=True):
+        _baselines(axes, rows, panel, characters)
         for code, line in code_lines(table_codes(curves)).items():
-            _curve(axes, of_code(curves, "bpe", TRAINING, code), panel, line)
+            _curve(axes, rows, panel, code, line)
         if N is not None:
-            _learned(axes, curves, "bpe", panel, N=N, K=K)
+            _learned(axes, rows, panel, N=N, K=K)
         axes.set(xlabel=_SIZE, ylabel=panel.label)
         _finish([axes], panel)
-    legend_above(figure)
-    save(figure, path)
+    save(figure, path, legend=4)
 
 
 def draw_K_sweep(curves: pl.DataFrame, sizes_of_K: Sequence[int], characters: int, path: Path) -> None:
     """Figures 6 and 7: Latom with N = 2 and more atoms than needed."""
     figure, (row,) = grid(1, 2, (9, 3.9))
+    rows = curves.filter(tokenizer="bpe", text=TRAINING, N=2)
     for axes, panel in zip(row, (TOKENS, PERPLEXITY), strict=True):
         _zero(axes, panel, characters)
         for place, K in enumerate(sizes_of_K):
             colour = to_hex(_ramp(place / max(1, len(sizes_of_K) - 1)))
-            _curve(axes, of_code(curves, "bpe", TRAINING, "latom", N=2, K=K), panel, Line(f"K = {K}", colour))
+            _curve(axes, rows.filter(K=K), panel, "latom", Line(f"K = {K}", colour))
         axes.set(xlabel=_SIZE, ylabel=panel.label)
         _finish([axes], panel)
-    legend_above(figure)
-    save(figure, path)
+    save(figure, path, legend=4)
 
 
 def draw_K_summary(curves: pl.DataFrame, sizes_of_K: Sequence[int], vocabulary: int, path: Path) -> None:
@@ -301,40 +267,37 @@ def draw_K_summary(curves: pl.DataFrame, sizes_of_K: Sequence[int], vocabulary: 
         axes.set(xlabel="K", ylabel=name)
         axes.set_xticks(sizes_of_K)
     row[0].yaxis.set_major_formatter(THOUSANDS)
-    legend_above(figure)
-    save(figure, path)
+    save(figure, path, legend=4)
 
 
 def draw_held_out(curves: pl.DataFrame, path: Path) -> None:
     """Figures 15 and 16: tokenizers of the training split applied to held-out text."""
-    rows = curves.filter(text=HELD_OUT)
+    rows = curves.filter(tokenizer="bpe", text=HELD_OUT)
     lengths = sorted(rows["N"].drop_nulls().unique())
     figure, found = grid(2, len(lengths), (1.2 + 3.6 * len(lengths), 6), sharey="row")
     byte = code_lines(["byte"])["byte"]
     for row, panel in zip(found, (TOKENS, PERPLEXITY), strict=True):
         for axes, N in zip(row, lengths, strict=True):
             _scale(axes, panel)
-            _curve(axes, of_code(rows, "bpe", HELD_OUT, "byte"), panel, byte, marker="o")
-            _learned(axes, rows, "bpe", panel, text=HELD_OUT, marker="o", N=N)
+            _curve(axes, rows, panel, "byte", byte, marker="o")
+            _learned(axes, rows, panel, marker="o", N=N)
             axes.set(xlabel=_SIZE, title=f"N = {N}")
         _finish(row, panel)
         row[0].set_ylabel(panel.label)
-    legend_above(figure)
-    save(figure, path)
+    save(figure, path, legend=4)
 
 
 def draw_overview(corpora: dict[str, _Corpus], panel: Panel, path: Path) -> None:
     """Figures 9 to 12 at a glance: every corpus, BPE, the learned and random codes of length 2, and bytes."""
     figure, found = panels(list(corpora), 4, (3, 2.6))
     for (characters, curves, _), axes in zip(corpora.values(), found.values(), strict=True):
-        _baselines(axes, curves, "bpe", panel, characters)
-        of_two = curves.filter(tokenizer="bpe", text=TRAINING, N=2)
-        _learned(axes, of_two, "bpe", panel, K=of_two["K"].min())
+        rows = curves.filter(tokenizer="bpe", text=TRAINING)
+        _baselines(axes, rows, panel, characters)
+        _learned(axes, rows, panel, N=2, K=rows.filter(N=2)["K"].min())
         _finish([axes], panel)
         whole_numbers(axes, 3)
     label(found.values(), _SIZE, panel.label)
-    legend_above(figure, columns=5)
-    save(figure, path)
+    save(figure, path, legend=5)
 
 
 def draw_likelihood(table: pl.DataFrame, characters: int, path: Path) -> None:
@@ -355,44 +318,26 @@ def draw_likelihood(table: pl.DataFrame, characters: int, path: Path) -> None:
             axes.plot(line["iteration"], line["log_likelihood"] / characters, label=f"K = {K}, seed {seed}", **style)
         whole_numbers(axes)
     label(found.values(), "iteration of EM", "log-likelihood, nats per character")
-    legend_above(figure)
-    save(figure, path)
+    save(figure, path, legend=4)
 
 
-def of_code(curves: pl.DataFrame, tokenizer: str, text: str, code: str, **values: Any) -> pl.DataFrame:
-    """The curve of one code, ascending by vocabulary size."""
-    same: dict[str, Any] = {"tokenizer": tokenizer, "text": text, "code": code, **values}
-    return curves.filter(**same).sort("vocabulary")
-
-
-def _panels(curves: pl.DataFrame, tokenizer: str) -> list[Panel]:
+def _panels(rows: pl.DataFrame) -> list[Panel]:
     """Differences to characters, unless these have a tokenizer of one size only because all others are below |C|."""
-    comparable = len(of_code(curves, tokenizer, TRAINING, "character")) > 1
-    return list(_OVERVIEWS.values()) if comparable else _ABSOLUTE
+    return list(_OVERVIEWS.values()) if len(rows.filter(code="character")) > 1 else _ABSOLUTE
 
 
-def _baselines(axes: Axes, curves: pl.DataFrame, tokenizer: str, panel: Panel, characters: int) -> None:
+def _baselines(axes: Axes, rows: pl.DataFrame, panel: Panel, characters: int) -> None:
     _zero(axes, panel, characters)
-    lines = code_lines(_BASELINES)
-    if not panel.difference:
-        _curve(axes, of_code(curves, tokenizer, TRAINING, "character"), panel, lines["character"])
-    _curve(axes, of_code(curves, tokenizer, TRAINING, "byte"), panel, lines["byte"])
+    for code, line in code_lines(["byte"] if panel.difference else _BASELINES).items():
+        _curve(axes, rows, panel, code, line)
 
 
-def _learned(
-    axes: Axes,
-    curves: pl.DataFrame,
-    tokenizer: str,
-    panel: Panel,
-    text: str = TRAINING,
-    marker: str | None = None,
-    **shape: Any,
-) -> None:
+def _learned(axes: Axes, rows: pl.DataFrame, panel: Panel, marker: str | None = None, **shape: Any) -> None:
     """The codes with a length N: random, Latom, refined, and other kinds in their order."""
-    found = curves.filter(pl.col("N").is_not_null())["code"].unique(maintain_order=True)
+    found = rows.filter(pl.col("N").is_not_null())["code"].unique(maintain_order=True)
     codes = [*_LEARNED, *(code for code in found if code not in (*_LEARNED, *_SELECTED))]
     for code, line in code_lines(codes).items():
-        _curve(axes, of_code(curves, tokenizer, text, code, **shape), panel, line, marker)
+        _curve(axes, rows.filter(**shape), panel, code, line, marker)
 
 
 def _zero(axes: Axes, panel: Panel, characters: int) -> None:
@@ -415,9 +360,9 @@ def _finish(found: Sequence[Axes], panel: Panel) -> None:
         log_where_needed(found)
 
 
-def _curve(axes: Axes, curves: pl.DataFrame, panel: Panel, line: Line, marker: str | None = None) -> None:
-    """The mean of the seeds, and a band of one standard deviation."""
-    known = curves.filter(pl.col(panel.column).is_not_null())
+def _curve(axes: Axes, rows: pl.DataFrame, panel: Panel, code: str, line: Line, marker: str | None = None) -> None:
+    """The mean of the seeds of a code, and a band of one standard deviation."""
+    known = rows.filter(pl.col(panel.column).is_not_null(), code=code).sort("vocabulary")
     if len(known):
         style: dict[str, Any] = {"color": line.colour, "label": line.label, "linewidth": 1.3, "markersize": 3}
         style |= {"marker": marker} if marker else {}

@@ -14,7 +14,7 @@ from tasks.report.draw_segmentation import draw_loss
 from tasks.report.exact import CORRECTED, vocabulary_name
 from tasks.report.inputs import read_table
 from tasks.report.metrics import write_metrics
-from tasks.report.plot import draw_all, grid, legend_above, legend_over, save
+from tasks.report.plot import draw_all, grid, legend_over, save
 from tasks.report.style import ACCENT, GREY, INK, SECOND
 from tasks.runtime.stage import Stage, run
 from tasks.views import EXACT, MARKOV
@@ -66,8 +66,7 @@ def draw_markov(scores: pl.DataFrame, path: Path) -> None:
         row[0].set_ylabel(f"P({first} | context)")
     for axes in found[-1]:
         axes.set_xlabel("context")
-    legend_above(figure)
-    save(figure, path)
+    save(figure, path, legend=4)
 
 
 def _bars(axes: Axes, scores: pl.DataFrame) -> None:

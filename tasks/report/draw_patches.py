@@ -17,14 +17,13 @@ from tasks.report.inputs import read_parts
 from tasks.report.metrics import write_metrics
 from tasks.report.patches import (
     MODELS_OF_BPE,
-    longest_points,
+    ablation_points,
     main_rows,
     per_byte,
     printed_length,
     published,
     read_sources,
     variant_name,
-    vocabulary_points,
 )
 from tasks.report.plot import THOUSANDS, curve, draw_all, grid, legend_above, save
 from tasks.report.style import ACCENT, GREEN, GREY, INK, OCHRE, PURPLE, SECOND, VIOLET
@@ -56,6 +55,17 @@ _COSTS = {
 }
 """Column -> line and label."""
 
+_ABLATIONS = {
+    "vocabulary": (
+        "tokens in the vocabulary, logarithmic scale",
+        "nats per token (figure 5)",
+        "bits per byte",
+        "MFLOPs a byte (figure 6)",
+    ),
+    "longest": ("longest patch S, symbols with the marker", "nats per patch", "bits per byte", "MFLOPs a byte"),
+}
+"""Ablation -> labels of the horizontal axis, and of the three vertical ones."""
+
 _LAST_TOKEN = 40
 """Bytes at which the histogram of tokens ends; few are longer."""
 
@@ -68,20 +78,18 @@ def draw(stage: Stage) -> None:
     with atomic_folder(stage.reports("figures", "patches")) as folder:
         drawings: list[Callable[[], None]] = []
         tokens = read_parts(stage, "patches.tokenizers", "patch_tokenizers", "lengths.csv")
-        if tokens is not None:
+        if len(tokens):
             drawings.append(partial(draw_tokens, largest_tokenizers(tokens), folder / "tokens"))
         patchers = read_parts(stage, "patches.corpora", "patches", "patchers.parquet")
         lengths = read_parts(stage, "patches.corpora", "patches", "lengths.csv")
         scores = read_parts(stage, "patches.models", "patch_scores", "scores.parquet")
         losses = read_parts(stage, "patches.models", "patch_models", "loss.csv")
-        if patchers is not None and lengths is not None:
+        if len(patchers):
             drawings.append(partial(draw_lengths, patchers, lengths, read_sources(stage), folder / "lengths"))
-        if scores is not None and losses is not None:
+        if len(scores):
             drawings.append(partial(draw_training, main_losses(losses, scores), folder / "training"))
-            if len(vocabulary_points(scores)):
-                drawings.append(partial(draw_vocabulary, scores, folder / "vocabulary"))
-            if len(longest_points(scores)):
-                drawings.append(partial(draw_longest, scores, folder / "longest"))
+            points = {x: ablation_points(scores, x) for x in _ABLATIONS}
+            drawings += [partial(draw_ablation, rows, x, folder / x) for x, rows in points.items() if len(rows)]
         draw_all(drawings)
     write_metrics(stage, {"patches.corpora": PATCHERS, "patches.models": PATCH_MODELS})
 
@@ -139,8 +147,7 @@ def draw_tokens(lengths: pl.DataFrame, path: Path) -> None:
         right.xaxis.set_major_locator(MaxNLocator(integer=True))
         for axes in (left, right):
             axes.set_ylim(bottom=0)
-    legend_above(figure, columns=5)
-    save(figure, path)
+    save(figure, path, legend=5)
 
 
 def draw_lengths(patchers: pl.DataFrame, lengths: pl.DataFrame, sources: Mapping[str, str | None], path: Path) -> None:
@@ -172,8 +179,7 @@ def draw_lengths(patchers: pl.DataFrame, lengths: pl.DataFrame, sources: Mapping
             right.plot(first["length"], share, line, color=colour, marker=".", label=str(patcher))
         right.set(xlim=(0, _LAST_PATCH), ylim=(0, 101), ylabel="patches of at most so many bytes, %")
         right.grid()
-    legend_above(figure, columns=5)
-    save(figure, path)
+    save(figure, path, legend=5)
 
 
 def draw_training(losses: pl.DataFrame, path: Path) -> None:
@@ -204,33 +210,16 @@ def draw_training(losses: pl.DataFrame, path: Path) -> None:
             axes.set_xlim(left=0)
             axes.xaxis.set_major_locator(MaxNLocator(5, integer=axes is row[0]))
             axes.grid()
-    legend_above(figure, columns=5)
-    save(figure, path)
+    save(figure, path, legend=5)
 
 
-def draw_vocabulary(scores: pl.DataFrame, path: Path) -> None:
-    """Figures 5 and 6: nats per token, bits per byte and FLOPs against the size of the vocabulary; a row for each name.
+def draw_ablation(points: pl.DataFrame, x: str, path: Path) -> None:
+    """Figures 5 to 7: nats per token or patch, bits per byte and FLOPs against the size of the vocabulary, or against
+    S; a row for each name.
 
-    scores: of `evaluate_patch_lm`, with an ablation of the vocabulary.
+    points: scores of `evaluate_patch_lm`, with the ablation `x`.
     """
-    labels = ["nats per token (figure 5)", "bits per byte", "MFLOPs a byte (figure 6)"]
-    x = "tokens in the vocabulary, logarithmic scale"
-    _draw_ablation(vocabulary_points(scores), "vocabulary", x, labels, path, log=True)
-
-
-def draw_longest(scores: pl.DataFrame, path: Path) -> None:
-    """Figure 7: nats per patch, bits per byte and FLOPs of BPE-Patch against S; a row for each name.
-
-    scores: of `evaluate_patch_lm`, with an ablation of S.
-    """
-    labels = ["nats per patch", "bits per byte", "MFLOPs a byte"]
-    _draw_ablation(longest_points(scores), "longest", "longest patch S, symbols with the marker", labels, path)
-
-
-def _draw_ablation(
-    rows: pl.DataFrame, x: str, x_label: str, labels: list[str], path: Path, *, log: bool = False
-) -> None:
-    rows = per_byte(rows)
+    rows, (x_label, *labels) = per_byte(points), _ABLATIONS[x]
     figure, found = _rows(_unique(rows, "name"), 3, 2.9, [x_label] * 3)
     for name, (nats, bits, costs) in found.items():
         for model, colour in _MODEL_COLOURS.items():
@@ -242,7 +231,7 @@ def _draw_ablation(
         costs.set_ylim(bottom=0)
         for axes, text in zip((nats, bits, costs), labels, strict=True):
             axes.set_ylabel(text)
-            if log:
+            if x == "vocabulary":
                 axes.set_xscale("log", base=2)
             axes.set_xticks(rows.filter(name=name)[x].unique().sort().to_list())
             axes.xaxis.set_major_formatter(THOUSANDS)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from tasks.report.inputs import read_table
 from tasks.report.metrics import write_metrics
-from tasks.report.plot import curve, draw_all, grid, in_cells, legend_above, legend_over, save, whole_numbers
+from tasks.report.plot import curve, draw_all, grid, in_cells, legend_over, save, whole_numbers
 from tasks.report.style import ACCENT, INK, SECOND, SOFT, line_colours
 from tasks.runtime.stage import Stage, read_json, run
 from tasks.views import SEGMENTATION
@@ -53,8 +53,7 @@ def _of_corpus(stage: Stage, name: str, folder: Path) -> Iterator[Callable[[], N
     rows = {row: words for row in names if (words := found["example"].get(row))}
     yield partial(draw_boundaries, rows, folder / "sentence")
     if found["entropies"]:
-        scored = [ScoredSentence(**sentence) for sentence in found["entropies"]]
-        yield partial(draw_entropies, scored, folder / "entropy")
+        yield partial(draw_entropies, found["entropies"], folder / "entropy")
 
 
 def draw_distributions(pmi: pl.DataFrame, entropy: pl.DataFrame, unit: str, path: Path) -> None:
@@ -88,8 +87,7 @@ def draw_lambda(curves: pl.DataFrame, path: Path) -> None:
     figure, ((axes,),) = grid(1, 1, (7, 3.8))
     _f1_curves(axes, curves, "lambda", line_colours(curves["method"].unique(maintain_order=True)))
     axes.set(xlabel="λ", ylabel=_F1)
-    legend_above(figure)
-    save(figure, path)
+    save(figure, path, legend=4)
 
 
 def draw_thresholds(curves: pl.DataFrame, path: Path) -> None:
@@ -108,8 +106,7 @@ def draw_thresholds(curves: pl.DataFrame, path: Path) -> None:
         axes.set(xlabel=label, ylabel=_F1)
         if of_panel.is_empty():
             axes.text(0.5, 0.5, "nothing to tune", ha="center", va="center", transform=axes.transAxes)
-    legend_above(figure)
-    save(figure, path)
+    save(figure, path, legend=4)
 
 
 def _f1_curves(
@@ -124,25 +121,19 @@ def _f1_curves(
         curve(axes, line[x], line["f1"], "-" if training == "subset" else "--", spread=spread, **style)
 
 
-class ScoredSentence(NamedTuple):
-    """A sentence: the entropy of each character in nats, the offsets of the boundaries found, and the gold words."""
+def draw_entropies(sentences: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Figures 3 and 5 of the entropy paper: predictive entropy along sentences, boundaries at its peaks, gold words.
 
-    text: str
-    entropy: list[float | None]
-    boundaries: list[int]
-    gold: list[str] | None
-
-
-def draw_entropies(sentences: Sequence[ScoredSentence], path: Path) -> None:
-    """Figures 3 and 5 of the entropy paper: predictive entropy along sentences, boundaries at its peaks, gold words."""
+    sentences: `text`, `entropy` of each character in nats, offsets of the `boundaries` found, and `gold` words or None.
+    """
     figure, rows = grid(len(sentences), 1, (9.5, 0.6 + 2.1 * len(sentences)))
     for (axes,), sentence in zip(rows, sentences, strict=True):
-        gold = join_words(sentence.gold)[1] if sentence.gold is not None else None
-        line = in_cells(sentence.text)
+        gold = join_words(sentence["gold"])[1] if sentence["gold"] is not None else None
+        line = in_cells(sentence["text"])
         edges = np.array(line.positions)
-        entropy = np.array(sentence.entropy, np.float64)
+        entropy = np.array(sentence["entropy"], np.float64)
         axes.plot((edges[:-1] + edges[1:]) / 2, entropy, color=INK, marker="o", markersize=3, linewidth=1.2)
-        for x in sentence.boundaries:
+        for x in sentence["boundaries"]:
             right = gold is None or x in gold
             axes.axvline(edges[x], color=SECOND if right else ACCENT, linestyle="--", linewidth=1.1)
         for x in gold or ():
@@ -214,8 +205,7 @@ def draw_loss(losses: pl.DataFrame, path: Path, unit: str = "character") -> None
         curve(axes, losses["step"], losses[column], color=colour, label=name)
     axes.set(xlabel="step", ylabel=f"loss (nats per {unit})")
     whole_numbers(axes)
-    legend_above(figure)
-    save(figure, path)
+    save(figure, path, legend=4)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
-from tasks.report.inputs import corpus_facts, notes_of, pictures, read_parts, trained_models
-from tasks.report.table import Column, Table, tabulate
-from tasks.runtime.stage import Stage, read_json
+from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts, trained_models
+from tasks.report.table import Column, Results, Table, tabulate
+from tasks.runtime.stage import Stage
 
 CORRECTED = "incremental"
 """The estimator of the columns `corrected`; all that are exact agree."""
@@ -19,44 +19,23 @@ _SHOWN_END = 30
 """Characters of a prompt that tables show, its last ones."""
 
 
-class ExactResults(NamedTuple):
-    """What the page shows; everything may be empty."""
-
-    experiments: list[dict[str, Any]]
-    """of Markov chains: `name`, `errors`, `tables`, `pictures`"""
-    tables: list[Table]
-    """of all evaluated models"""
-    examples: list[Table]
-    bias: str | None
-    """the picture of the bias"""
-    models: list[dict[str, Any]]
-    """that were trained: `name`, `parameters`, `metrics`, and the picture of its `loss`"""
-
-    @property
-    def main(self) -> list[Table]:
-        """The tables of results.txt."""
-        return [*(experiment["errors"] for experiment in self.experiments), *self.tables]
-
-    @property
-    def all(self) -> list[Table]:
-        """The tables that are written as files. Examples are on the page alone: they quote corpora, which may not be
-        passed on."""
-        return [*self.main, *(table for experiment in self.experiments for table in experiment["tables"])]
-
-
-def exact_results(stage: Stage) -> ExactResults:
+def exact_results(stage: Stage) -> Results:
     """Read the results of a preset."""
     scores = read_parts(stage, "exact.evaluated", "exact", "scores.parquet")
-    tables, examples = [], []
-    if scores is not None:
+    tables = []
+    if len(scores):
         notes = notes_of(corpus_facts(stage, name) for name in scores["corpus"].unique(maintain_order=True))
         tables = [bits_table(scores, notes), bias_table(scores, notes)]
-        names = stage.parameters("exact.evaluated", dict[str, Any])
-        found = {name: read_json(stage.reports("exact", name, "examples.json"))["examples"] for name in names}
-        examples = [examples_table(name, of_model) for name, of_model in found.items() if of_model]
-    models = trained_models(stage, "exact.models", "exact", "language_models")
     experiments = [_experiment(stage, name) for name in stage.parameters("exact.markov", dict[str, Any])]
-    return ExactResults(experiments, tables, examples, pictures(stage.reports("figures", "exact")).get("bias"), models)
+    page = {
+        "experiments": experiments,
+        "tables": tables,
+        "examples": examples(stage, "exact.evaluated", "exact", examples_table),
+        "bias": pictures(stage.reports("figures", "exact")).get("bias"),
+        "models": trained_models(stage, "exact.models", "exact", "language_models"),
+    }
+    main = [*(experiment["errors"] for experiment in experiments), *tables]
+    return Results(main, [table for experiment in experiments for table in experiment["tables"]], page)
 
 
 def _experiment(stage: Stage, name: str) -> dict[str, Any]:
@@ -183,10 +162,10 @@ def bias_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
     return tabulate("exact-bias", title, rows, columns, notes=notes)
 
 
-def examples_table(name: str, examples: Sequence[Mapping[str, Any]]) -> Table:
+def examples_table(name: str, prompts: Sequence[Mapping[str, Any]]) -> Table:
     """Prompts that end inside a token: the most probable characters by both."""
     rows = []
-    for example in examples:
+    for example in prompts:
         tokens = "|".join(example["tokens"])
         end = tokens if len(tokens) <= _SHOWN_END else f"…{tokens[-_SHOWN_END:]}"
         best = (_listed(example[which]) for which in ("exact", "naive"))

@@ -1,12 +1,13 @@
 """Reading what the computing stages wrote."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from tasks.report.style import with_variables
+from tasks.report.table import Table
 from tasks.runtime.stage import Stage, read_json
 
 
@@ -18,8 +19,8 @@ def read_table(path: Path) -> pl.DataFrame:
     return table.with_columns(pl.col(empty).cast(pl.Float64))
 
 
-def read_parts(stage: Stage, section: str, folder: str, name: str) -> pl.DataFrame | None:
-    """The tables `name` of all variants of a section, one below the other; None where the section has no variant.
+def read_parts(stage: Stage, section: str, folder: str, name: str) -> pl.DataFrame:
+    """The tables `name` of all variants of a section, one below the other; empty where the section has no variant.
 
     Those of CSV files have a column `key`, the variant.
     """
@@ -28,7 +29,15 @@ def read_parts(stage: Stage, section: str, folder: str, name: str) -> pl.DataFra
         path = stage.reports(folder, variant, name)
         csv = path.suffix == ".csv"
         tables.append(read_table(path).with_columns(key=pl.lit(variant)) if csv else pl.read_parquet(path))
-    return pl.concat(tables, how="diagonal_relaxed") if tables else None
+    return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
+
+
+def examples(stage: Stage, section: str, folder: str, table: Callable[[str, Any], Table]) -> list[Table]:
+    """A table of examples for each variant of a section that has some. They are on the page alone, and no files: they
+    quote corpora, which may not be passed on."""
+    names = stage.parameters(section, dict[str, Any])
+    found = {name: read_json(stage.reports(folder, name, "examples.json"))["examples"] for name in names}
+    return [table(name, of_variant) for name, of_variant in found.items() if of_variant]
 
 
 def corpus_facts(stage: Stage, corpus: str) -> dict[str, Any]:
@@ -62,10 +71,5 @@ def trained_models(stage: Stage, section: str, family: str, folder: str) -> list
 
 def pictures(folder: Path) -> dict[str, str]:
     """The SVG pictures of a folder, name -> element of the page."""
-    return {path.stem: svg(path) for path in sorted(folder.glob("*.svg"))}
-
-
-def svg(path: Path) -> str:
-    """A picture as an element of the page."""
-    text = path.read_text(encoding="utf-8")
-    return with_variables(text[text.index("<svg") :])
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.svg"))}
+    return {name: with_variables(text[text.index("<svg") :]) for name, text in texts.items()}

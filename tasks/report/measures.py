@@ -5,13 +5,13 @@ Gini; then one table for each corpus. A metric of the registry (`tokenlab.metric
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
-from tasks.report.compared import ComparedResults, compared_results
+from tasks.report.compared import compared_results
 from tasks.report.inputs import corpus_facts, notes_of
-from tasks.report.table import Column, Table, tabulate
+from tasks.report.table import Column, Results, Table, tabulate
 from tasks.runtime.stage import Stage
 from tokenlab.metrics.registry import COUNT, SHARE, TOKENIZERS, Metric
 
@@ -31,25 +31,7 @@ _OF_ATOMS = "tokenizer of atoms"
 """The kind of tokenizers that `measure_codes` measures, on texts from the corpus that they were trained on."""
 
 
-class MeasureResults(NamedTuple):
-    """The tables that compare tokenizers and codes."""
-
-    compared: ComparedResults
-    tables: list[Table]
-    """by the measures: parallel corpora, single corpora"""
-
-    @property
-    def all(self) -> list[Table]:
-        """The tables that are written as files."""
-        return self.compared.all + self.tables
-
-    @property
-    def main(self) -> list[Table]:
-        """The tables of results.txt."""
-        return self.compared.main + [table for table in self.tables if table.name.startswith("parity-")]
-
-
-def measure_results(stage: Stage) -> MeasureResults:
+def measure_results(stage: Stage) -> Results:
     """Read the results of a preset."""
     names = stage.sections["compare"]["measured"]
     scores = [pl.read_parquet(stage.reports("measures", name, "scores.parquet")) for name in names]
@@ -57,7 +39,11 @@ def measure_results(stage: Stage) -> MeasureResults:
     if scores:
         table = pl.concat(scores, how="diagonal_relaxed")
         tables = measure_tables(table, {name: corpus_facts(stage, name) for name in table["corpus"].unique()})
-    return MeasureResults(compared_results(stage), tables)
+    compared = compared_results(stage)
+    parity = [table for table in tables if table.name.startswith("parity-")]
+    others = [table for table in tables if table not in parity]
+    page = {"compared": compared.page, "tables": tables}
+    return Results(compared.main + parity, compared.others + others, page)
 
 
 def measure_tables(scores: pl.DataFrame, facts: Mapping[str, Mapping[str, Any]]) -> list[Table]:

@@ -5,9 +5,9 @@ as if the parameters had no corpora and models of the others. The next run of th
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import jinja2
 import yaml
@@ -15,8 +15,8 @@ import yaml
 from tasks.report import style, summary
 from tasks.report.bits import bits_results
 from tasks.report.codes import code_results
+from tasks.report.compared import draw_compared
 from tasks.report.downstream import downstream_results
-from tasks.report.draw_compared import draw_compared
 from tasks.report.exact import exact_results
 from tasks.report.inputs import notes_of, pictures
 from tasks.report.measures import measure_results
@@ -24,7 +24,7 @@ from tasks.report.metrics import write_metrics
 from tasks.report.papers import paper_tables
 from tasks.report.patches import patch_results
 from tasks.report.segmentation import segmentation_results
-from tasks.report.table import Table, cell_class
+from tasks.report.table import Results, Table, cell_class
 from tasks.report.verdict import NOTE
 from tasks.runtime.stage import Stage, read_json, run
 from tasks.views import CLASSIFICATION, COMPARED, EXPORT, GENERATION, OWN_TEXT
@@ -42,22 +42,19 @@ _MEASURED = {
 }
 """Questions whose family has no stage that draws, and writes its metrics, once these are there."""
 
+_FAMILIES: dict[str, Callable[[Stage], Results]] = {
+    "segmentation": segmentation_results,
+    "codes": code_results,
+    "exact": exact_results,
+    "bits": bits_results,
+    "patches": patch_results,
+    "downstream": downstream_results,
+    "compare": measure_results,
+}
 _DEFINITION = re.compile(r'<path(?: d="[^"]*")?(?: transform="[^"]*")? id="([^"]*)"(?: style="[^"]*")? />')
 
 FAMILIES = "families.txt"
 """Beside the tables of some families only: their names."""
-
-
-class Results(Protocol):
-    """The results of a family."""
-
-    @property
-    def main(self) -> list[Table]:
-        """The tables of results.txt."""
-
-    @property
-    def all(self) -> list[Table]:
-        """The tables that are written as files."""
 
 
 def report(stage: Stage) -> None:
@@ -67,37 +64,26 @@ def report(stage: Stage) -> None:
         pipeline = yaml.safe_load(Path("dvc.yaml").read_bytes())
         sections = without_others(stage.sections, pipeline["stages"], families)
         stage = stage._replace(variant="", sections=sections)
-    segmentation, codes, exact = segmentation_results(stage), code_results(stage), exact_results(stage)
-    bits, patches, measures = bits_results(stage), patch_results(stage), measure_results(stage)
-    downstream = downstream_results(stage)
-    results: dict[str, Any] = {
-        "segmentation": segmentation,
-        "codes": codes,
-        "exact": exact,
-        "bits": bits,
-        "patches": patches,
-        "downstream": downstream,
-    }
-    written = {**results, "compare": measures}
+    results = {family: read(stage) for family, read in _FAMILIES.items()}
+    shown: dict[str, Any] = {name: {**of_family.page, "all": of_family.all} for name, of_family in results.items()}
     texts = [read_json(path) for path in sorted(stage.reports("corpora").glob("*.json"))]
-    tables = [table for of_family in written.values() for table in of_family.all]
+    tables = [table for of_family in results.values() for table in of_family.all]
     papers = [] if "generated" in {text["origin"] for text in texts} else paper_tables(tables, stage.preset)
     shared = [note for note in notes_of(texts) if all(note in text["notes"] for text in texts)]
-    _write_tables(stage.reports("tables"), written, [*papers, *tables], shared, families)
+    _write_tables(stage.reports("tables"), results, [*papers, *tables], shared, families)
     draw_compared(stage)
     findings = {
-        "How should this text be cut?": measures.compared.findings,
-        "Where do words end?": summary.word_findings(segmentation.corpora),
-        "Which code should a character have?": summary.code_findings(codes.summaries),
-        "Which character comes next?": summary.exact_findings(exact.tables),
-        "What lies below the byte?": summary.bits_findings(bits.lengths, bits.translation),
-        "Where should patches end?": summary.patch_findings(patches.models),
-        "Do the codes help?": summary.classification_findings(downstream.all),
-        "How do tokenizers compare?": summary.parity_findings(measures.tables),
+        "How should this text be cut?": shown["compare"]["compared"]["findings"],
+        "Where do words end?": summary.word_findings(shown["segmentation"]["corpora"]),
+        "Which code should a character have?": summary.code_findings(shown["codes"]["summaries"]),
+        "Which character comes next?": summary.exact_findings(shown["exact"]["tables"]),
+        "What lies below the byte?": summary.bits_findings(shown["bits"]["lengths"], shown["bits"]["translation"]),
+        "Where should patches end?": summary.patch_findings(shown["patches"]["models"]),
+        "Do the codes help?": summary.classification_findings(shown["downstream"]["classification"]),
+        "How do tokenizers compare?": summary.parity_findings(shown["compare"]["tables"]),
     }
     page = render_page(
-        **results,
-        measures=measures,
+        **shown,
         fronts=pictures(stage.reports("compared_figures")),
         papers=papers,
         preset=stage.preset,

@@ -8,16 +8,15 @@ a row with more bits a byte than the best of these says so. Tables of patchers a
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
-from tasks.report.inputs import corpus_facts, notes_of, pictures, read_parts
-from tasks.report.table import Column, Table, of_seeds, read_paper, shown, tabulate
+from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts
+from tasks.report.table import Column, Results, Table, of_seeds, read_paper, shown, tabulate, there, together
 from tasks.report.verdict import ONE_RUN, Spread, verdict
-from tasks.runtime.stage import Stage, read_json
+from tasks.runtime.stage import Stage
 
 VARIANTS = {
     "bpe-tokens": "BPE",
@@ -37,9 +36,6 @@ MODELS_OF_BPE = {"tokens": VARIANTS["bpe-tokens"], "patches": VARIANTS["bpe"]}
 
 FLOPS = ("flops_paper", "flops_built", "flops_padded")
 """Columns of FLOPs of a forward pass: by the paper's formula, and as built, packed and with padded patches."""
-
-PAPER_BYTES = 8192
-"""Bytes of the forward pass that Table 2 of the paper counts."""
 
 TASKS = {
     "mmlu": ("MMLU", "acc"),
@@ -76,63 +72,40 @@ Sources = Mapping[str, str | None]
 """Corpus -> its entry in the catalogue."""
 
 
-class PatchResults(NamedTuple):
-    """What the page shows; everything may be empty."""
-
-    models: list[Table]
-    """bits per byte of all patchers, costs, and learning rates"""
-    ablations: list[Table]
-    """vocabularies, S"""
-    patchers: list[Table]
-    """lengths, boundaries, the second BPE"""
-    zero_shot: list[Table]
-    examples: list[Table]
-    pictures: dict[str, str]
-    """`tokens`, `lengths`, `training`, `vocabulary`, `longest`, those that are there"""
-
-    @property
-    def main(self) -> list[Table]:
-        """The tables of results.txt."""
-        return [*self.models[:1], *self.zero_shot]
-
-    @property
-    def all(self) -> list[Table]:
-        """The tables that are written as files. Examples are on the page alone: they quote corpora, which may not be
-        passed on."""
-        return [*self.models, *self.ablations, *self.patchers, *self.zero_shot]
-
-
-def patch_results(stage: Stage) -> PatchResults:
+def patch_results(stage: Stage) -> Results:
     """Read the results of a preset."""
-    drawn = pictures(stage.reports("figures", "patches"))
     merges = read_parts(stage, "patches.tokenizers", "patch_tokenizers", "merges.parquet")
-    of_tokenizers = [] if merges is None else [merges_table(merges)]
     patchers = read_parts(stage, "patches.corpora", "patches", "patchers.parquet")
     scores = read_parts(stage, "patches.models", "patch_scores", "scores.parquet")
     ngrams = read_parts(stage, "patches.models", "patch_scores", "ngrams.parquet")
     losses = read_parts(stage, "patches.models", "patch_models", "loss.csv")
     facts, sources = _facts(stage), read_sources(stage)
     notes = notes_of(facts.values())
-    of_models: list[Table | None] = []
-    ablations: list[Table | None] = []
-    if scores is not None and ngrams is not None and losses is not None:
+    models: list[Table] = []
+    ablations: list[Table] = []
+    of_patchers: list[Table] = []
+    if len(scores):
         costs = costs_table(scores, sources, notes)
-        of_models = [models_table(scores, ngrams, sources, notes), costs, rates_table(losses, notes)]
-        ablations = [vocabulary_table(scores, ngrams, notes), longest_table(scores, ngrams, notes)]
-    of_patchers = []
-    if patchers is not None:
+        models = there([models_table(scores, ngrams, sources, notes), costs, rates_table(losses, notes)])
+        ablations = there([vocabulary_table(scores, ngrams, notes), longest_table(scores, ngrams, notes)])
+    if len(patchers):
         gold = list(dict.fromkeys([*notes, *_gold_notes(stage)]))
         of_patchers = [patchers_table(patchers, sources, notes), boundaries_table(patchers, scores, gold)]
-    models = stage.parameters("patches.models", dict[str, Any])
-    found = {name: read_json(stage.reports("patch_scores", name, "examples.json"))["examples"] for name in models}
-    return PatchResults(
-        [table for table in of_models if table],
-        [table for table in ablations if table],
-        [*of_patchers, *of_tokenizers],
-        _zero_shot(stage),
-        [examples_table(name, examples) for name, examples in found.items() if examples],
-        drawn,
-    )
+    of_patchers += [merges_table(merges)] if len(merges) else []
+    asked = read_parts(stage, "patches.zero_shot", "zero_shot", "zero_shot.parquet")
+    zero_shot = []
+    if len(asked):
+        of_asked = notes_of(facts[name] for name in asked["corpus"].unique(maintain_order=True))
+        zero_shot = [zero_shot_table(asked, sources, of_asked)]
+    page = {
+        "models": models,
+        "ablations": ablations,
+        "patchers": of_patchers,
+        "zero_shot": zero_shot,
+        "examples": examples(stage, "patches.models", "patch_scores", examples_table),
+        "pictures": pictures(stage.reports("figures", "patches")),
+    }
+    return Results([*models[:1], *zero_shot], [*models[1:], *ablations, *of_patchers], page)
 
 
 def _facts(stage: Stage) -> dict[str, dict[str, Any]]:
@@ -152,16 +125,6 @@ def _gold_notes(stage: Stage) -> list[str]:
     names = {key: of_one["gold"] for key, of_one in parameters.items() if of_one.get("gold")}
     texts = [f"{key}: words are the gold words of {name}" for key, name in names.items() if name != key]
     return [*notes_of(corpus_facts(stage, name) for name in names.values()), *texts]
-
-
-def _zero_shot(stage: Stage) -> list[Table]:
-    """The table of zero-shot tasks; none where no model was asked."""
-    scores = read_parts(stage, "patches.zero_shot", "zero_shot", "zero_shot.parquet")
-    if scores is None:
-        return []
-    facts = _facts(stage)
-    notes = notes_of(facts[name] for name in scores["corpus"].unique(maintain_order=True))
-    return [zero_shot_table(scores, read_sources(stage), notes)]
 
 
 def variant_name(variant: str) -> str:
@@ -202,15 +165,9 @@ _BPB = Column("BPB ↓", "bits_per_byte", "{:,.3f}", spread=True, best="smallest
 
 def _costs(paper: Sequence[Column] = ()) -> list[Column]:
     """MFLOPs of a byte in a forward pass: by the paper's formula, as built, and as built with padded patches."""
-    formula, built, padded = (
-        Column(heading, partial(_mflops, column=column), _three_digits)
-        for heading, column in zip(("MFLOPs/byte, formula", "as built", "padded"), FLOPS, strict=True)
-    )
-    return [formula, *paper, built, padded]
-
-
-def _mflops(rows: pl.DataFrame, column: str) -> pl.Series:
-    return per_byte(rows)[column]
+    headings = ("MFLOPs/byte, formula", "as built", "padded")
+    formula, *as_built = (Column(*both, _three_digits) for both in zip(headings, FLOPS, strict=True))
+    return [formula, *paper, *as_built]
 
 
 def per_byte(rows: pl.DataFrame) -> pl.DataFrame:
@@ -226,7 +183,7 @@ def _three_digits(value: float) -> str:
 def models_table(scores: pl.DataFrame, ngrams: pl.DataFrame, sources: Sources, notes: Sequence[str]) -> Table:
     """The main comparison of every name: bits per byte, patches, weights and FLOPs, beside the paper's, and n-gram
     models of the same text below."""
-    main = main_rows(scores)
+    main = per_byte(main_rows(scores))
     distances = {
         (name, variant): distance
         for (name,), rows in main.group_by("name", maintain_order=True)
@@ -256,12 +213,11 @@ def models_table(scores: pl.DataFrame, ngrams: pl.DataFrame, sources: Sources, n
         *_costs(),
     ]
 
-    def below(part: pl.DataFrame) -> list[list[str]]:
-        found = ngrams.filter(name=part["name"][0])
-        return [
-            [row["name"], ngram_name(row), shown(row["bits_per_byte"], "{:.3f}"), *[""] * (len(columns) - 3)]
-            for row in found.iter_rows(named=True)
-        ]
+    def below(part: pl.DataFrame) -> Iterator[dict[str, str]]:
+        for row in ngrams.filter(name=part["name"][0]).iter_rows(named=True):
+            model = f"{row['order']}-grams of bytes" if row["over"] == "bytes" else "single BPE tokens"
+            bits = shown(row["bits_per_byte"], "{:.3f}")
+            yield {_NAME.heading: row["name"], _MODEL.heading: model, _BPB.heading: bits}
 
     hashed = main.filter("hash")["variant"].unique(maintain_order=True)
     hashes = [f"with hash n-gram embeddings: {', '.join(map(variant_name, hashed))}"] if len(hashed) else []
@@ -271,11 +227,6 @@ def models_table(scores: pl.DataFrame, ngrams: pl.DataFrame, sources: Sources, n
     beside = [_OTHER_SIZE] if "paper BPB" in table.header else []
     few = [_SEEDS[min(seeds)]] if min(seeds) in _SEEDS else []
     return table._replace(notes=[*notes, *beside, *table.notes, *_beside_ngrams(main, ngrams), *hashes, _VERDICT, *few])
-
-
-def ngram_name(row: Mapping[str, Any]) -> str:
-    """An n-gram model as tables name it."""
-    return f"{row['order']}-grams of bytes" if row["over"] == "bytes" else "single BPE tokens"
 
 
 def _best_ngrams(ngrams: pl.DataFrame) -> dict[str, float]:
@@ -343,20 +294,22 @@ def _against_best(scores: pl.DataFrame) -> dict[str, str]:
 
 def costs_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]) -> Table:
     """What was spent on the models of the main comparison, and the paper's weights and FLOPs."""
+    a_byte = 1000 / 8192  # Table 2 of the paper counts billions for so many bytes.
     columns = [
         _NAME,
         _MODEL,
         Column("symbols", "symbols", "{:,.0f}"),
         _WEIGHTS,
         Column("paper weights", _printed_of(sources, "parameters"), optional=True),
-        *_costs([Column("paper formula", _printed_of(sources, "flops"), "{:.1f}", 1000 / PAPER_BYTES, optional=True)]),
+        *_costs([Column("paper formula", _printed_of(sources, "flops"), "{:.1f}", a_byte, optional=True)]),
         Column("training TFLOPs", "training_flops", lambda value: _three_digits(value / 1e12), result=True),
         Column("steps", "steps", "{:,.0f}"),
         Column("training MB", "training_bytes", lambda value: _three_digits(value / 1e6)),
         Column("epochs", "epochs", "{:.2f}"),
     ]
     title = "What the patch models cost, and what was spent on them"
-    return tabulate("patch-costs", title, main_rows(scores), columns, key=["name", "variant"], within=1, notes=notes)
+    rows = per_byte(main_rows(scores))
+    return tabulate("patch-costs", title, rows, columns, key=["name", "variant"], within=1, notes=notes)
 
 
 def rates_table(losses: pl.DataFrame, notes: Sequence[str]) -> Table | None:
@@ -388,7 +341,7 @@ def _results(ngrams: pl.DataFrame) -> list[Column]:
 
 def vocabulary_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[str]) -> Table | None:
     """Plain BPE and BPE-Patch at growing vocabularies; None where one size was trained."""
-    rows = vocabulary_points(scores)
+    rows = per_byte(ablation_points(scores, "vocabulary"))
     if rows.is_empty():
         return None
     columns = [
@@ -405,14 +358,9 @@ def vocabulary_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence
     return tabulate("patch-vocabulary", title, rows, columns, key=key, within=1, notes=notes)
 
 
-def vocabulary_points(scores: pl.DataFrame) -> pl.DataFrame:
-    """The ablation of the vocabulary with the point of the main comparison, by size; empty without ablation."""
-    return _points(scores, "vocabulary", ["bpe-tokens", "bpe"])
-
-
 def longest_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[str]) -> Table | None:
     """BPE-Patch at several S; None where one was trained."""
-    rows = longest_points(scores)
+    rows = per_byte(ablation_points(scores, "longest"))
     if rows.is_empty():
         return None
     columns = [
@@ -427,14 +375,11 @@ def longest_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[st
     return tabulate("patch-longest", title, rows, columns, key=["name", "longest"], within=1, notes=notes)
 
 
-def longest_points(scores: pl.DataFrame) -> pl.DataFrame:
-    """The ablation of S with the point of the main comparison, by S; empty without ablation."""
-    return _points(scores, "longest", ["bpe"])
-
-
-def _points(scores: pl.DataFrame, ablation: str, variants: Sequence[str]) -> pl.DataFrame:
-    """The rows of an ablation, and these variants of the main comparison of the names that have it."""
+def ablation_points(scores: pl.DataFrame, ablation: str) -> pl.DataFrame:
+    """The rows of an ablation, `vocabulary` or `longest`, with the point of the main comparison of the names that have
+    it; empty without ablation."""
     of_ablation = scores.filter(pl.col("ablation") == ablation)
+    variants = ["bpe-tokens", "bpe"] if ablation == "vocabulary" else ["bpe"]
     main = main_rows(scores).filter(pl.col("variant").is_in(variants))
     parts = [of_ablation]
     for name in of_ablation["name"].unique(maintain_order=True):
@@ -479,15 +424,16 @@ def printed_length(paper: Mapping[str, Mapping[str, Mapping[str, Any]]], row: Ma
     return figures.get(row["patcher"], {}).get("length")
 
 
-def boundaries_table(patchers: pl.DataFrame, scores: pl.DataFrame | None, notes: Sequence[str]) -> Table:
+def boundaries_table(patchers: pl.DataFrame, scores: pl.DataFrame, notes: Sequence[str]) -> Table:
     """Boundaries of every patcher, then of the learned chunks, against gold words, where a corpus has them, and against
     whitespace."""
     has_gold = patchers["gold_f1"].null_count() < len(patchers)
-    chunks = None
-    if scores is not None:
+    parts = [patchers.unique(["corpus", "patcher"], keep="first", maintain_order=True)]
+    if len(scores):
         of_size = pl.format("{}, {}", "variant", "name")
         names = pl.when(pl.col("name") == pl.col("corpus")).then("variant").otherwise(of_size)
-        chunks = main_rows(scores).filter(model="chunks").with_columns(patcher=names)
+        chunks = main_rows(scores).filter(pl.col("corpus").is_in([*patchers["corpus"]]), model="chunks")
+        parts.append(chunks.with_columns(patcher=names))
     against = {"gold": "words", "whitespace": "spaces"} if has_gold else {"whitespace": "spaces"}
     shares = [
         (f"{text} {heading}", f"{kind}_{name}")
@@ -496,13 +442,8 @@ def boundaries_table(patchers: pl.DataFrame, scores: pl.DataFrame | None, notes:
     ]
     shares += [("word F1", "word_f1")] if has_gold else []
     shown_columns = ["corpus", "patcher", *(column for _, column in shares)]
-    parts = []
-    for corpus in patchers["corpus"].unique(maintain_order=True):
-        parts.append(patchers.filter(corpus=corpus).unique("patcher", keep="first", maintain_order=True))
-        parts += [] if chunks is None else [chunks.filter(corpus=corpus)]
-    rows = pl.concat(
-        [part.select(name for name in shown_columns if name in part.columns) for part in parts], how="diagonal_relaxed"
-    )
+    scored = [part.select(name for name in shown_columns if name in part.columns) for part in parts]
+    rows = together(pl.concat(scored, how="diagonal_relaxed"), "corpus")
     columns = [Column("corpus", "corpus"), Column("patcher", "patcher")]
     columns += [
         Column(heading, column, "{:,.1f}", 100, spread=True, result=heading.endswith("F1"))
@@ -540,26 +481,26 @@ def zero_shot_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]
     """Tasks as in Table 4 of the paper, a row for each model, what guessing scores, and the paper's rows, which follow
     the models of its corpus."""
     paper = read_paper("hierarchical_bpe")["zero_shot"]
-    metrics = {task: _metric(scores.filter(task=task), TASKS[task][1]) for task in TASKS if task in scores["task"]}
+    metrics = {}  # That of the paper where it was measured, else the first one.
+    for task, (_, wanted) in TASKS.items():
+        if found := scores.filter(task=task)["metric"].unique(maintain_order=True).to_list():
+            metrics[task] = wanted if wanted in found else found[0]
     rows = pl.concat(scores.filter(task=task, metric=metric) for task, metric in metrics.items())
 
-    def beside(part: pl.DataFrame) -> list[list[str]]:
-        name, corpus = part["name"][0], part["corpus"][0]
-        chances = (part.filter(task=task)["chance"].mean() for task in metrics)
-        others = [[name, "guessing", *(shown(chance, "{:.1f}", 100) for chance in chances)]]
-        if sources.get(corpus) in paper["sources"]:
-            for variant, figures in paper["rows"].items():
-                printed = (shown(figures.get(task), "{:g}") for task in metrics)
-                others.append([name, f"{variant_name(variant)}, paper", *printed])
-        return others
+    def beside(part: pl.DataFrame) -> Iterator[dict[str, str]]:
+        name = {_NAME.heading: part["name"][0]}
+        chances = {task: part.filter(task=task)["chance"].mean() for task in metrics}
+        guessed = {headings[task]: shown(chance, "{:.1f}", 100) for task, chance in chances.items()}
+        yield {**name, _MODEL.heading: "guessing", **guessed}
+        for variant, figures in paper["rows"].items() if sources.get(part["corpus"][0]) in paper["sources"] else ():
+            printed = {headings[task]: shown(figures.get(task), "{:g}") for task in metrics}
+            yield {**name, _MODEL.heading: f"{variant_name(variant)}, paper", **printed}
 
-    columns = [_NAME, _MODEL]
-    for task, metric in metrics.items():
-        heading, where = f"{TASKS[task][0]}, {metric}", {"task": task}
+    columns, items = [_NAME, _MODEL], []
+    headings = {task: f"{TASKS[task][0]}, {metric}" for task, metric in metrics.items()}
+    for task, heading in headings.items():
+        where, of_task = {"task": task}, rows.filter(task=task)
         columns.append(Column(heading, "value", "{:,.1f}", 100, where, spread=True, best="largest", judged=_of_task))
-    items = []
-    for task in metrics:
-        of_task = rows.filter(task=task)
         error = shown(of_task["stderr"].max(), "{:.1f}", 100)
         items.append(f"{TASKS[task][0]} {shown(of_task['items'].max(), '{:,}')} (± {error})")
     title = f"Zero-shot tasks, per cent{of_seeds(scores)}"
@@ -577,18 +518,12 @@ def _of_task(rows: pl.DataFrame) -> Spread | None:
     return found._replace(deviation=max(found.deviation or 0.0, float(errors.max())))  # type: ignore[arg-type]
 
 
-def _metric(rows: pl.DataFrame, wanted: str) -> str:
-    """The metric of the paper where it was measured, else the first one."""
-    found = rows["metric"].unique(maintain_order=True).to_list()
-    return wanted if wanted in found else found[0]
-
-
-def examples_table(name: str, examples: Sequence[Mapping[str, Any]]) -> Table:
+def examples_table(name: str, prompts: Sequence[Mapping[str, Any]]) -> Table:
     """Prompts from held-out text, what follows them there, and what the models write."""
-    variants = list(dict.fromkeys(variant for example in examples for variant in example["texts"]))
+    variants = list(dict.fromkeys(variant for prompt in prompts for variant in prompt["texts"]))
     rows = [
-        [example["prompt"], example["reference"], *(example["texts"].get(variant, "") for variant in variants)]
-        for example in examples
+        [prompt["prompt"], prompt["reference"], *(prompt["texts"].get(variant, "") for variant in variants)]
+        for prompt in prompts
     ]
     header = ["prompt", "text", *map(variant_name, variants)]
     return Table(f"patch-examples-{name}", f"{name}: samples of the models", header, rows, [])

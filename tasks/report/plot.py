@@ -5,12 +5,10 @@ shapes the text. `draw_all` draws many pictures on all cores: a picture takes 0.
 start.
 """
 
-import multiprocessing
 import os
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -30,8 +28,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from tasks.report.style import ACCENT, INK, RULE
 from tasks.report.svg import smaller
+from tasks.runtime.pool import in_processes
 from tokenlab.core.files import atomic_file
-from tokenlab.core.parent_death import die_with_parent
 
 THOUSANDS = FuncFormatter(lambda value, _: f"{value:,.0f}")
 
@@ -188,7 +186,7 @@ def curve(axes: Axes, x: Any, y: Any, line: str = "-", *, spread: Any = None, **
     axes.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
 
 
-def legend_above(figure: Figure, others: Iterable[Any] = (), columns: int = 4) -> None:
+def legend_above(figure: Figure, others: Iterable[Any] = (), *, columns: int = 4) -> None:
     """One legend of all panels and of `others`, above them; lines of the same label are one entry."""
     found = [pair for axes in figure.axes for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
     handles = {label: handle for handle, label in found} | {str(line.get_label()): line for line in others}
@@ -252,9 +250,11 @@ def in_cells(text: str) -> Line:
     return Line(cells, [*positions, float(len(clusters))], direction != "L")
 
 
-def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) -> None:
+def save(figure: Figure, path: Path, *, legend: int = 0, formats: Sequence[str] = ("png", "svg")) -> None:
     """Write `path`.png and `path`.svg; equal figures give equal bytes. A picture with characters that no font has says
-    so."""
+    so. legend: the columns of one above all panels."""
+    if legend:
+        legend_above(figure, columns=legend)
     labels = [label for axes in figure.axes for label in (*axes.get_xticklabels(), *axes.get_yticklabels())]
     texts = [text for text in (*figure.findobj(Text), *labels) if isinstance(text, Text)]
     for text in texts:
@@ -275,13 +275,9 @@ def save(figure: Figure, path: Path, formats: Sequence[str] = ("png", "svg")) ->
 
 def draw_all(drawings: Sequence[Callable[[], None]]) -> None:
     """Run functions without arguments, such as `functools.partial`: many of them in worker processes on all cores."""
-    workers = len(os.sched_getaffinity(0))
-    if workers < 2 or len(drawings) < _WORTH_PROCESSES:
-        for drawing in drawings:
-            drawing()
-        return
-    # Workers are spawned: a fork would copy the locks of polars' threads.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, initializer=die_with_parent) as pool:
-        for done in [pool.submit(drawing) for drawing in drawings]:
-            done.result()
+    workers = len(os.sched_getaffinity(0)) if len(drawings) >= _WORTH_PROCESSES else 1
+    in_processes(_draw, drawings, workers, "pictures")
+
+
+def _draw(drawing: Callable[[], None]) -> None:
+    drawing()

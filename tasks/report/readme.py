@@ -45,22 +45,12 @@ KEPT_TABLES = {preset: Path("docs", "tables", preset) for preset in ("sample", "
 
 _TABLES = KEPT_TABLES["cpu"]
 _RESULTS = "results.txt"
-_TABLE_PAGES = tuple(
-    map(
-        Path,
-        (
-            "README.md",
-            "docs/entropy-pretokenization.md",
-            "docs/word-model.md",
-            "docs/export.md",
-            "docs/latom.md",
-            "docs/exact.md",
-            "docs/bits.md",
-            "docs/patches.md",
-        ),
-    )
-)
 _PIPELINE_PAGE, _FRONT = Path("docs/pipeline.md"), Path("README.md")
+_TABLE_PAGES = (
+    _FRONT,
+    *(Path("docs", f"{name}.md") for name in ("entropy-pretokenization", "word-model", "export", "latom", "exact")),
+    *(Path("docs", f"{name}.md") for name in ("bits", "patches")),
+)
 _FIGURES = {
     "segmentation": "segmentation/pku/lambda.svg",
     "codes": "codes/english/held-out.svg",
@@ -108,11 +98,8 @@ def main() -> None:
 
 def tables_to_keep(folder: Path) -> dict[str, bytes]:
     """Name -> content of the tables among the files of a report."""
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if _is_kept(path.name)}
-
-
-def _is_kept(name: str) -> bool:
-    return name.endswith((".md", ".csv")) or name == _RESULTS
+    kept = (path for path in sorted(folder.iterdir()) if path.suffix in (".md", ".csv") or path.name == _RESULTS)
+    return {path.name: path.read_bytes() for path in kept}
 
 
 def keep_tables(made: Path, kept: Path) -> None:
@@ -189,22 +176,19 @@ def overview_table() -> Table:
 
     BPE cuts text into its tokens, so its row has their scores.
     """
-    (header, *summary), notes = read_markdown(_read(_TABLES / f"{_SUMMARY}.md"))
-    sizes = [heading.removeprefix("segments, ") for heading in header if heading.startswith("segments, ")]
-    others = []
-    for name in _OTHER_TEXTS.values():
-        (columns, *found), more = read_markdown(_read(_TABLES / f"{name}.md"))
-        notes += more
-        others.append({row[0]: row[columns.index("F1")] for row in found})
+    summary, *texts = (read_markdown(_read(_TABLES / f"{name}.md")) for name in (_SUMMARY, *_OTHER_TEXTS.values()))
+    sizes = [heading.removeprefix("segments, ") for heading in summary.header if heading.startswith("segments, ")]
+    others = [{row["method"]: row["F1"] for row in table.records} for table in texts]
     rows = []
-    for label, *figures in summary:
-        measured = dict(zip(header[1:], figures, strict=True))
-        kind = "BPE" if label.startswith("BPE") else "segments"
-        of_sizes = [measured[f"{kind}, {size}"] for size in sizes]
-        rows.append([label, *of_sizes, *(other.get(label.partition(":")[0], "") for other in others)])
-    columns = [header[0], *(f"Chinese, {size} sentences" for size in sizes), *_OTHER_TEXTS]
-    notes = [note for note in dict.fromkeys(notes) if not note.startswith(_LEFT_OUT)]
-    return Table(_OVERVIEW, "Word F1 in per cent of what each method cuts", columns, rows, notes)
+    for row in summary.records:
+        kind = "BPE" if row["method"].startswith("BPE") else "segments"
+        of_sizes = [row[f"{kind}, {size}"] for size in sizes]
+        method = row["method"].partition(":")[0]
+        rows.append([row["method"], *of_sizes, *(other.get(method, "") for other in others)])
+    header = ["method", *(f"Chinese, {size} sentences" for size in sizes), *_OTHER_TEXTS]
+    every = dict.fromkeys(note for table in (summary, *texts) for note in table.notes)
+    notes = [note for note in every if not note.startswith(_LEFT_OUT)]
+    return Table(_OVERVIEW, "Word F1 in per cent of what each method cuts", header, rows, notes)
 
 
 def _read(path: Path) -> str:

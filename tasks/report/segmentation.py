@@ -8,14 +8,14 @@ configuration and use of BPE `none`, `raw` or `pretokenized`), `export` and `own
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from tasks.report.inputs import corpus_facts, pictures, read_table, trained_models
 from tasks.report.measures import SHARES, metric_columns
 from tasks.report.style import OWN_METHODS
-from tasks.report.table import Column, Table, read_paper, tabulate
+from tasks.report.table import Column, Results, Table, read_paper, tabulate
 from tasks.report.verdict import Ours, Spread
 from tasks.runtime.stage import Stage, read_json
 from tokenlab.metrics.registry import SEGMENTATION, Metric
@@ -39,27 +39,11 @@ _MEASURE = (
 _RULES = {"none": "", "slm": "; digits, Latin letters and punctuation by the rules of SLM"}
 
 
-class SegmentationResults(NamedTuple):
-    """What the page shows; everything may be empty."""
-
-    corpora: list[dict[str, Any]]
-    own_texts: list[Table]
-    models: list[dict[str, Any]]
-    """language models that were trained: `name`, `parameters`, `metrics`, and the picture of its `loss`"""
-
-    @property
-    def main(self) -> list[Table]:
-        """The tables of results.txt."""
-        return [*(table for corpus in self.corpora for table in corpus["tables"]), *self.own_texts]
-
-    @property
-    def all(self) -> list[Table]:
-        """The tables that are written as files."""
-        others = (corpus[name] for corpus in self.corpora for name in ("summary", "exported"))
-        return [*self.main, *(table for table in others if table)]
+_CONFIGURATION = Column("method", lambda rows: named(rows["configuration"][0], rows["configuration"][0]))
+_LAMBDA = Column("λ", "lambda", "{:g}")
 
 
-def segmentation_results(stage: Stage) -> SegmentationResults:
+def segmentation_results(stage: Stage) -> Results:
     """Read the results of a preset."""
     own_texts = []
     for name in stage.parameters("segmentation.own_text", dict[str, Any]):
@@ -67,7 +51,9 @@ def segmentation_results(stage: Stage) -> SegmentationResults:
         own_texts.append(own_text_table(scores, corpus_facts(stage, scores["corpus"][0])))
     models = trained_models(stage, "entropy.models", "segmentation", "entropy_models")
     corpora = [_corpus(stage, name) for name in stage.parameters("segmentation.corpora", dict[str, Any])]
-    return SegmentationResults(corpora, own_texts, models)
+    main = [*(table for corpus in corpora for table in corpus["tables"]), *own_texts]
+    others = [corpus[name] for corpus in corpora for name in ("summary", "exported") if corpus[name]]
+    return Results(main, others, {"corpora": corpora, "own_texts": own_texts, "models": models})
 
 
 def _language_model(stage: Stage, corpus: str) -> list[str]:
@@ -113,7 +99,7 @@ def _tuning_table(curves: pl.DataFrame, tuned: dict[str, dict[str, float]]) -> T
     columns = [
         Column("training", "training"),
         Column("method", "method"),
-        Column("λ", lambda rows: rows["lambda"][0], "{:g}"),
+        _LAMBDA,
         Column("word F1", "f1", "{:.2f}", 100),
         Column("", mark),
     ]
@@ -125,13 +111,10 @@ def segmentation_tables(scores: pl.DataFrame, facts: dict[str, Any]) -> list[Tab
 
     facts: of the corpus, as `prepare` writes them.
     """
-    # The paper has no second table: its baseline was trained on the drawn sentences, too.
-    parts: tuple[tuple[str, str, str, dict[str, dict[str, float]]], ...] = (
-        ("subset", "", "drawn sentences", _paper_rows(facts)),
-        ("full", "-full", "sentences, all but those held out", {}),
-    )
     tables = []
-    for training, suffix, what, paper in parts:
+    for training, what in (("subset", "drawn sentences"), ("full", "sentences, all but those held out")):
+        # The paper has no second table: its baseline was trained on the drawn sentences, too.
+        suffix, paper = ("", _paper_rows(facts)) if training == "subset" else ("-full", {})
         rows = scores.filter(training=training).sort(pl.col("method").is_not_null(), maintain_order=True)
         first = scores.filter(training=training).row(0, named=True)
         title = (
@@ -139,7 +122,7 @@ def segmentation_tables(scores: pl.DataFrame, facts: dict[str, Any]) -> list[Tab
             f"({first['training_characters']:,} characters in the first draw); "
             f"mean ± sd of {rows['seed'].n_unique()} draws"
         )
-        columns, notes = [Column("method", _label), Column("λ", lambda rows: rows["lambda"][0], "{:g}")], facts["notes"]
+        columns, notes = [Column("method", _label), _LAMBDA], facts["notes"]
         if facts["gold_words"] is None:
             notes = [*notes, "no gold words are marked in this corpus: precision, recall and F1 are left out"]
             columns += [
@@ -251,7 +234,7 @@ def export_table(scores: pl.DataFrame, left_out: Mapping[str, str], facts: Mappi
     if scores.is_empty():
         return None
     columns = [
-        Column("method", lambda rows: named(rows["configuration"][0], rows["configuration"][0])),
+        _CONFIGURATION,
         Column("tokenizer", "export"),
         Column("|V|", "vocabulary", "{:,}"),
         Column("MB", "bytes", "{:.2f}", 1e-6),
@@ -293,8 +276,8 @@ def own_text_table(scores: pl.DataFrame, facts: dict[str, Any]) -> Table:
         return Column(heading, column, "{:.1f}", 100, spread=True, best="largest", judged=judged, rivals=rivals)
 
     columns = [
-        Column("method", lambda rows: named(rows["configuration"][0], rows["configuration"][0])),
-        Column("λ", lambda rows: rows["lambda"][0], "{:g}"),
+        _CONFIGURATION,
+        _LAMBDA,
         Column("P", "precision", "{:.1f}", 100),
         Column("R", "recall", "{:.1f}", 100),
         share("F1", "f1", [Spread(row["f1"] / 100, 0.0) for row in beside.values()]),
@@ -306,7 +289,7 @@ def own_text_table(scores: pl.DataFrame, facts: dict[str, Any]) -> Table:
     repeated = [f"{number} {what}" for number, what in ((parts, "slices"), (seeds, "seeds")) if number > 1]
     spread = f"; mean ± sd of {' and '.join(repeated)}" if repeated else ""
     title = f"{first['text']}: {first['corpus']}, {text}{_RULES[first['rules']]}{spread}"
-    printed = [[name, "", "", "", f"{row['f1']:.1f}", "", ""] for name, row in beside.items()]
+    printed = [{"method": name, "F1": f"{row['f1']:.1f}"} for name, row in beside.items()]
     name = f"own-text-{first['text']}"
     return tabulate(
         name, title, scores, columns, key=["configuration"], notes=facts["notes"], after=lambda part: printed

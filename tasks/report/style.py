@@ -56,44 +56,33 @@ class Line(NamedTuple):
     style: str = "-"
 
 
-_CODE_LINES = {
-    "latom": Line("Latom", ACCENT),
-    "latom-refined": Line("Latom, refined", PURPLE),
-    "random": Line("random", SECOND),
-    "character": Line("characters", INK),
-    "byte": Line("byte", GREY),
-    "radical": Line("radical", GREEN),
-    "stroke": Line("stroke", OCHRE),
-    "myte": Line("MYTE", VIOLET, "--"),
-    "script": Line("SCRIPT", GREEN, "--"),
-    "bits": Line("bit-level", OCHRE, "--"),
+_CODES = {
+    "character": ("characters", Line("characters", INK)),
+    "byte": ("bytes", Line("byte", GREY)),
+    "random": ("random", Line("random", SECOND)),
+    "latom": ("Latom", Line("Latom", ACCENT)),
+    "latom-refined": ("Latom, refined", Line("Latom, refined", PURPLE)),
+    "latom-best": ("Latom, best of {restarts}", None),
+    "latom-best-refined": ("Latom, best of {restarts}, refined", None),
+    "radical": ("radicals", Line("radical", GREEN)),
+    "stroke": ("strokes", Line("stroke", OCHRE)),
+    "myte": ("MYTE", Line("MYTE", VIOLET, "--")),
+    "script": ("SCRIPT", Line("SCRIPT", GREEN, "--")),
+    "bits": ("bit-level", Line("bit-level", OCHRE, "--")),
 }
-
-_CODE_NAMES = {
-    "character": "characters",
-    "byte": "bytes",
-    "random": "random",
-    "latom": "Latom",
-    "latom-refined": "Latom, refined",
-    "latom-best": "Latom, best of {restarts}",
-    "latom-best-refined": "Latom, best of {restarts}, refined",
-    "radical": "radicals",
-    "stroke": "strokes",
-    "myte": "MYTE",
-    "script": "SCRIPT",
-    "bits": "bit-level",
-}
+"""Code -> its name in tables, and how it is drawn; what the best of several restarts gives is in tables alone."""
 
 
 def code_lines(codes: Iterable[str]) -> dict[str, Line]:
     """Code -> how it is drawn."""
     others = cycle(_OTHER_CODES)
-    return {code: _CODE_LINES[code] if code in _CODE_LINES else Line(code, next(others)) for code in codes}
+    known = {code: _CODES[code][1] if code in _CODES else None for code in codes}
+    return {code: line or Line(code, next(others)) for code, line in known.items()}
 
 
 def code_name(code: str, restarts: int = 1) -> str:
     """A code as tables name it; `restarts` is a part of some names."""
-    return _CODE_NAMES[code].format(restarts=restarts) if code in _CODE_NAMES else code
+    return _CODES[code][0].format(restarts=restarts) if code in _CODES else code
 
 
 def variable(colour: str) -> str:

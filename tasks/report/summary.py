@@ -5,10 +5,15 @@ A sentence names a best only where the table does (`tasks.report.verdict`).
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from tasks.report.table import Table
 from tasks.report.verdict import EQUAL, FEW_RUNS, NOT_SEPARABLE, ONE_RUN, Best, Tied
+
+_Row = Mapping[str, str]
+"""Heading -> cell."""
 
 
 class Finding(NamedTuple):
@@ -25,13 +30,10 @@ def word_findings(corpora: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
     corpora: with their `facts` and `tables`, the last of which is of the full text.
     """
     for corpus in corpora:
-        name, table = corpus["facts"]["corpus"], corpus["tables"][-1]
-        if "F1" not in table.header:
-            continue
-        baseline = next((row for row in table.rows if row[0] == "BPE alone"), None)
-        beside = f"; BPE alone has {_cell(table, baseline, 'BPE F1')}" if baseline else ""
-        known = [row for row in table.rows if _cell(table, row, "F1")]
-        if text := _leaders(known, table.header, ["method", "λ"], "F1"):
+        name, rows = corpus["facts"]["corpus"], corpus["tables"][-1].records
+        if text := _leaders(rows, ["method", "λ"], "F1"):
+            baseline = next((row for row in rows if row["method"] == "BPE alone"), None)
+            beside = f"; BPE alone has {baseline['BPE F1']}" if baseline else ""
             yield Finding(f"words-{name}", f"{name}, word F1 of segments, learned from the full text: {text}{beside}.")
 
 
@@ -39,11 +41,9 @@ def code_findings(summaries: Sequence[Table]) -> Iterator[Finding]:
     """Tokens saved against characters at |C| and at the largest size: which code is how often the best."""
     shown = [table for table in summaries if table.name.startswith("codes-saved-")]
     for table in [*shown[:1], *shown[1:][-1:]]:
-        verdicts = {row[0]: row[-1] for row in table.rows if row[-1]}
-        if not verdicts:
-            continue
         size = table.title.partition("BPE at ")[2].partition(", N =")[0]
-        yield Finding("codes", f"Code with the fewest BPE tokens at {size}: {_counted(verdicts)}.")
+        if verdicts := {row["corpus"]: row["best"] for row in table.records if row["best"]}:
+            yield Finding("codes", f"Code with the fewest BPE tokens at {size}: {_counted(verdicts)}.")
 
 
 def _counted(verdicts: dict[str, str]) -> str:
@@ -71,18 +71,15 @@ def _kind(text: str) -> str:
 def exact_findings(tables: Sequence[Table]) -> Iterator[Finding]:
     """What naive prompting costs over exact probabilities, and how often it errs inside a token."""
     for table in tables:
-        for row in table.rows:
-            if table.name == "exact-bits" and (saved := _cell(table, row, "saved %")):
-                exact, naive = _cell(table, row, "exact"), _cell(table, row, "naive")
-                text = f"{row[0]}: held-out text costs {exact} bits per character by all encodings, {naive} by the one"
-                yield Finding("exact-models", f"{text} that the tokenizer makes: {saved} % saved.")
-            if (
-                table.name == "exact-bias"
-                and row[1] == "inside a token"
-                and (other := _cell(table, row, "other best %"))
-            ):
-                text = f"{row[0]}: after prompts that end inside a token, the most probable byte of naive prompting is"
-                yield Finding("exact-models", f"{text} another one in {other} % of the cases.")
+        for row in table.records:
+            if table.name == "exact-bits" and row["saved %"]:
+                text = f"{row['model']}: held-out text costs {row['exact']} bits per character by all encodings, "
+                text += f"{row['naive']} by the one that the tokenizer makes: {row['saved %']} % saved."
+                yield Finding("exact-models", text)
+            if table.name == "exact-bias" and row["cut"] == "inside a token" and row["other best %"]:
+                text = f"{row['model']}: after prompts that end inside a token, the most probable byte of naive"
+                text += f" prompting is another one in {row['other best %']} % of the cases."
+                yield Finding("exact-models", text)
 
 
 def bits_findings(lengths: Sequence[Table], translation: Sequence[Table]) -> Iterator[Finding]:
@@ -91,7 +88,7 @@ def bits_findings(lengths: Sequence[Table], translation: Sequence[Table]) -> Ite
         if table.name != "bits-savings":
             continue
         column = next(heading for heading in table.header if heading.endswith(" known"))
-        saved = {row[0]: _cell(table, row, column).split(" / ")[-1] for row in table.rows}
+        saved = {row["corpus"]: row[column].split(" / ")[-1] for row in table.records}
         found = {corpus: float(share) for corpus, share in saved.items() if share}
         if found:
             low, high = min(found, key=lambda name: found[name]), max(found, key=lambda name: found[name])
@@ -99,10 +96,10 @@ def bits_findings(lengths: Sequence[Table], translation: Sequence[Table]) -> Ite
             text = f"Where no character is a token, bit-level codes with prefixes on change alone save {ends}"
             yield Finding("bits", f"{text} of the tokens of byte fallback.")
     for table in translation[:1]:
-        for pair, rows in _groups(table.rows):
-            from_scratch = [row for row in rows if "," not in row[1]]  # Others are fine-tuned, or of the paper.
+        for pair, rows in groupby(table.records, itemgetter("pair")):
+            from_scratch = [row for row in rows if "," not in row["code"]]  # Others are fine-tuned, or of the paper.
             for column in ("chrF", "decode errors"):
-                text = _leaders(from_scratch, table.header, ["code"], column, largest=column == "chrF")
+                text = _leaders(from_scratch, ["code"], column, largest=column == "chrF")
                 if text:
                     yield Finding("bits-translation", f"{pair}, {column} of translations: {text}.")
 
@@ -111,11 +108,10 @@ def patch_findings(models: Sequence[Table]) -> Iterator[Finding]:
     """Bits per byte of the patch models, and how many of them are worse than n-grams."""
     for table in models[:1]:
         compared = "against n-grams"
-        for corpus, rows in _groups(table.rows):
-            if compared in table.header:
-                rows = [row for row in rows if _cell(table, row, compared)]  # without the n-gram models
-            text = _leaders(rows, table.header, ["model"], "BPB ↓", largest=False)
-            worse = sum("worse" in _cell(table, row, compared) for row in rows) if compared in table.header else 0
+        for corpus, of_corpus in groupby(table.records, itemgetter("corpus")):
+            rows = [row for row in of_corpus if row.get(compared) != ""]  # without the n-gram models
+            text = _leaders(rows, ["model"], "BPB ↓", largest=False)
+            worse = sum("worse" in row.get(compared, "") for row in rows)
             beside = f"; {worse} of {len(rows)} are worse than n-grams of the same text" if worse else ""
             if text:
                 yield Finding("patches", f"{corpus}, bits per byte of patch models: {text}{beside}.")
@@ -126,7 +122,7 @@ def parity_findings(measures: Sequence[Table]) -> Iterator[Finding]:
     for table in measures:
         if not table.name.startswith("parity-"):
             continue
-        gini = sorted((float(row[-1]), row[0]) for row in table.rows if row[-1])
+        gini = sorted((float(row["Gini ↓"]), row["tokenizer"]) for row in table.records if row["Gini ↓"])
         if len(gini) > 1:
             (low, even), (high, uneven) = gini[0], gini[-1]
             text = f"{table.name.removeprefix('parity-')}: tokens for the same texts are most even over languages by"
@@ -146,43 +142,23 @@ def classification_findings(tables: Sequence[Table]) -> Iterator[Finding]:
                 yield Finding("downstream", f"{text}: {counts}.")
 
 
-def _leaders(
-    rows: Sequence[list[str]], header: Sequence[str], label: Sequence[str], column: str, *, largest: bool = True
-) -> str:
+def _leaders(rows: Sequence[_Row], label: Sequence[str], column: str, *, largest: bool = True) -> str:
     """The best of a column, or those that are not separable; without a spread the first, and that it is one run."""
-    place = header.index(column)
-    known = [row for row in rows if row[place]]
+    known = [row for row in rows if row.get(column)]
+    ordered = sorted(known, key=lambda row: float(row[column].split()[0].replace(",", "")), reverse=largest)
     for kind, sentence in ((Best, "{} is best"), (Tied, "{} are not separable")):
-        if found := [row for row in known if isinstance(row[place], kind)]:
-            return sentence.format(_listed(_ordered(found, place, largest), header, label, place))
-    if len(known) < 2 or any("±" in row[place] for row in known):
+        if found := [row for row in ordered if isinstance(row[column], kind)]:
+            return sentence.format(_listed(found, label, column))
+    if len(known) < 2 or any("±" in row[column] for row in known):
         return ""
-    ordered = _ordered(known, place, largest)
-    first = [row for row in ordered if row[place] == ordered[0][place]]
-    named = _listed(first, header, label, place)
+    first = [row for row in ordered if row[column] == ordered[0][column]]
+    named = _listed(first, label, column)
     return f"{named} are equal, one run" if len(first) > 1 else f"{named} comes first in one run, no verdict"
 
 
-def _ordered(rows: Sequence[list[str]], place: int, largest: bool) -> list[list[str]]:
-    return sorted(rows, key=lambda row: float(row[place].split()[0].replace(",", "")), reverse=largest)
-
-
-def _listed(rows: Sequence[list[str]], header: Sequence[str], label: Sequence[str], place: int) -> str:
+def _listed(rows: Sequence[_Row], label: Sequence[str], column: str) -> str:
     names = []
     for row in rows:
-        first, *others = (row[header.index(part)] for part in label)
-        further = (f"{part} = {other}" for part, other in zip(label[1:], others, strict=True) if other)
-        names.append(f"{', '.join([str(first), *further])} ({row[place]})")
+        further = (f"{part} = {row[part]}" for part in label[1:] if row[part])
+        names.append(f"{', '.join([str(row[label[0]]), *further])} ({row[column]})")
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _groups(rows: Iterable[list[str]]) -> list[tuple[str, list[list[str]]]]:
-    """Rows by their first cell, in order."""
-    found: dict[str, list[list[str]]] = {}
-    for row in rows:
-        found.setdefault(row[0], []).append(row)
-    return list(found.items())
-
-
-def _cell(table: Table, row: Sequence[str], column: str) -> str:
-    return row[table.header.index(column)]

@@ -53,6 +53,11 @@ def of_seeds(scores: pl.DataFrame) -> str:
     return f"; mean ± sd of {seeds} seeds" if seeds > 1 else ""
 
 
+def together(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The rows with those of equal values together, in the order of the values."""
+    return pl.concat(rows.partition_by(column, maintain_order=True))
+
+
 @dataclass(frozen=True)
 class Column:
     """A column: a cell is made from the scores of its row, those of one group."""
@@ -130,6 +135,11 @@ class Table(NamedTuple):
         columns = [{cell for cell in column if not _FIGURE.match(cell)} for column in zip(*self.rows, strict=True)]
         return max(range(min(3, len(columns))), key=lambda place: len(columns[place]), default=0)
 
+    @property
+    def records(self) -> list[dict[str, str]]:
+        """The rows as heading -> cell."""
+        return [dict(zip(self.header, row, strict=True)) for row in self.rows]
+
     def without(self, notes: Iterable[str]) -> "Table":
         """The table without notes that stand elsewhere."""
         return self._replace(notes=[note for note in self.notes if note not in notes])
@@ -170,6 +180,27 @@ class Table(NamedTuple):
         return self._replace(rows=rows, notes=[*self.notes, f"no values: {', '.join(left_out)}"])
 
 
+class Results(NamedTuple):
+    """The results of a family; everything may be empty."""
+
+    main: list[Table]
+    """the tables of results.txt"""
+    others: list[Table]
+    """further tables that are written as files"""
+    page: dict[str, Any]
+    """what the family's section of the page shows"""
+
+    @property
+    def all(self) -> list[Table]:
+        """The tables that are written as files."""
+        return self.main + self.others
+
+
+def there(tables: Iterable[Table | None]) -> list[Table]:
+    """The tables without those that a preset has no results for."""
+    return [table for table in tables if table]
+
+
 def tabulate(
     name: str,
     title: str,
@@ -179,7 +210,7 @@ def tabulate(
     key: Sequence[str] = (),
     within: int = 0,
     notes: Iterable[str] = (),
-    after: Callable[[pl.DataFrame], Iterable[list[str]]] = lambda part: (),
+    after: Callable[[pl.DataFrame], Iterable[Mapping[str, str]]] = lambda part: (),
 ) -> Table:
     """A table of scores.
 
@@ -188,7 +219,7 @@ def tabulate(
             is a row of the table.
         within: the first columns of the key that name a part; only rows of one part are rivals.
         notes: those of the columns follow.
-        after: further rows below those of a part, such as published figures.
+        after: further rows below those of a part, such as published figures: heading -> cell.
     """
     rows = []
     for part in _groups(scores, key[:within]) if within else [scores]:
@@ -197,7 +228,7 @@ def tabulate(
         for group, kinds_of_row in zip(groups, marks, strict=True):
             cells = [column.cell(group) for column in columns]
             rows.append([cell if kind is str else kind(cell) for kind, cell in zip(kinds_of_row, cells, strict=True)])
-        rows += after(part)
+        rows += [[cells.get(column.heading, "") for column in columns] for cells in after(part)]
     places = [place for place, column in enumerate(columns) if not column.optional or any(row[place] for row in rows)]
     header = [columns[place].heading for place in places]
     of_columns = [columns[place].note for place in places if columns[place].note]
@@ -216,12 +247,14 @@ def cell_class(cell: str) -> str:
     return _CLASSES.get(type(cell), "")
 
 
-def read_markdown(text: str) -> tuple[list[list[str]], list[str]]:
-    """The rows of a table that `Table.markdown` wrote, header first, with the marks of their cells; and its notes."""
-    lines = text.splitlines()
-    rows = [[_from_markdown(cell) for cell in _BARS.split(line)[1:-1]] for line in lines if line.startswith("| ")]
+def read_markdown(text: str) -> Table:
+    """A table that `Table.markdown` wrote, with the marks of its cells and without its name."""
+    title, *lines = text.splitlines()
+    header, _, *rows = [
+        [_from_markdown(cell) for cell in _BARS.split(line)[1:-1]] for line in lines if line.startswith("| ")
+    ]
     notes = [line.strip("* ") for line in lines if NOTE_LINE.match(line)]
-    return [rows[0], *rows[2:]], [note for note in notes if not note.startswith(_EXPLANATIONS)]
+    return Table("", title.strip("*"), header, rows, [note for note in notes if not note.startswith(_EXPLANATIONS)])
 
 
 def _from_markdown(cell: str) -> str:

@@ -78,18 +78,13 @@ class Verdict(NamedTuple):
     runs: int | None = None
     """the fewest runs of a rival; None without chance"""
 
-    @property
-    def few_runs(self) -> str:
-        """What follows a verdict on fewer than three runs; else empty."""
-        return few_runs(self.runs)
-
     def text(self) -> str:
         """The cell of a column `best`; empty where there was nothing to compare."""
         if self.unknown:
             return ONE_RUN
         if self.tied:
-            return NOT_SEPARABLE + "; ".join(self.tied) + self.few_runs
-        return (EQUAL if len(self.best) > 1 else "") + "; ".join(self.best) + self.few_runs
+            return NOT_SEPARABLE + "; ".join(self.tied) + few_runs(self.runs)
+        return (EQUAL if len(self.best) > 1 else "") + "; ".join(self.best) + few_runs(self.runs)
 
 
 def verdict(rivals: Mapping[str, Spread | None], *, largest: bool) -> Verdict:
@@ -134,9 +129,10 @@ def kinds(spreads: Sequence[Spread | None], *, largest: bool = True, printed: Se
     found = verdict(rivals, largest=largest)
     if len(found.best) == sum(spread is not None for spread in rivals.values()):
         return [str] * len(spreads)  # All are equal: nobody leads.
+    few = few_runs(found.runs)
     leading: dict[str, Kind] = {}
     for names, kind in ((found.best, Best), (found.tied, Tied)):
-        leading |= dict.fromkeys(names, partial(_with_runs, kind, found.few_runs) if found.few_runs else kind)
+        leading |= dict.fromkeys(names, partial(_with_runs, kind, few) if few else kind)
     return [leading.get(str(place), str) for place in range(len(spreads))]
 
 

@@ -2,8 +2,7 @@
 
 import report_inputs as inputs
 
-from tasks.report.compared import compared_results
-from tasks.report.draw_compared import _front, draw_compared
+from tasks.report.compared import _front, compared_results, draw_compared
 
 
 def rows_of(table):
@@ -19,7 +18,7 @@ def results(tmp_path, monkeypatch, seeds=3):
 
 def test_methods_stand_by_their_bits_with_the_verdict_and_ngrams_below(tmp_path, monkeypatch):
     _, found = results(tmp_path, monkeypatch)
-    tables = found.corpora["thai"]
+    tables = found.page["corpora"]["thai"]
     assert [table.name for table in tables] == [
         "compared-thai", "compared-bytes-thai", "compared-units-thai", "robustness-thai", "boundaries-thai"
     ]  # fmt: skip
@@ -35,15 +34,16 @@ def test_methods_stand_by_their_bits_with_the_verdict_and_ngrams_below(tmp_path,
     assert units["words"]["F1, gold words ↑"] == "75.0" and units["chunks"]["F1, gold words ↑"] == ""
     assert "fertility ↓" not in tables[2].header
     assert rows_of(tables[3])[0]["typos"] == "+0.500" and rows_of(tables[4])[0]["nfd"] == "80.0"
-    assert [row["use"] for row in rows_of(found.answers[0])] == ["words"]
-    assert found.findings[0].text == "thai: Use words: why." and found.findings[0].anchor == "compared-thai"
+    assert [row["use"] for row in rows_of(found.page["answers"][0])] == ["words"]
+    (finding,) = found.page["findings"]
+    assert finding.text == "thai: Use words: why." and finding.anchor == "compared-thai"
 
 
 def test_one_seed_has_no_verdict(tmp_path, monkeypatch):
     _, found = results(tmp_path, monkeypatch, seeds=1)
-    table = found.corpora["thai"][0]
+    table = found.page["corpora"]["thai"][0]
     assert "verdict" not in table.header and "seeds" not in table.title
-    assert rows_of(found.answers[0])[0] == {
+    assert rows_of(found.page["answers"][0])[0] == {
         "corpus": "thai",
         "use": "words",
         "bits/byte ↓": "2.000",
@@ -57,7 +57,7 @@ def test_corpora_stand_side_by_side_where_there_are_several(tmp_path, monkeypatc
     stage = inputs.stage(compared=["thai", "chinese"])
     inputs.write_compared(stage, "thai", seeds=3)
     inputs.write_compared(stage, "chinese", seeds=1)
-    _, table = compared_results(stage).answers
+    _, table = compared_results(stage).page["answers"]
     first, *_, last = rows_of(table)
     assert first == {"method": "words", "thai": "2.010 ± 0.010", "chinese": "2.000"}
     assert last == {"method": "n-grams of bytes", "thai": "2.100", "chinese": "2.100"}

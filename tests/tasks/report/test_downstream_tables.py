@@ -3,8 +3,7 @@
 import pytest
 import report_inputs as inputs
 
-from tasks.report.downstream import downstream_results
-from tasks.report.latom_claims import claims_tables, judged
+from tasks.report.downstream import downstream_results, judged
 from tasks.report.summary import classification_findings
 from tasks.report.verdict import against
 
@@ -76,7 +75,7 @@ def test_claims_of_the_paper_are_held_refuted_or_not_separable(tmp_path, monkeyp
     stage = inputs.stage(classified=["verses"], generated=["texts"])
     inputs.write_classification(stage, "verses")
     inputs.write_generation(stage, "texts")
-    (table,) = claims_tables(stage)
+    (table,) = downstream_results(stage).page["claims"]
     assert table.header == ["claim", "in the paper", "model", "|V|", "N", "english", "chinese"]
     assert [row[3:] for row in table.rows] == [
         ["|C|", "", "held (2 runs)", ""],  # bytes are better than characters
@@ -93,4 +92,4 @@ def test_claims_of_the_paper_are_held_refuted_or_not_separable(tmp_path, monkeyp
     assert judged("lower", ["higher"]) == "refuted" and judged("one run", ["higher"]) == "one run"
     inputs.write_classification(stage, "verses", origin="generated")
     inputs.write_generation(stage, "texts", origin="generated")
-    assert claims_tables(stage) == []
+    assert downstream_results(stage).page["claims"] == []

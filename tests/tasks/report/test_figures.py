@@ -13,16 +13,17 @@ from matplotlib.figure import Figure
 from tasks.report import plot
 from tasks.report.draw_codes import draw_lengths, draw_tables
 from tasks.report.draw_patches import (
-    draw_lengths as draw_patch_lengths,
-)
-from tasks.report.draw_patches import (
+    draw_ablation,
     draw_tokens,
     draw_training,
-    draw_vocabulary,
     largest_tokenizers,
     main_losses,
 )
+from tasks.report.draw_patches import (
+    draw_lengths as draw_patch_lengths,
+)
 from tasks.report.draw_segmentation import draw_boundaries, draw_sentence
+from tasks.report.patches import ablation_points
 from tasks.report.plot import (
     draw_all,
     families_for,
@@ -175,6 +176,7 @@ def test_the_papers_lengths_are_drawn_where_it_has_the_corpus(tmp_path):
 def test_pictures_are_drawn_from_one_seed_one_point_and_an_unknown_variant(tmp_path):
     toy = patches.patch_losses(seeds=1).group_by("variant", maintain_order=True).head(1)
     draw_training(toy.with_columns(variant=pl.col("variant").replace("fixed", "toy")), tmp_path / "training")
-    draw_vocabulary(patches.patch_scores(seeds=1), tmp_path / "vocabulary")
+    points = ablation_points(patches.patch_scores(seeds=1), "vocabulary")
+    draw_ablation(points, "vocabulary", tmp_path / "vocabulary")
     draw_tokens(patches.token_lengths().filter(longest=0), tmp_path / "tokens")
     assert {path.name for path in tmp_path.glob("*.png")} == {"training.png", "vocabulary.png", "tokens.png"}

@@ -3,8 +3,7 @@
 import pytest
 import report_inputs as inputs
 
-from tasks.report.downstream import downstream_results
-from tasks.report.generation import verdict_word
+from tasks.report.downstream import downstream_results, verdict_word
 from tasks.report.verdict import Spread
 
 

@@ -54,8 +54,7 @@ def of_cpu() -> dict[str, Table]:
     """The tables of `cpu` in git, name -> table."""
     found = {}
     for path in sorted((ROOT / readme.KEPT_TABLES["cpu"]).glob("*.md")):
-        (header, *rows), notes = read_markdown(path.read_text(encoding="utf-8"))
-        found[path.stem] = Table(path.stem, "", header, rows, notes)
+        found[path.stem] = read_markdown(path.read_text(encoding="utf-8"))
     return found
 
 
@@ -121,11 +120,11 @@ def test_the_overview_has_one_measure():
     """Word F1 of what a method cuts: of its segments, and of the tokens of BPE alone."""
     table = readme.overview_table()
     large, full = (
-        read_markdown((ROOT / f"docs/tables/cpu/segmentation-{name}.md").read_text(encoding="utf-8"))[0]
+        read_markdown((ROOT / f"docs/tables/cpu/segmentation-{name}.md").read_text(encoding="utf-8")).records
         for name in ("pku", "pku-full")
     )
     f1 = [
-        {row[0]: row[found[0].index("BPE F1" if row[0].startswith("BPE") else "F1")] for row in found[1:]}
+        {row["method"]: row["BPE F1" if row["method"].startswith("BPE") else "F1"] for row in found}
         for found in (large, full)
     ]
     shown = [[row[0].partition(":")[0], *row[1:3]] for row in table.rows]

@@ -42,9 +42,7 @@ def test_the_best_of_each_part_is_marked_and_optional_columns_without_values_are
         Column("n", len),
         Column("paper", lambda rows: None, optional=True, note="a note"),
     ]
-    table = tabulate(
-        "t", "T", scores, columns, key=["part", "name"], within=1, after=lambda part: [["end", "", "", ""]]
-    )
+    table = tabulate("t", "T", scores, columns, key=["part", "name"], within=1, after=lambda part: [{"name": "end"}])
     assert table.header == ["name", "value", "n"] and table.notes == []
     assert table.rows == [["x", "1", "2"], ["y", "5 (2 runs)", "2"], ["end", "", ""], ["x", "9", "2"], ["end", "", ""]]
     assert [type(row[1]).__name__ for row in table.rows] == ["str", "Best", "str", "str", "str"]

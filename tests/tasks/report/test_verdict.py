@@ -77,9 +77,9 @@ def test_marks_are_explained_in_every_format():
 
 
 def test_a_page_can_be_read_back_with_its_marks():
-    rows, notes = read_markdown(MARKED._replace(header=["m", "|V|"]).markdown())
-    assert rows == [["m", "|V|"], *MARKED.rows] and notes == ["note"]
-    assert [[type(cell) for cell in row] for row in rows[1:]] == [[type(cell) for cell in row] for row in MARKED.rows]
+    found = read_markdown(MARKED._replace(header=["m", "|V|"]).markdown())
+    assert found == MARKED._replace(name="", header=["m", "|V|"])
+    assert [[type(cell) for cell in row] for row in found.rows] == [[type(cell) for cell in row] for row in MARKED.rows]
 
 
 def saving(latom: float, refined: float, *, random: float = -50.0, seeds: int = 3) -> pl.DataFrame:
