@@ -58,15 +58,9 @@ def translation_scores(pair: str = "en-ja") -> pl.DataFrame:
     for code, init, errors in (("bytes", "scratch", 40), ("bits", "scratch", 4), ("bits", "mean", 0)):
         for seed in (0, 1):
             row: dict[str, Any] = {"code": code, "init": init, "seed": seed, "errors": errors + 2 * seed}
-            row |= {
-                "errors_prefix": 0,
-                "errors_payload": 0,
-                "errors_outside": 0,
-                "errors_utf8": errors + 2 * seed,
-                "errors_ended": errors,
-                "broken_ended": errors // 4,
-                "epochs": 0.8 if code == "bytes" else 0.84,
-            }
+            row |= dict.fromkeys(("errors_prefix", "errors_payload", "errors_outside"), 0)
+            row |= {"errors_utf8": errors + 2 * seed, "errors_ended": errors, "broken_ended": errors // 4}
+            row |= {"epochs": 0.8 if code == "bytes" else 0.84}
             row |= {"broken": errors // 2, "chrf": 10.0 + 2 * seed, "bleu": 3.0 + seed, "step": 20}
             row |= {"reference_tokens": 1000 if code == "bytes" else 800, "output_tokens": 500}
             rows.append(row | {"relative_gain": 1000 / row["reference_tokens"], "vocabulary": 300, "parameters": 5000})

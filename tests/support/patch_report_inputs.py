@@ -105,19 +105,6 @@ def patch_losses(corpus: str = "en", seeds: int = 3) -> pl.DataFrame:
     return pl.concat(tables)
 
 
-def patch_search(corpus: str = "en") -> pl.DataFrame:
-    """The curves of a search: the middle learning rate is the best for all variants but `bytes`."""
-    losses = patch_losses(corpus, seeds=2).filter(pl.col("seed") == 0).with_columns(small=pl.lit(True))
-    chosen = pl.when(variant="bytes").then(8e-3).otherwise(4e-3)
-    tables = [
-        losses.with_columns(
-            learning_rate=pl.lit(rate), held_out=pl.col("held_out") + (chosen != rate).cast(pl.Float64) * rate
-        )
-        for rate in (2e-3, 4e-3, 8e-3)
-    ]
-    return pl.concat([patch_losses(corpus, seeds=2).with_columns(learning_rate=chosen), *tables])
-
-
 def patchers(corpus: str = "en", gold: bool = False) -> pl.DataFrame:
     """What `patches` writes of a corpus: those of the models, the published threshold, and a real tokenizer."""
     lengths = {name: facts["length"] for name, facts in MAIN.items() if facts["model"] == "patches"}

@@ -1,6 +1,7 @@
 """Small results of the computing stages, to draw and to lay out without running a pipeline."""
 
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -22,65 +23,53 @@ METHODS: dict[str, dict[str, Any]] = {"viterbi": {"signal": "statistics", "lambd
 """Configuration -> its facts."""
 
 
-def stage(
-    segmentation: list[str] = (),  # type: ignore[assignment]
-    codes: list[str] = (),  # type: ignore[assignment]
-    models: list[str] = (),  # type: ignore[assignment]
-    exact: list[str] = (),  # type: ignore[assignment]
-    bits: list[str] = (),  # type: ignore[assignment]
-    translation: list[str] = (),  # type: ignore[assignment]
-    patches: list[str] = (),  # type: ignore[assignment]
-    zero_shot: list[str] = (),  # type: ignore[assignment]
-    measured: list[str] = (),  # type: ignore[assignment]
-    classified: list[str] = (),  # type: ignore[assignment]
-    generated: list[str] = (),  # type: ignore[assignment]
-    compared: list[str] = (),  # type: ignore[assignment]
-) -> Stage:
+def stage(**families: list[str]) -> Stage:
     """A stage of the preset `small` with these corpora, models and pairs of languages such as `en-ja`.
 
-    zero_shot: corpora whose patch models are asked; they have patch models, too.
+    families: `segmentation`, `codes`, `models`, `exact`, `bits`, `translation`, `patches`, `zero_shot` (corpora whose
+    patch models are asked; they have patch models, too), `measured`, `classified`, `generated`, `compared`.
     """
+    names = defaultdict(list, families)
+    of_patches = names["patches"] + names["zero_shot"]
+    pairs = [pair.split("-") for pair in names["translation"]]
     shape = {"layers": 2, "width": 64}
+    model = {"alphabet": {"level": "character"}, "shape": shape}
     sections: dict[str, Any] = {
         "segmentation": {
-            "corpora": {name: {} for name in segmentation},
+            "corpora": {name: {} for name in names["segmentation"]},
             "methods": {"viterbi": {"by": "statistics"}},
-            "own_text": {f"{name}-alone": {"corpus": name} for name in segmentation},
+            "own_text": {f"{name}-alone": {"corpus": name} for name in names["segmentation"]},
         },
         "entropy": {
-            "models": {
-                n: {"text": n, "held_out": n, "alphabet": {"level": "character"}, "shape": shape} for n in models
-            },
-            "scored": {n: {"model": f"models/small/entropy_models/{n}"} for n in models},
+            "models": {name: model | {"text": name, "held_out": name} for name in names["models"]},
+            "scored": {name: {"model": f"models/small/entropy_models/{name}"} for name in names["models"]},
         },
         "codes": {
-            "corpora": {name: {"codebooks": {"lengths": {2: 2}}} for name in codes},
+            "corpora": {name: {"codebooks": {"lengths": {2: 2}}} for name in names["codes"]},
             "vocabulary_sizes": {"largest": 20, "step": 10, "reported": [10]},
         },
         "exact": {
-            "markov": dict.fromkeys(["chain"] if exact else []),
-            "models": {name: {"corpus": name, "shape": shape} for name in exact},
-            "evaluated": {name: {"corpus": name} for name in exact},
+            "markov": dict.fromkeys(["chain"] if names["exact"] else []),
+            "models": {name: {"corpus": name, "shape": shape} for name in names["exact"]},
+            "evaluated": {name: {"corpus": name} for name in names["exact"]},
         },
         "bits": {
-            "corpora": {name: {"tokenizer": "plain"} for name in bits},
+            "corpora": {name: {"tokenizer": "plain"} for name in names["bits"]},
             "alphas": [2.5, 3],
-            "translation": {
-                pair: dict(zip(("source", "target"), pair.split("-"), strict=True)) for pair in translation
-            },
+            "translation": {"-".join(pair): {"source": pair[0], "target": pair[1]} for pair in pairs},
         },
         "patches": {
-            "tokenizers": {name: {} for name in (*patches, *zero_shot)},
-            "corpora": {name: {"corpus": name} for name in (*patches, *zero_shot)},
-            "models": {name: {"texts": name} for name in (*patches, *zero_shot)},
-            "zero_shot": {name: {"models": name} for name in zero_shot},
+            "tokenizers": {name: {} for name in of_patches},
+            "corpora": {name: {"corpus": name} for name in of_patches},
+            "models": {name: {"texts": name} for name in of_patches},
+            "zero_shot": {name: {"models": name} for name in names["zero_shot"]},
         },
-        "compare": {"measured": {name: {"kind": "encoded"} for name in measured}},
+        "compare": {"measured": {name: {"kind": "encoded"} for name in names["measured"]}},
         "downstream": {
-            "classified": {name: {} for name in classified},
-            "language_models": {name: {} for name in generated},
+            "classified": {name: {} for name in names["classified"]},
+            "language_models": {name: {} for name in names["generated"]},
         },
-        "compared": {"corpora": {name: {"corpus": name} for name in compared}},
+        "compared": {"corpora": {name: {"corpus": name} for name in names["compared"]}},
     }
     return Stage("params.yaml", "small", "", sections)
 
@@ -149,31 +138,13 @@ def code_curves(codes: dict[str, int | None], text: str = "training", tokenizer:
     for number, (code, N) in enumerate(codes.items()):
         for size in (10, 15, 20):
             value = float(100 * number + size)
-            row: dict[str, Any] = {
-                "tokenizer": tokenizer,
-                "text": text,
-                "code": code,
-                "N": N,
-                "K": None if N is None else 3,
-            }
-            row |= {"vocabulary": size, "tokens": value, "perplexity": value, "bits_per_character": 2 + value / 1000}
-            row |= {
-                "tokens_saved": 100 - value,
-                "perplexity_saved": 10 - value,
-                "bits_per_character_saved": -value / 1000,
-                "seeds": 1,
-            }
-            rows.append(row)
+            key = {"tokenizer": tokenizer, "text": text, "code": code, "N": N, "K": None if N is None else 3}
+            figures = {"tokens": value, "perplexity": value, "bits_per_character": 2 + value / 1000}
+            figures |= {"tokens_saved": 100 - value, "perplexity_saved": 10 - value}
+            figures |= {"bits_per_character_saved": -value / 1000}
+            rows.append(key | figures | {"vocabulary": size, "seeds": 1} | {f"{name}_sd": None for name in figures})
     table = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("N", "K").cast(pl.Int64))
-    spreads = [
-        "tokens",
-        "perplexity",
-        "bits_per_character",
-        "tokens_saved",
-        "perplexity_saved",
-        "bits_per_character_saved",
-    ]
-    return table.with_columns(pl.lit(None, pl.Float64).alias(f"{name}_sd") for name in spreads)
+    return table.with_columns(pl.col(r"^.*_sd$").cast(pl.Float64))
 
 
 def code_scores(codes: dict[str, int | None], corpus: str = "en", seeds: int = 2) -> pl.DataFrame:
@@ -223,13 +194,8 @@ def write_model(place: Stage, name: str) -> None:
     """The reports of a language model."""
     loss = pl.DataFrame({"step": [1, 2], "training": [3.0, 2.0], "held_out": [3.0, 2.5]})
     write_csv(place.reports("entropy_models", name, "loss.csv"), loss)
-    facts = {
-        "parameters": 1000,
-        "vocabulary": 10,
-        "training_tokens": 100,
-        "epochs": 2.0,
-        "held_out_nats_per_character": 2.5,
-    }
+    facts = {"parameters": 1000, "vocabulary": 10, "training_tokens": 100, "epochs": 2.0}
+    facts |= {"held_out_nats_per_character": 2.5}
     write_json(place.reports("entropy_models", name, "metrics.json"), facts)
 
 

@@ -3,9 +3,7 @@
 import polars as pl
 import pytest
 
-from tasks.codes.evaluate import Text, averaged, compared, metrics, scores, with_parameters
-from tasks.codes.parameters import HeldOut, VocabularySizes
-from tokenlab.codes.options import LatomOptions
+from tasks.codes.evaluate import Text, averaged, compared, metrics, scores
 
 TEXTS = {"training": Text(1000, 40, (50,))}
 COLUMNS = ["tokenizer", "text", "code", "N", "K", "seed", "vocabulary", "tokens", "bits"]
@@ -35,11 +33,7 @@ def test_differences_are_positive_where_the_code_is_better(rows: pl.DataFrame) -
     assert first["perplexity"] == 2 ** (1920 / 480) and first["perplexity_saved"] == 2**4 - 2**4
     assert first["bits_per_character"] == 1.92 and first["bits_per_character_saved"] == pytest.approx(0.08)
     assert rows.row(5, named=True)["perplexity_saved"] == 2**4 - 2**5
-
-
-def test_nothing_is_saved_below_the_number_of_characters(rows: pl.DataFrame) -> None:
-    assert rows.filter(vocabulary=14)["tokens_saved"].null_count() == 2
-    assert rows.filter(code="character")["tokens_saved"].to_list() == [0, 0]
+    assert rows.filter(vocabulary=14)["tokens_saved"].null_count() == 2  # below the number of characters
 
 
 def test_means_and_spread_over_seeds(rows: pl.DataFrame) -> None:
@@ -54,20 +48,3 @@ def test_one_row_a_seed_with_a_column_for_each_size(rows: pl.DataFrame) -> None:
     assert wide["variant"].to_list() == ["character", "random-N2-K7-seed0", "random-N2-K7-seed1"]
     assert wide["tokens_saved_50"].to_list() == [0, 20, 60] and wide["tokens_C"].to_list() == [1000, None, None]
     assert metrics(wide)["random-N2-K7"]["tokens_saved_50"] == 40
-
-
-def test_each_row_has_the_parameters_that_apply_to_it() -> None:
-    texts = TEXTS | {"held-out": Text(100, 30, (50,))}
-    codes = ["character", "latom", "latom-best-refined"]
-    swept = table(
-        [("bpe", text, code, None, None, None, 50, 10, 20.0) for text in ("training", "held-out") for code in codes]
-    )
-    sizes = VocabularySizes(largest=60, step=10, reported=(50,), held_out=(50,))
-    held_out = HeldOut(share=0.1, seed=4, lengths=(2,))
-    wide = scores(compared(swept, texts), texts, "mine")
-    found = with_parameters(wide, LatomOptions(iterations=7), 5, held_out, sizes)
-    assert found["param.iterations"].to_list() == [None, 7, 7] * 2
-    assert found["param.restarts"].to_list() == [None, None, 5] * 2
-    assert found["param.held_out.seed"].to_list() == [None] * 3 + [4] * 3
-    assert found["param.largest"].to_list() == [60] * 3 + [None] * 3
-    assert found["variant"].to_list() == [*codes, *(f"train-{code}" for code in codes)]

@@ -27,17 +27,8 @@ def test_cuts_know_the_tokens_of_the_sentence():
         ("aba", "一", END, 0),
         ("aba一", "b", END, 0),
     ]
-
-
-def test_bytes_before_a_text_do_not_count():
-    vocabulary = Vocabulary([b" ", b"a", b" a", b" aa"])
-    automaton = EveryEncoding(vocabulary, lambda text: [3, 1], prefix=b" ")
-    assert [prompt.depth for prompt in cuts("aaa", automaton)] == [1, 0]
-
-
-def test_distances_of_equal_distributions_are_zero():
-    one = next_bytes({"a": 0.5, "b": 0.25}, end=0.25)
-    assert distances(one, one) == {"kl": 0.0, "total_variation": 0.0, "differs": False}
+    automaton = EveryEncoding(Vocabulary([b" ", b"a", b" a", b" aa"]), lambda text: [3, 1], prefix=b" ")
+    assert [prompt.depth for prompt in cuts("aaa", automaton)] == [1, 0]  # Bytes before a text do not count.
 
 
 def test_distances_are_those_of_normalised_distributions():
@@ -45,6 +36,7 @@ def test_distances_are_those_of_normalised_distributions():
     found = distances(exact, naive)
     assert found["kl"] == pytest.approx(0.75 * np.log2(3) + 0.25 * np.log2(1 / 3))
     assert found["total_variation"] == pytest.approx(0.5) and found["differs"]
+    assert distances(exact, exact) == {"kl": 0.0, "total_variation": 0.0, "differs": False}
 
 
 def test_naive_characters_are_sums_over_tokens():
@@ -84,8 +76,5 @@ def test_undefined_prompts_are_counted_and_left_out_of_means():
     assert (found["kl"], found["naive_next_bits"], found["exact_next_bits"]) == (1.0, 2.0, 2.0)
     assert found["exact_next_probability"] == pytest.approx((0.5 + 0.125) / 2)
     assert found["calls_per_byte"] == 0.4
-
-
-def test_no_prompts_have_no_means():
-    found = summary([], 4)
-    assert (found["texts"], found["share"], found["kl"], found["missing_max"]) == (0, 0.0, None, None)
+    nobody = summary([], 4)
+    assert (nobody["texts"], nobody["share"], nobody["kl"], nobody["missing_max"]) == (0, 0.0, None, None)

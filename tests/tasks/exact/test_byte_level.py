@@ -18,13 +18,6 @@ TEXTS = [document.text for document in generate("en", sentences=200, seed=0)]
 ALPHABET = train_tokenizer(TEXTS, 300)
 
 
-def test_every_text_begins_and_ends_with_the_end_token():
-    sequences = encode_with_end(ALPHABET, TEXTS[:5], 1000)
-    for number, text in enumerate(TEXTS[:5]):
-        ids = sequences.ids[sequences.starts[number] : sequences.starts[number + 1]].tolist()
-        assert ids[0] == ids[-1] == 0 and ALPHABET.tokenizer.decode(ids[1:-1]) == text
-
-
 def test_only_the_last_piece_of_a_long_text_ends_with_it():
     text = TEXTS[0]
     ids = ALPHABET.tokenizer.encode(text).ids
@@ -37,9 +30,6 @@ def test_only_the_last_piece_of_a_long_text_ends_with_it():
 
 def test_text_that_looks_like_the_end_is_text():
     assert 0 not in ALPHABET.tokenizer.encode(f"so {END} on").ids
-
-
-def test_a_corpus_with_too_few_merges_is_an_error():
     with pytest.raises(InputError, match=r"gives 2\d\d tokens; lower vocabulary_size from 400"):
         train_tokenizer(["ab ab"], 400)
 

@@ -54,17 +54,6 @@ def test_the_automaton_encodes_as_the_tokenizer(vocabulary):
     ]
 
 
-def test_the_start_token_comes_first_and_is_no_character():
-    alphabet = tokenizer_of(MPE, "AB")
-    assert alphabet.tokenizer.encode("BAAB").ids[0] == 0
-    assert alphabet.begins_character.tolist() == [False] + [True] * 8
-
-
-def test_a_vocabulary_of_the_wrong_kind_is_refused():
-    with pytest.raises(ParameterError, match="give it merges"):
-        MarkovVocabulary(encoder="byte-pair", tokens=("A",))
-
-
 @pytest.mark.parametrize(
     ("tokens", "complaint"),
     [(("A", "AA"), "lack 'B'"), (("A", "B", "AC"), "hold 'C'"), (("A", "B", "A"), "twice")],

@@ -1,7 +1,6 @@
 """Every mistake in a parameter file is one line that names the file and the key; the shipped presets have none."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,6 @@ from workspace import ROOT
 
 from tasks.parameters.check import problems_of_preset, problems_of_raw_data
 from tokenlab.core.errors import ParameterError
-
-Check = Callable[[str], list[str]]
 
 TEXT = (ROOT / "params.yaml").read_text(encoding="utf-8")
 FILES = ("dvc.yaml", "data/raw/dvc.yaml", "data/raw/params.yaml")
@@ -50,35 +47,23 @@ def test_shipped_presets_are_valid(preset: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "params.yaml: empty; restore it from git"),
-        ("- a\n", "params.yaml: a list, not a mapping of sections such as `corpora:`; correct it"),
-        ("corpora:\n\tzh: {}\n", "params.yaml, line 2: found character that cannot start any token; correct it"),
-        ("a: {b: [\n", "params.yaml, line 2: did not find expected node content; correct it"),
-        ("a: *b\n", "params.yaml, line 1: found undefined alias; correct it"),
-        ("{[1]: 2}", "params.yaml, line 1: found unhashable key; correct it"),
-        (b"a: \xe9", "params.yaml: not UTF-8 at byte 3; save it as UTF-8"),
-        (
-            TEXT + "preset: sample\n",
-            f"params.yaml, line {TEXT.count(chr(10)) + 1}: 'preset' is there twice, "
-            f"first in line {TEXT.splitlines().index('preset: sample') + 1}; correct it",
-        ),
-        ("a:\n  b: 1\n  b: 2\n", "params.yaml, line 3: 'b' is there twice, first in line 2; correct it"),
-        ("a:\n " + "[" * 5000 + "]" * 5000, "params.yaml, line 2: nested more than 50 deep; correct it"),
-        ("a:\n " + "{b: " * 99 + "1" + "}" * 99, "params.yaml, line 2: nested more than 50 deep; correct it"),
-        (aliases("a{}: &a{} [{}]"), "params.yaml, line 7: more than 1,000,000 values; correct it"),
-        (aliases("a{}: &a{} {{<<: [{}]}}"), "params.yaml, line 7: more than 1,000,000 values; correct it"),
+        ("", ": empty"),
+        ("- a\n", ": a list, not a mapping"),
+        ("corpora:\n\tzh: {}\n", ", line 2: found character that cannot start any token"),
+        ("a: *b\n", ", line 1: found undefined alias"),
+        ("{[1]: 2}", ", line 1: found unhashable key"),
+        (b"a: \xe9", ": not UTF-8 at byte 3"),
+        ("a:\n  b: 1\n  b: 2\n", ", line 3: 'b' is there twice, first in line 2"),
+        ("a:\n " + "[" * 5000 + "]" * 5000, ", line 2: nested more than 50 deep"),
+        ("a:\n " + "{b: " * 99 + "1" + "}" * 99, ", line 2: nested more than 50 deep"),
+        (aliases("a{}: &a{} [{}]"), ", line 7: more than 1,000,000 values"),
+        (aliases("a{}: &a{} {{<<: [{}]}}"), ", line 7: more than 1,000,000 values"),
     ],
 )
 def test_a_file_that_cannot_be_read(folder: Path, content: str | bytes, message: str) -> None:
     with pytest.raises(ParameterError) as raised:
         check(folder, content)
-    assert str(raised.value) == message
-
-
-def test_a_file_that_is_not_there(folder: Path) -> None:
-    (folder / "params.yaml").unlink(missing_ok=True)
-    with pytest.raises(FileNotFoundError):
-        problems_of_preset(folder, Path("dvc.yaml"))
+    assert str(raised.value).startswith(f"params.yaml{message}") and "\n" not in str(raised.value)
 
 
 def test_anchors_and_merged_keys_are_yaml(folder: Path) -> None:
@@ -86,110 +71,88 @@ def test_anchors_and_merged_keys_are_yaml(folder: Path) -> None:
     assert check(folder, edited(ja, ja.replace("ja: ", "ja: &ja ") + "\n  jb: {<<: *ja, gold: null}")) == []
 
 
+WRONG_VALUES = [
+    ("# Patch models.", "poems: {}\n#", "poems is no parameter; correct its name, or remove it"),
+    ("\nconcatenated:\n  en-de: {first: en, second: de}", "\nconcatenated:", "concatenated is empty; it should"),
+    ("  zh: {path", "  z/h: {path", "corpora.z/h: the name may have letters, digits, - and _"),
+    ("  de: {path", "  no: {path", "corpora: a name is read as False; write it in quotes"),
+    ("vocabulary_size: 12000", "vocabulary_size: -1", "segmentation.bpe: vocabulary_size is -1; it must be from"),
+    (", train: 0.7, validation: 677}", ", train: 0.7}", "segmentation.split.validation is missing; add it"),
+    ("      decoder: viterbi", "      decoder: viturbi", "segmentation.methods.viterbi.decoder is 'viturbi'; it"),
+    ("      isolate: script", "      isolat: script", "segmentation.methods.viterbi.isolat is no parameter;"),
+    ("{by: entropy, rule: maxima, ", "{by: entrophy, rule: maxima, ", "segmentation.methods.gpt2.by is 'entrophy'; it"),
+    ("{kind: code, code: latom}", "{kind: code, code: atom}", "compared.methods.latom: code is 'atom'; use one of"),
+    ("{kind: bytes}", "{kind: byte}", "compared.methods.bytes.kind is 'byte'; it is one of bytes, tokens, code,"),
+    ("width: 64, heads: 2", "width: 64, heads: 3", "entropy.models.zh: heads is 3; it must divide the width, 64"),
+    ("alphas: [2.5, 3]", "alpha: [2.5, 3]", "bits.alphas is missing; add it"),
+]
+NOT_NUMBERS = [
+    ("n_max: 6, count", "n_max: true, count", "segmentation.statistics.n_max is True; it should be a number"),
+    ("seeds: [0, 1, 2]", "seeds: [0, 2, true]", "segmentation.seeds.2 is True; it should be a number"),
+]
+NAMES_OF_NOTHING = [
+    ("    ja: {}", "    jp: {}", "segmentation.corpora.jp: jp is not in corpora; there are: zh, ja, en, de, en-de"),
+    ("{first: en, second: de}", "{first: en, second: en-de}", "concatenated.en-de.second: en-de is not in"),
+    ("by: words, model: words", "by: words, model: word", "segmentation.methods.words.model: word is not in"),
+    ("full: {methods: [viterbi, ", "full: {methods: [", "segmentation.full.methods has combined without viterbi,"),
+    (
+        "shape: {layers: 6, width: 32, heads: 2, context: 32, dropout: 0.0}",
+        "shape: {layers: 6, width: 32, heads: 2, context: 32, dropout: 0.1}",
+        "exact.markov.third-order.model.shape.dropout is above 0",
+    ),
+    (
+        "of: words,",
+        "of: word,",
+        "compared.methods.words-patches.of: word is not in compared.methods of the kind tokens",
+    ),
+    ("cap: 6, code: latom", "cap: 6, code: bpe", "compared.methods.latom-patches.code: bpe is not in"),
+    ("    unigram: {}", "    unigram: {to: sentencepiece}", "segmentation.export.unigram.to is 'sentencepiece';"),
+    (
+        "{corpus: zh, methods: [viterbi, ",
+        "{corpus: zh, methods: [literal, ",
+        "segmentation.own_text.zh-slices.methods:",
+    ),
+    ("entropy_models/zh", "entropy_models/zhh", "entropy.scored.zh.model: no stage makes"),
+    ("data/raw/builtin/ja", "texts/mine.txt", "corpora.ja.path: texts/mine.txt does not exist, and no stage"),
+    (
+        "baselines: [character, byte, random]}",
+        "baselines: [byte, radical]}",
+        "codes.corpora.en.baselines: character is",
+    ),
+    ("held_out: true}, ", "held_out: true, tables: [byte]}, ", "codes.corpora.en.codebooks.tables: byte is not in"),
+    ("tokens: [A, B, AA", "tokens: [A, AA", "exact.markov.third-order.vocabularies.mpe: tokens lack 'B', a"),
+    ("tokenizer: en, vocabulary: 400", "tokenizer: en, vocabulary: 500", "patches.corpora.en.vocabulary: 500 is"),
+    ("patcher: bpe, longest: 6}", "patcher: bpe, longest: 7}", "patches.variants.bpe.longest: 7 is not in"),
+    ("zh: {kind: segmented", "de: {kind: segmented", "compare.measured.de: de is not in segmentation.corpora"),
+]
+
+
+@pytest.mark.parametrize("mistakes", [WRONG_VALUES, NOT_NUMBERS, NAMES_OF_NOTHING], ids=["values", "numbers", "names"])
+def test_every_mistake_is_a_line(folder: Path, mistakes: list[tuple[str, str, str]]) -> None:
+    text = TEXT
+    for old, new, _ in mistakes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    found = check(folder, text)
+    for *_, message in mistakes:
+        assert any(line.startswith(f"params.yaml: {message}") for line in found), (message, found)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("\ncodes:\n", "\ncodez:\n", "codes is missing; add it"),
-        ("# Patch models.", "poems: {}\n#", "poems is no parameter; correct its name, or remove it"),
-        ("\nconcatenated:\n  en-de: {first: en, second: de}", "\nconcatenated:", "concatenated is empty; it should"),
-        ("  zh: {path", "  no: {path", "corpora: a name is read as False; write it in quotes"),
-        ("  zh: {path", "  z/h: {path", "corpora.z/h: the name may have letters, digits, - and _"),
-        ("vocabulary_size: 12000", "vocabulary_size: -1", "segmentation.bpe: vocabulary_size is -1; it must be from"),
-        (", train: 0.7, validation: 677}", ", train: 0.7}", "segmentation.split.validation is missing; add it"),
-        ("      decoder: viterbi", "      decoder: viturbi", "segmentation.methods.viterbi.decoder is 'viturbi'; it"),
-        ("      isolate: script", "      isolat: script", "segmentation.methods.viterbi.isolat is no parameter;"),
-        (
-            "{by: entropy, rule: maxima, ",
-            "{by: entrophy, rule: maxima, ",
-            "segmentation.methods.gpt2.by is 'entrophy'; it is one of statistics, entropy, both, words",
-        ),
-        ("n_max: 6, count", "n_max: true, count", "segmentation.statistics.n_max is True; it should be a number"),
-        ("seeds: [0, 1, 2]", "seeds: [0, 2, true]", "segmentation.seeds.2 is True; it should be a number"),
-        ("{kind: code, code: latom}", "{kind: code, code: atom}", "compared.methods.latom: code is 'atom'; use one of"),
-        ("{kind: bytes}", "{kind: byte}", "compared.methods.bytes.kind is 'byte'; it is one of bytes, tokens, code,"),
-        ("width: 64, heads: 2", "width: 64, heads: 3", "entropy.models.zh: heads is 3; it must divide the width, 64"),
-        (
-            "device: cpu, dtype: float32, threads: 1}\n\n",
-            "device: auto, dtype: float32, threads: 1}\n\n",
-            "entropy.scored.zh: device is 'auto'; name it",
-        ),
-    ],
-)
-def test_a_value_that_no_stage_takes(folder: Path, old: str, new: str, message: str) -> None:
-    assert any(line.startswith(f"params.yaml: {message}") for line in check(folder, edited(old, new)))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
         ("preset: sample", "preset: cpu", "preset is 'cpu'; in this folder it must be 'sample'"),
-        ("    ja: {}", "    jp: {}", "segmentation.corpora.jp: jp is not in corpora; there are: zh, ja, en, de, en-de"),
-        ("{first: en, second: de}", "{first: en, second: en-de}", "concatenated.en-de.second: en-de is not in"),
         ("    zh: {entropy: true}", "    zh: {}\n    de: {entropy: true}", "segmentation.corpora.de.entropy is true,"),
-        ("by: words, model: words", "by: words, model: word", "segmentation.methods.words.model: word is not in"),
-        ("full: {methods: [viterbi, ", "full: {methods: [", "segmentation.full.methods has combined without viterbi,"),
-        (
-            "combined: {by: both, statistics: viterbi",
-            "combined: {by: both, statistics: gpt2",
-            "segmentation.methods.combined.statistics: 'gpt2' is not a method by statistics with decoder viterbi",
-        ),
-        (
-            "shape: {layers: 6, width: 32, heads: 2, context: 32, dropout: 0.0}",
-            "shape: {layers: 6, width: 32, heads: 2, context: 32, dropout: 0.1}",
-            "exact.markov.third-order.model.shape.dropout is above 0",
-        ),
-        (
-            "of: words,",
-            "of: word,",
-            "compared.methods.words-patches.of: word is not in compared.methods of the kind tokens",
-        ),
-        (
-            "cap: 6, code: latom",
-            "cap: 6, code: bpe",
-            "compared.methods.latom-patches.code: bpe is not in compared.methods",
-        ),
-        ("    unigram: {}", "    unigram: {to: sentencepiece}", "segmentation.export.unigram.to is 'sentencepiece';"),
         (
             "  zh: {path: data/raw/builtin/zh, format: parquet, gold: words}",
             "  zh: {path: data/raw/builtin/zh, format: parquet}",
             "segmentation.own_text.zh-slices.corpus: zh has no gold words to score by; leave the entry out",
         ),
-        (
-            "{corpus: zh, methods: [viterbi, ",
-            "{corpus: zh, methods: [literal, ",
-            "segmentation.own_text.zh-slices.methods: literal; use methods by words",
-        ),
-        ("entropy_models/zh", "entropy_models/zhh", "entropy.scored.zh.model: no stage makes"),
-        ("data/raw/builtin/ja", "texts/mine.txt", "corpora.ja.path: texts/mine.txt does not exist, and no stage"),
-        ("baselines: [character, byte, random]}", "baselines: [byte]}", "codes.corpora.en.baselines: character is"),
-        (
-            "baselines: [character, byte, random]}",
-            "baselines: [character, radical]}",
-            "codes.corpora.en.baselines: radical is not in the kinds of codes",
-        ),
-        (
-            "held_out: true}, baselines",
-            "held_out: true, tables: [byte]}, baselines",
-            "codes.corpora.en.codebooks.tables: byte is not in the kinds of codes from tables",
-        ),
-        ("tokens: [A, B, AA", "tokens: [A, AA", "exact.markov.third-order.vocabularies.mpe: tokens lack 'B', a"),
-        ("tokenizer: en, vocabulary: 400", "tokenizer: en, vocabulary: 500", "patches.corpora.en.vocabulary: 500 is"),
-        ("patcher: bpe, longest: 6}", "patcher: bpe, longest: 7}", "patches.variants.bpe.longest: 7 is not in"),
-        ("zh: {kind: segmented", "de: {kind: segmented", "compare.measured.de: de is not in segmentation.corpora"),
     ],
 )
-def test_a_name_that_refers_to_nothing(folder: Path, old: str, new: str, message: str) -> None:
+def test_a_mistake_that_hides_others(folder: Path, old: str, new: str, message: str) -> None:
     assert any(line.startswith(f"params.yaml: {message}") for line in check(folder, edited(old, new)))
-
-
-def test_every_mistake_is_a_line(folder: Path) -> None:
-    text = edited("vocabulary_size: 12000", "vocabulary_size: many").replace("alphas: [2.5, 3]", "alpha: [2.5, 3]")
-    assert check(folder, text) == [
-        "params.yaml: segmentation.bpe.vocabulary_size is 'many'; it should be a valid integer, unable to parse string "
-        "as an integer",
-        "params.yaml: bits.alphas is missing; add it",
-        "params.yaml: bits.alpha is no parameter; correct its name, or remove it",
-    ]
 
 
 def test_a_text_of_ones_own(folder: Path) -> None:
@@ -205,8 +168,6 @@ def test_a_text_of_ones_own(folder: Path) -> None:
     ("text", "message"),
     [
         ("A dog\nruns\n", "segmentation.corpora.mine: texts/mine.txt has no character of a script written without"),
-        ("الولد في البيت\n", "segmentation.corpora.mine: texts/mine.txt has no character of a script written without"),
-        ("", "corpora.mine.path: "),
         ("\udcff", "corpora.mine.path: "),
         ("A dog\n狗\n", None),
     ],
@@ -223,8 +184,6 @@ def test_a_text_without_a_word_to_find(folder: Path, text: str, message: str | N
 def test_parameters_of_the_raw_data(tmp_path: Path) -> None:
     (tmp_path / "data/raw").mkdir(parents=True)
     (tmp_path / "data/raw/params.yaml").write_text("builtin: {sentences: many, seed: 0}\n")
-    assert problems_of_raw_data(tmp_path) == [
-        "data/raw/params.yaml: builtin.sentences is 'many'; it should be a valid integer, unable to parse string as an "
-        "integer",
-        "data/raw/params.yaml: builtin.questions is missing; add it",
-    ]
+    wrong, missing = problems_of_raw_data(tmp_path)
+    assert wrong.startswith("data/raw/params.yaml: builtin.sentences is 'many'; it should be a valid integer")
+    assert missing == "data/raw/params.yaml: builtin.questions is missing; add it"

@@ -19,20 +19,14 @@ def results(tmp_path, monkeypatch, seeds=3):
 def test_methods_stand_by_their_bits_with_the_verdict_and_ngrams_below(tmp_path, monkeypatch):
     _, found = results(tmp_path, monkeypatch)
     tables = found.page["corpora"]["thai"]
-    assert [table.name for table in tables] == [
-        "compared-thai", "compared-bytes-thai", "compared-units-thai", "robustness-thai", "boundaries-thai"
-    ]  # fmt: skip
     first, second, third, last = rows_of(tables[0])
     assert [row["method"] for row in (first, second, third, last)] == ["words", "chunks", "bpe", "5-grams of bytes"]
     assert first["bits/byte ↓"] == "2.010 ± 0.010" and last["bits/byte ↓"] == "2.100"
     assert [row["verdict"] for row in (first, second, third)] == ["best", "not separable", "worse"]
     assert [row["behind"] for row in (first, second, third)] == ["", "0.050 ± 0.100", "0.200 ± 0.100"]
     assert (first["exact"], first["gap"], second["exact"]) == ("1.900", "0.0500", "")
-    assert "at 2e+09 training operations; mean ± sd of 3 seeds" in tables[0].title
-    assert any("0.040 bits per byte" in note for note in tables[0].notes)
     units = {row["method"]: row for row in rows_of(tables[2])}
     assert units["words"]["F1, gold words ↑"] == "75.0" and units["chunks"]["F1, gold words ↑"] == ""
-    assert "fertility ↓" not in tables[2].header
     assert rows_of(tables[3])[0]["typos"] == "+0.500" and rows_of(tables[4])[0]["nfd"] == "80.0"
     assert [row["use"] for row in rows_of(found.page["answers"][0])] == ["words"]
     (finding,) = found.page["findings"]
@@ -42,14 +36,8 @@ def test_methods_stand_by_their_bits_with_the_verdict_and_ngrams_below(tmp_path,
 def test_one_seed_has_no_verdict(tmp_path, monkeypatch):
     _, found = results(tmp_path, monkeypatch, seeds=1)
     table = found.page["corpora"]["thai"][0]
-    assert "verdict" not in table.header and "seeds" not in table.title
-    assert rows_of(found.page["answers"][0])[0] == {
-        "corpus": "thai",
-        "use": "words",
-        "bits/byte ↓": "2.000",
-        "verdict": "one run",
-        "why": "words comes first with 2.000 bits per byte in one run, no verdict.",
-    }
+    (answer,) = rows_of(found.page["answers"][0])
+    assert "verdict" not in table.header and (answer["use"], answer["verdict"]) == ("words", "one run")
 
 
 def test_corpora_stand_side_by_side_where_there_are_several(tmp_path, monkeypatch):

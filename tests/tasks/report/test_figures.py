@@ -1,8 +1,6 @@
 """Pictures: the same bytes every time, scales, scripts, and little or unknown data."""
 
 import warnings
-from functools import partial
-from pathlib import Path
 
 import patch_report_inputs as patches
 import polars as pl
@@ -10,30 +8,20 @@ import pytest
 import report_inputs as inputs
 from matplotlib.figure import Figure
 
-from tasks.report import plot
 from tasks.report.draw_codes import draw_lengths, draw_tables
 from tasks.report.draw_patches import (
     draw_ablation,
     draw_tokens,
     draw_training,
     largest_tokenizers,
-    main_losses,
 )
-from tasks.report.draw_patches import (
-    draw_lengths as draw_patch_lengths,
-)
-from tasks.report.draw_segmentation import draw_boundaries, draw_sentence
+from tasks.report.draw_segmentation import draw_boundaries
 from tasks.report.patches import ablation_points
 from tasks.report.plot import (
-    draw_all,
-    families_for,
     in_cells,
-    legend_above,
     log_where_needed,
     missing_note,
-    whole_numbers,
 )
-from tasks.report.style import code_lines, line_colours
 
 SCRIPTS = {
     "Burmese": "မြန်မာ",
@@ -44,34 +32,6 @@ SCRIPTS = {
     "emoji": "😀👩‍👩‍👧🇩🇪",
     "Chinese": "中文",
 }
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def test_the_same_data_gives_the_same_bytes(tmp_path):
-    rows = {"gold": ["甲乙", SCRIPTS["Thai"], SCRIPTS["Arabic"]], "viterbi": ["甲", "乙" + SCRIPTS["Thai"] + "العربية"]}
-    for folder in (tmp_path / "first", tmp_path / "second"):
-        draw_boundaries(rows, folder / "sentence")
-        draw_sentence({"viterbi": rows["viterbi"]}, rows["gold"], folder / "readme")
-    first = contents(tmp_path / "first")
-    assert first == contents(tmp_path / "second") and len(first) == 3
-
-
-@pytest.mark.slow
-def test_processes_give_the_same_bytes(tmp_path, monkeypatch):
-    rows = {"viterbi": ["甲", "乙丙"]}
-    draw_all([partial(draw_boundaries, rows, tmp_path / "here" / name) for name in "ab"])
-    monkeypatch.setattr(plot, "_WORTH_PROCESSES", 2)
-    draw_all([partial(draw_boundaries, rows, tmp_path / "there" / name) for name in "ab"])
-    assert contents(tmp_path / "here") == contents(tmp_path / "there")
-
-
-def test_unknown_codes_have_a_name_and_colours_of_their_own():
-    lines = code_lines(["latom", "toy", "toy2"])
-    assert lines["toy"].label == "toy" and len({line.colour for line in lines.values()}) == 3
-    assert len(line_colours(map(str, range(20)))) == 20
 
 
 @pytest.mark.slow
@@ -94,22 +54,6 @@ def test_a_scale_is_logarithmic_where_a_few_values_hide_the_others(values, scale
     assert axes.get_yscale() == scale
 
 
-def test_ticks_are_whole_numbers():
-    axes = Figure().subplots()
-    axes.set_xlim(0, 2)
-    whole_numbers(axes)
-    assert all(tick == int(tick) for tick in axes.get_xticks())
-
-
-def test_a_legend_has_every_curve_once():
-    figure = Figure(layout="constrained")
-    for axes in figure.subplots(1, 2):
-        axes.plot([1, 2], label="both")
-    axes.plot([2, 1], label="one")
-    legend_above(figure)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["both", "one"]
-
-
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_there_is_a_font(script):
     assert not missing_note(SCRIPTS[script])
@@ -125,11 +69,6 @@ def test_the_picture_says_what_it_could_not_draw(tmp_path):
             draw_boundaries({"gold": [text]}, tmp_path / "picture")
         heights.append((tmp_path / "picture.svg").read_text(encoding="utf-8").partition('height="')[2][:6])
     assert heights[0] < heights[1]
-
-
-def test_only_needed_fonts_are_tried():
-    assert len(families_for("plain λ 中文 한국어")) == 1
-    assert families_for("ไทย 中")[1:] == ["Noto Sans Thai"]
 
 
 def test_a_cell_is_what_a_reader_calls_a_character():
@@ -150,26 +89,12 @@ def test_a_line_begins_where_its_script_does():
     assert in_cells("سلام").limits == (4, 0) and in_cells("שלום").limits == (4, 0)
 
 
-def test_curves_are_those_of_the_main_comparison():
-    losses = pl.concat([patches.patch_losses(), patches.patch_losses().with_columns(variant=pl.lit("bpe-s4"))])
-    shown = main_losses(losses, patches.patch_scores())
-    assert set(shown["variant"]) == set(patches.MAIN) and len(shown) == len(patches.patch_losses())
-
-
 def test_of_each_key_the_largest_tokenizer_is_drawn():
     small = patches.token_lengths("en-300").with_columns(tokens=pl.lit(1, pl.Int64))
     tables = [small, patches.token_lengths("en-900"), small.with_columns(tokenizer=pl.lit("gpt2"))]
     lengths = pl.concat(t.with_columns(key=pl.lit(k)) for t, k in zip(tables, ("en", "en", "gpt2"), strict=True))
     assert set(largest_tokenizers(lengths)["tokenizer"]) == {"en-900", "gpt2"}
     assert len(largest_tokenizers(lengths)) == len(tables[1]) + len(tables[2])
-
-
-@pytest.mark.slow
-def test_the_papers_lengths_are_drawn_where_it_has_the_corpus(tmp_path):
-    patchers = patches.patchers().filter(pl.col("patcher").is_in(["space", "gpt2"]))
-    for source in ("slimpajama", "builtin"):
-        draw_patch_lengths(patchers, patches.patch_lengths(), {"en": source}, tmp_path / source)
-    assert (tmp_path / "slimpajama.svg").read_bytes() != (tmp_path / "builtin.svg").read_bytes()
 
 
 @pytest.mark.slow

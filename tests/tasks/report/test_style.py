@@ -24,11 +24,6 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_contrast_is_that_of_the_standard():
-    assert contrast("#ffffff", "#000000") == pytest.approx(21)
-    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.005)
-
-
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_and_lines_can_be_read(dark: bool):
     shown = style.DARK if dark else {colour: colour for colour in style.DARK}
@@ -40,8 +35,3 @@ def test_text_and_lines_can_be_read(dark: bool):
 def test_the_page_has_no_other_colours():
     css = (_TEMPLATES / "style.css.j2").read_text(encoding="utf-8")
     assert not re.findall(r"#[0-9a-f]{3,6}\b", css) and "background: white; padding" in css  # Codebooks stay light.
-
-
-def test_colours_of_pictures_follow_the_page():
-    svg = f'<path style="fill:{style.ACCENT};stroke:#123456"/><use href="#{style.INK[1:]}x"/>'
-    assert style.with_variables(svg) == svg.replace(style.ACCENT, f"var(--{style.ACCENT[1:]})")

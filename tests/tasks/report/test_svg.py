@@ -1,16 +1,12 @@
 """Small SVG: the picture stays the same, its file does not grow with points that the eye cannot see."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
-import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.report.draw_codes import TOKENS, _Corpus, draw_overview
-from tasks.report.svg import LARGEST, simplified, smaller
+from tasks.report.svg import simplified, smaller
 
 COORDINATE = st.floats(-100, 100)
 
@@ -43,20 +39,3 @@ def test_what_is_seen_stays():
     assert 'href="data:image/png;base64, iVBO/Regular"' in found
     assert 'd="M0 0L2 0C1 1 2 2.22 3 3L3 9.88z"' in found
     assert 'transform="translate(1.23 7.7) scale(0.015625 -0.1)"' in found and '<use href="#m1" x="5.5" />' in found
-
-
-@pytest.mark.slow
-def test_a_picture_of_sixteen_corpora_is_small(tmp_path: Path) -> None:
-    """As many panels, curves and sizes as the preset `cpu` has."""
-    sizes = np.arange(100, 3001, 50)
-    rows = []
-    for place, code in enumerate(("byte", "latom", "latom-refined", "random")):
-        saved = 1e5 * (place - 1.5) * np.exp(-sizes / 600) + 50 * np.sin(sizes)
-        shape = {"N": None if code == "byte" else 2, "K": None if code == "byte" else 9}
-        for size, value in zip(sizes.tolist(), saved.tolist(), strict=True):
-            row = {"tokenizer": "bpe", "text": "training", "code": code, "vocabulary": size, "tokens_saved": value}
-            rows.append({**row, **shape, "tokens_saved_sd": 9000.0})
-    curves = pl.DataFrame(rows, infer_schema_length=None)
-    draw_overview({f"language-{n}": _Corpus(70, curves, {2: 9}) for n in range(16)}, TOKENS, tmp_path / "overview")
-    text = (tmp_path / "overview.svg").read_text(encoding="utf-8")
-    assert len(text.encode()) <= LARGEST

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 import report_inputs as inputs
 
-from tasks.report.codes import code_summaries, code_tables
-from tasks.report.segmentation import own_text_table, segmentation_tables
-from tasks.report.table import Table, cell_class, read_markdown
-from tasks.report.verdict import Best, Ours, Spread, Tied, kinds, separable, verdict
+from tasks.report.codes import code_summaries
+from tasks.report.segmentation import own_text_table
+from tasks.report.table import Table, read_markdown
+from tasks.report.verdict import Best, Ours, Spread, Tied, against, kinds, separable, verdict
 
 
 @pytest.mark.parametrize(
@@ -48,19 +48,25 @@ def test_best_is_a_word_only_where_the_lead_exceeds_the_spread(rivals, text):
     assert verdict(rivals, largest=True).text() == text
 
 
-def test_the_smallest_may_be_best():
+def test_kinds_of_cells():
     assert verdict({"a": CLEAR, "b": FAR}, largest=False).text() == "b"
     assert kinds([CLEAR, FAR, None], largest=False) == [str, Best, str]
+    assert kinds([CLEAR, CLEAR]) == [str, str]  # Equal cells lead nobody.
+    assert kinds([NEAR, FAR], printed=[Spread(50.0, 0.0)]) == [str, str]  # Published figures are rivals.
+    assert Spread.of(pl.Series([2.0]), by_chance=False) == (2.0, 0.0, None) and Spread.of(pl.Series([2.0])).runs == 1
 
 
-def test_without_chance_a_single_value_has_no_spread_to_exceed():
-    assert Spread.of(pl.Series([2.0]), by_chance=False) == (2.0, 0.0, None)
-    assert Spread.of(pl.Series([2.0])) == (2.0, None, 1) and Spread.of(pl.Series([None], dtype=pl.Float64)) is None
-
-
-def test_equal_cells_lead_nobody_and_printed_figures_are_rivals():
-    assert kinds([CLEAR, CLEAR]) == [str, str]
-    assert kinds([NEAR, FAR], printed=[Spread(50.0, 0.0)]) == [str, str]
+@pytest.mark.parametrize(
+    ("difference", "separable", "runs", "word"),
+    [
+        (0.1, True, 3, "higher"),
+        (-0.1, True, 2, "lower (2 runs)"),
+        (0.1, False, 3, "not separable"),
+        (0.1, None, 1, "one run"),
+    ],
+)
+def test_words_of_a_comparison(difference, separable, runs, word):
+    assert against(difference, separable, runs) == word
 
 
 MARKED = Table("t", "T", ["m", "F1"], [[Ours("viterbi"), Best("9.0")], ["x", Tied("8")], ["y", "10.0"]], ["note"])
@@ -70,10 +76,9 @@ def test_marks_are_explained_in_every_format():
     text, page = MARKED.text(), MARKED.markdown()
     assert text.splitlines()[4:7] == ["viterbi†   9.0*", "x            8≈", "y         10.0"]
     assert "| viterbi † | **9.0** |" in page and "| x | 8 ≈ |" in page
-    assert "bold: the best; its lead" in page and "*: the best; its lead" in text and "†: a method" in text
     assert MARKED.csv() == "m,F1\nviterbi,9.0\nx,8\ny,10.0\n"
-    assert [cell_class(cell) for cell in (*MARKED.rows[0], "")] == ["ours", "best", ""]
-    assert not Table("t", "T", ["m"], [["x"]], []).explained()
+    assert "| \\|V\\| | F1 |" in MARKED._replace(header=["|V|", "F1"]).markdown()
+    assert "bold: " in page and "*: " in text and "†: " in text and not MARKED._replace(rows=[["x", "1"]]).explained()
 
 
 def test_a_page_can_be_read_back_with_its_marks():
@@ -105,19 +110,10 @@ def test_characters_are_a_rival_that_saves_nothing():
     assert best_at_10(saving(-20, -30))[0] == "characters"
     assert best_at_10(saving(20, -30))[0] == "Latom"
     assert best_at_10(saving(-1.5, -30))[0] == "not separable: characters; Latom"
-
-
-def test_the_column_best_and_bold_cells_agree():
+    assert best_at_10(saving(20, -30, seeds=1))[0] == "one run"
     best, table = best_at_10(saving(20, -30))
     marked = dict(zip(table.header, table.rows[0], strict=True))
     assert best == "Latom" and [name for name, cell in marked.items() if isinstance(cell, Best)] == ["Latom"]
-    best, table = best_at_10(saving(20, 20.5))
-    assert best == "not separable: Latom, refined; Latom" and "≈" in table.markdown()
-
-
-def test_one_run_says_nothing():
-    best, table = best_at_10(saving(20, -30, seeds=1))
-    assert best == "one run" and any(note.startswith("one run: ") for note in table.notes)
 
 
 def test_a_verdict_on_fewer_than_three_runs_says_so():
@@ -130,29 +126,7 @@ def test_a_verdict_on_fewer_than_three_runs_says_so():
     assert (leader("5.1"), type(leader("5.1"))) == ("5.1 (2 runs)", Best) and other is str
     assert [kind("x") for kind in kinds([two, two, Spread(0.0, 0.0)])] == ["x (2 runs)", "x (2 runs)", "x"]
     assert kinds([three, Spread.of(pl.Series([1.0, 1.1, 1.2]))]) == [Best, str]
-    best, table = best_at_10(saving(20, -30, seeds=2))
-    assert best == "Latom (2 runs)" and "| **+20 ± 1 (2 runs)** |" in table.markdown()
-
-
-def test_equal_results_of_refined_codes_are_said_to_be_equal():
-    best, table = best_at_10(saving(20, 20))
-    assert best == "equal: Latom; Latom, refined"
-    assert table.notes[-1] == "equal with and without refinement (nothing was found to improve): en"
-    (table,) = code_tables(saving(20, 20), "en", [], restarts=1)
-    assert table.notes[-1] == ("equal with and without refinement (nothing was found to improve): Latom, N = 2, K = 3")
-    (table,) = code_tables(saving(20, 21), "en", [], restarts=1)
-    assert not any("nothing was found" in note for note in table.notes)
-
-
-def test_methods_of_this_project_are_marked_and_the_best_is_bold():
-    methods = {"viterbi": {"signal": "statistics"}, "literal-4": {"signal": "statistics"}}
-    scores = inputs.segmentation_scores(configurations=methods)
-    scores = scores.with_columns(f1=pl.when(configuration="literal-4").then(0.9).otherwise("f1"))
-    table, _ = segmentation_tables(scores, inputs.corpus_facts("zh"))
-    cells = {row[0]: row for row in table.rows}
-    assert [name for name in cells if isinstance(name, Ours)] == ["viterbi"]
-    column = table.header.index("F1")
-    assert isinstance(cells["literal"][column], Best) and type(cells["viterbi"][column]) is str
+    assert best_at_10(saving(20, -30, seeds=2))[0] == "Latom (2 runs)"
 
 
 def test_a_published_figure_that_is_higher_is_not_passed_over():
