@@ -10,11 +10,14 @@ from itertools import product
 
 import numpy as np
 
+from tokenlab.exact.interface import ContextTooLong
+
 
 class TableModel:
     """A language model with logits drawn anew for each context: deterministic, and different everywhere.
 
     zeros: share of the tokens with probability zero. After such a token a row of logits is NaN.
+    limit: the longest context in tokens.
     Its trees raise KeyError for parents that were forgotten, and refuse a context that they hold already.
     """
 
@@ -67,6 +70,8 @@ class TableTree:
         for parent, token in zip(parents, tokens, strict=True):
             self.last += 1
             context = (*self.nodes[parent], token)
+            if self.model.limit is not None and len(context) > self.model.limit:
+                raise ContextTooLong(f"a context of {len(context)} tokens; shorten the text")
             assert context not in self.seen, f"evaluated twice: {context}"
             self.seen.add(context)
             self.nodes[self.last] = context
