@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import sys
 from unittest.mock import patch
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from tokenlab.codes import codebook
 from tokenlab.codes.baselines import ByteCode
-from tokenlab.codes.codebook import Codebook, check_capacity, smallest_K
+from tokenlab.codes.codebook import Codebook, smallest_K
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import LARGEST_ALPHABET, atom, atoms, names_of, parse_atoms, print_atoms, write_code
 from tokenlab.codes.registry import read_code
@@ -180,14 +179,10 @@ def test_smallest_K():
     [
         ((2, 2, "abcde", [0, 1, 2, 3, 4]), r"5 characters .* K\^N = 2\^2 = 4"),
         ((0, 2, "a", [0]), "N = 0"),
-        ((27, 2, "a", [0]), "N = 27"),
         ((2, 0, "", []), "K = 0"),
         ((2, 2, "ba", [0, 1]), "ascend"),
-        ((2, 2, "aa", [0, 1]), "distinct"),
         ((2, 2, "ab", [1, 1]), "a different code"),
-        ((2, 2, "ab", [1]), "a different code"),
         ((2, 2, "ab", [0, 4]), r"below K\^N = 4"),
-        ((2, 2, "ab", [-1, 0]), r"below K\^N = 4"),
         ((2, 2, "ab", [0, 1], "drop"), "unknown: 'drop' is none of error, byte, skip"),
     ],
 )
@@ -195,13 +190,6 @@ def test_no_such_codebook(arguments, message):
     N, K, characters, assigned, *unknown = arguments
     with pytest.raises(ParameterError, match=message):
         Codebook("random", N, K, characters, np.array(assigned, np.int64), *unknown)
-
-
-def test_limits_of_a_codebook():
-    check_capacity(5, 1, LARGEST_ALPHABET)
-    for N, K in ((1, LARGEST_ALPHABET + 1), (26, 6)):
-        with pytest.raises(ParameterError, match="at most"):
-            check_capacity(5, N, K)
 
 
 def test_a_corpus_by_hand():
@@ -228,13 +216,6 @@ def test_a_corpus_keeps_its_text_but_whitespace(texts):
     assert corpus.symbols.dtype == np.int32
 
 
-def test_a_corpus_of_many_blocks():
-    texts = [f"{number} is {number * number}" for number in range(10_000)]
-    corpus = character_corpus(iter(texts))
-    assert list(corpus.texts()) == texts
-    assert character_corpus([chr(sys.maxunicode)]).characters == chr(sys.maxunicode)
-
-
 @given(st.sets(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30), st.integers(1, 4), st.integers(0, 9))
 def test_a_codebook_comes_back_from_its_file(tmp_path_factory, characters, N, seed):
     characters = "".join(sorted(characters))
@@ -256,40 +237,17 @@ def test_a_codebook_comes_back_from_its_file(tmp_path_factory, characters, N, se
         assert path.read_bytes() == first
 
 
-def test_a_file_says_what_people_read(tmp_path):
-    write_code(Codebook("latom", 2, 2, "ab", np.array([1, 2]), facts={"corpus": "1f"}), tmp_path / "code.json")
-    assert json.loads((tmp_path / "code.json").read_text(encoding="utf-8")) == {
-        "format": "tokenlab code 1",
-        "kind": "latom",
-        "reversible": True,
-        "facts": {"corpus": "1f"},
-        "N": 2,
-        "K": 2,
-        "unknown": "error",
-        "codes": {"a": ["a0", "b1"], "b": ["a1", "b0"]},
-    }
-
-
 @pytest.mark.parametrize(
     "change",
     [
         {"kind": "bits"},
         {"N": 3},
-        {"N": "2"},
         {"K": 1},
-        {"K": None},
-        {"N": 10**6},
         {"unknown": "drop"},
         {"facts": None},
-        {"codes": None},
         {"codes": ["a"]},
         {"codes": {"a": ["a0", "b1"], "b": ["a0", "b1"]}},
-        {"codes": {"a": ["b0", "a1"]}},
         {"codes": {"a": ["a0"]}},
-        {"codes": {"a": "a0"}},
-        {"codes": {}},
-        {"N": True},
-        {"codes": {"a": ["a0", "b7"]}},
         {"codes": {"ab": ["a0", "b1"]}},
     ],
     ids=str,

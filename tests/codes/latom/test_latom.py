@@ -72,21 +72,6 @@ def test_the_same_seed_gives_the_same_bytes(corpus, tmp_path):
     assert again.facts["characters"] == len(corpus.characters) and again.facts["length"] == len(corpus.symbols)
 
 
-def test_seed_floor_and_end_state_change_the_code(corpus):
-    plain = latom(corpus, iterations=5)
-    for options in ({"seed": 1}, {"end_state": True}, {"floor": 1e-2}, {"iterations": 0}):
-        other = latom(corpus, **{"iterations": 5} | options)
-        assert other.assigned.tolist() != plain.assigned.tolist()
-        assert other.facts | options == other.facts
-
-
-def test_hmmlearn_gives_the_same_figures(corpus):
-    options = {"iterations": 2, "seed": 2, "floor": 1e-30}
-    ours, reference = latom(corpus, **options), latom(corpus, backend="hmmlearn", **options)
-    assert ours.facts["log_likelihood"] == pytest.approx(reference.facts["log_likelihood"], rel=1e-9)
-    assert ours.facts["objective"] == pytest.approx(reference.facts["objective"], rel=1e-6)
-
-
 def test_of_the_restarts_the_one_with_the_fewest_tokens_is_kept(corpus):
     best = latom(corpus, seed=3, iterations=3, restarts=4, vocabulary=120)
     size, K = len(corpus.characters), best.K
