@@ -3,18 +3,13 @@
 import numpy as np
 import pytest
 import small_bases
-import unicode_text
-from real_tokenizers import tokenizer_folder
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 from tokenizers import Tokenizer, models
 
 from tokenlab.codes.baselines import ByteCode
 from tokenlab.codes.codebook import Codebook
-from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import atom
 from tokenlab.codes.measured import CodeAsTokenizer, TokenizerOfAtoms
-from tokenlab.codes.registry import learn_code
-from tokenlab.core.errors import InputError
 from tokenlab.formats.hugging_face import LibraryTokenizer
 from tokenlab.metrics import of_tokenizer
 from tokenlab.metrics.counting import count_tokens
@@ -30,7 +25,6 @@ TEXTS = [
     " ",
     "천지를",
 ]
-BYTES = CodeAsTokenizer(ByteCode())
 
 
 def pieces(text, tokens):
@@ -61,18 +55,6 @@ def test_special_tokens_in_a_text_are_text(tmp_path):
     trained.enable_truncation(2)
     (tokens,) = HuggingFaceTokenizer(trained).encode_batch(["<s> a"])
     assert len(tokens.ids) == 5
-
-
-def test_codes_without_merges():
-    code = Codebook("random", 2, 3, "abc", np.array([0, 5, 7]))
-    tokenizer = CodeAsTokenizer(code)
-    (tokens,) = tokenizer.encode_batch(["cab"])
-    assert tokens.spans.tolist() == [[0, 1], [0, 1], [1, 2], [1, 2], [2, 3], [2, 3]]
-    assert (tokens.byte_tokens, tokenizer.vocabulary) == (6, 6)
-    single = CodeAsTokenizer(learn_code("character", character_corpus(["abc"])))
-    assert single.encode_batch(["cab"])[0].byte_tokens == 0
-    with pytest.raises(InputError):
-        tokenizer.encode_batch(["abx"])
 
 
 def test_a_tokenizer_over_atoms():
@@ -110,27 +92,6 @@ def test_spans_from_the_lengths_of_tokens():
         assert (tokens.spans[:, 0] <= other.spans[:, 0]).all() and (tokens.spans[:, 1] >= other.spans[:, 1]).all()
 
 
-_NIGHTLY = ["mistral-v1", "mistral-v7", "llama3", "qwen", "deepseek", "whisper-multilingual", "gpt-neox"]
-PUBLISHED = [
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt2", "tekken")),
-    *(pytest.param(name, marks=pytest.mark.nightly) for name in _NIGHTLY),
-]
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published_tokenizers_cover_the_text(name):
-    """Every character is in a token, tokens come in order, and byte tokens are those that alone are not UTF-8."""
-    tokenizer = read_text_tokenizer(tokenizer_folder(name))
-    for text, tokens in zip(TEXTS, tokenizer.encode_batch(TEXTS), strict=True):
-        covered = np.zeros(len(text) + 1, bool)
-        for start, end in tokens.spans:
-            covered[start:end] = True
-        assert covered[:-1][[not c.isspace() for c in text]].all()
-        assert (np.diff(tokens.spans, axis=0) >= 0).all()
-        assert tokens.ids.max(initial=0) < tokenizer.ids
-    assert tokenizer.encode_batch(["\U00012345"])[0].byte_tokens > 1
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -159,16 +120,3 @@ def test_a_sentencepiece_model_as_its_package_encodes(algorithm, options, tmp_pa
         assert tokens.spans[:, 0].tolist() == [start for start, _ in expected["offsets"]]
         placed = [place for place, (start, end) in enumerate(expected["offsets"][:-1]) if start < end]
         assert tokens.spans[placed].tolist() == [list(expected["offsets"][place]) for place in placed]
-
-
-@pytest.mark.nightly
-def test_a_published_model_that_normalises():
-    sentencepiece = pytest.importorskip("sentencepiece")
-    folder = tokenizer_folder("cluecorpussmall")
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
-    texts = [*unicode_text.SPACED.values(), *unicode_text.UNSPACED.values(), *TEXTS]
-    tokenizer = read_text_tokenizer(folder)
-    assert tokenizer.changes == ("nmt_nfkc", "spaces")
-    assert [tokens.ids.tolist() for tokens in tokenizer.encode_batch(texts)] == [
-        processor.encode(text) for text in texts
-    ]
