@@ -67,12 +67,6 @@ def test_streams_give_the_patches_of_whole_texts(text):
         assert plain_patches.streamed(patcher().stream(), data) == starts.tolist()
 
 
-def test_bytes_that_are_no_text_are_cut_too():
-    data = b"\x80" * 40
-    (starts,) = patcher().starts([data])
-    assert plain_patches.streamed(patcher().stream(), data) == starts.tolist()
-
-
 def test_other_models_are_refused():
     with pytest.raises(InputError, match="no chunks of its own"):
         LearnedPatcher(build_network(TokenShape(256, SIZES["tiny"][0]), 0), CONTEXT)

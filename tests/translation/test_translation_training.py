@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch.nn.functional import log_softmax
 
-from tokenlab.core.errors import InputError
 from tokenlab.training import loop, processes
 from tokenlab.training.checkpoint import Evaluation, trained
 from tokenlab.translation.model import build_model
@@ -100,19 +99,6 @@ def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, after):
         patched.setattr(loop, "save_checkpoint", save_and_die)
         trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint)
     assert_same(trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint), undisturbed)
-
-
-@pytest.mark.slow
-def test_it_learns_the_table():
-    shape = dataclasses.replace(SHAPE, width=32)
-    options = dataclasses.replace(OPTIONS, steps=250, batch=300, warmup=20, schedule="cosine", evaluate_every=250)
-    assert trained_model(options, shape=shape)[1][-1].held_out < 1.2  # log 10 = 2.3 without the source
-
-
-def test_nothing_to_train_on_is_an_error():
-    nothing = Pairs(sentences([], END), sentences([], END), PADDING)
-    with pytest.raises(InputError, match="no pair of sentences to evaluate on"):
-        train(build_model(SHAPE, 24, PADDING, END, 0), TRAINING, nothing, OPTIONS)
 
 
 @pytest.mark.parametrize("changes", [{"accumulate": 3}, {"checkpoint_activations": True}])
