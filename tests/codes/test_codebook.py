@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from unittest.mock import patch
 
 import numpy as np
@@ -179,6 +180,7 @@ def test_smallest_K():
     [
         ((2, 2, "abcde", [0, 1, 2, 3, 4]), r"5 characters .* K\^N = 2\^2 = 4"),
         ((0, 2, "a", [0]), "N = 0"),
+        ((27, 2, "a", [0]), "N = 27"),
         ((2, 0, "", []), "K = 0"),
         ((2, 2, "ba", [0, 1]), "ascend"),
         ((2, 2, "ab", [1, 1]), "a different code"),
@@ -214,6 +216,13 @@ def test_a_corpus_keeps_its_text_but_whitespace(texts):
     assert list(corpus.texts()) == expected
     assert corpus.characters == "".join(sorted(set("".join(expected))))
     assert corpus.symbols.dtype == np.int32
+
+
+def test_a_corpus_of_many_blocks():
+    texts = [f"{number} is {number * number}" for number in range(10_000)]
+    corpus = character_corpus(iter(texts))
+    assert list(corpus.texts()) == texts
+    assert character_corpus([chr(sys.maxunicode)]).characters == chr(sys.maxunicode)
 
 
 @given(st.sets(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30), st.integers(1, 4), st.integers(0, 9))

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from hashed_model import ByDefinition, character_model
+from scipy.stats import chisquare
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.exact.combining import Combination
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
+from tokenlab.exact.sampling import sample
 from tokenlab.exact.scoring import score_texts
 from tokenlab.exact.vocabulary import Vocabulary
 
@@ -73,6 +75,21 @@ def test_a_mixture_is_a_mixture_of_texts(models, truths):
         whole = weights @ [truth.is_text(text.encode()) for truth in truths]
         assert np.exp(found.log_probability) == pytest.approx(starts, rel=1e-10)
         assert np.exp(found.log_probability + found.end) == pytest.approx(whole, rel=1e-10)
+
+
+def test_characters(models):
+    combination = Combination(models, "mean", WEIGHTS)
+    found, bytes_found = combination.next_character("A", 5), combination.next_byte("A")
+    assert set(found.characters) == {"A", "B"} and found.end == bytes_found.end
+    for character, log_p in zip(found.characters, found.log_probability, strict=True):
+        assert log_p == pytest.approx(bytes_found.log_probability[ord(character)])
+
+
+def test_samples(models, truths):
+    combination, generator = Combination(models, "product", WEIGHTS), np.random.default_rng(0)
+    drawn = [sample(combination, "AB", 1, seed=generator).text for _ in range(600)]
+    observed = [drawn.count(outcome) for outcome in ("A", "B", "")]
+    assert chisquare(observed, combined(truths, "product", b"AB") * len(drawn)).pvalue > 1e-3
 
 
 def test_models_without_a_character_in_common():

@@ -60,14 +60,7 @@ def every():
 
 
 CASES = {"mpe": maximum_prefix, "bpe": byte_pair, "every": every, "split": split, "prefixed": prefixed}
-ESTIMATORS = {
-    "mpe": ("incremental", "bpc", "mpc"),
-    "bpe": ("incremental", "bpc"),
-    "every": ("incremental", "bpc"),
-    "split": ("incremental", "bpc"),
-    "prefixed": ("incremental", "bpc"),
-}
-EACH = [(name, estimator) for name in CASES for estimator in ESTIMATORS[name]]
+EACH = [("mpe", "mpc"), *((name, estimator) for name in CASES for estimator in ("incremental", "bpc"))]
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.3], ids=["positive", "with zeros"])

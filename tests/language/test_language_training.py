@@ -97,30 +97,23 @@ class Killed(Exception):
     """In place of the end of a process."""
 
 
-@pytest.mark.parametrize(
-    ("shape", "saved", "killed"),
-    [
-        (PATCHES, 2, 4),
-        *(pytest.param(*kill, marks=pytest.mark.nightly) for kill in ((PATCHES, 1, 1), (BYTES, 6, 7), (PATCHES, 8, 8))),
-    ],
-)
-def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, stores, shape, saved, killed):
-    """Right after a checkpoint, steps later, after an evaluation, at the end."""
+def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, stores):
+    """Killed two steps after a checkpoint; tests/training kills after every step."""
 
-    def save(path, network, optimizer, best, configuration, progress):
-        if progress.step == saved:
-            original(path, network, optimizer, best, configuration, progress)
-        if progress.step == killed:
+    def save(*arguments):
+        if arguments[-1].step == 2:
+            original(*arguments)
+        if arguments[-1].step == 4:
             raise Killed
 
-    undisturbed = run(stores, shape=shape)
+    undisturbed = run(stores, shape=PATCHES)
     original = loop.save_checkpoint
     monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)  # one a step
     checkpoint = tmp_path / "work" / "checkpoint.safetensors"
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(loop, "save_checkpoint", save)
-        run(stores, shape=shape, checkpoint=checkpoint)
-    assert_same(run(stores, shape=shape, checkpoint=checkpoint, seed=0), undisturbed)
+        run(stores, shape=PATCHES, checkpoint=checkpoint)
+    assert_same(run(stores, shape=PATCHES, checkpoint=checkpoint), undisturbed)
 
 
 def test_batches_prepared_ahead_are_the_same():
@@ -182,19 +175,17 @@ def in_a_group(stores, options, shape, checkpoint):
     return [Evaluation(*evaluation) for evaluation in curve], weights(network)
 
 
-@pytest.mark.parametrize(
-    "shape", [pytest.param(PATCHES, marks=pytest.mark.slow), pytest.param(BYTES, marks=pytest.mark.nightly)]
-)
-def test_two_processes_train_as_one(tmp_path, stores, shape):
+@pytest.mark.slow
+def test_two_processes_train_as_one(tmp_path, stores):
     """Over Gloo; batches of an odd number of rows; the second call continues from the first one's checkpoint."""
     options = dataclasses.replace(OPTIONS, batch=5, processes=2)
     checkpoint = tmp_path / "checkpoint.safetensors"
-    curve, found = processes.launch(in_a_group, stores, options, shape, checkpoint, processes=2)
-    network, expected = run(stores, dataclasses.replace(options, processes=1), shape)
+    curve, found = processes.launch(in_a_group, stores, options, PATCHES, checkpoint, processes=2)
+    network, expected = run(stores, dataclasses.replace(options, processes=1), PATCHES)
     assert len(curve) == len(expected)
     for ours, theirs in zip(curve, expected, strict=True):
         assert ours == pytest.approx(theirs, rel=1e-4)
     for name, tensor in weights(network).items():
         torch.testing.assert_close(found[name], tensor, rtol=1e-3, atol=1e-4, msg=name)
-    again, same = processes.launch(in_a_group, stores, options, shape, checkpoint, processes=2)
+    again, same = processes.launch(in_a_group, stores, options, PATCHES, checkpoint, processes=2)
     assert again == curve and all(torch.equal(same[name], tensor) for name, tensor in found.items())

@@ -197,6 +197,14 @@ def test_nothing_to_write_is_an_error(tmp_path):
     assert not (tmp_path / "passages").exists()
 
 
+def test_what_a_store_does_not_have_is_an_error(tmp_path):
+    folder = written(tmp_path / "passages", random_block(30, 0))
+    with pytest.raises(InputError, match=r"a passage of 40 bytes, a row has 20; raise context"):
+        next(shuffled_batches(open_passages(folder), 20, 4, 0))
+    with pytest.raises(ParameterError, match=r"patcher is 'space'; .* has fine, coarse-1"):
+        open_passages(folder, "space")
+
+
 def test_damaged_stores_are_errors(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_GROUP_BYTES", 1000)
     folder = written(tmp_path / "passages", random_block(200, 0), shard_bytes=2000)

@@ -45,6 +45,14 @@ def test_linear_layers(shape, transposed):
         assert torch.equal(linear(states, weight.t() if transposed else weight, bias), found[0])
 
 
+def test_gradients_that_are_expanded_and_layers_whose_weight_is_fixed():
+    states, weight = values(6, 5), values(9, 5)
+    linear(states, weight.detach()).sum().backward()
+    torch.testing.assert_close(states.grad, weight.sum(0).expand(6, 5).detach(), **CLOSE)
+    linear(states.detach(), weight).sum().backward()
+    torch.testing.assert_close(weight.grad, states.sum(0).expand(9, 5).detach(), **CLOSE)
+
+
 @pytest.mark.parametrize("length, keys", [(1, 1), (7, 7), (128, 128), (129, 129), (300, 300), (5, 11)])
 @pytest.mark.parametrize("way", ["all", "causal", "seen", "added"])
 def test_attention(length, keys, way):

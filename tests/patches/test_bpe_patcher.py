@@ -141,9 +141,6 @@ def test_a_file_is_a_tokenizer_json(tmp_path):
     whole = [starts.tolist() for starts in patcher("pieces").starts(data)]
     for path in (tmp_path, tmp_path / "tokenizer.json"):
         assert [starts.tolist() for starts in read_bpe_patcher(path).starts(data)] == whole
-    (tmp_path / "tokenizer.json").write_text('{"model": 1}')
-    with pytest.raises(InputError, match=r"not a tokenizer\.json"):
-        read_bpe_patcher(tmp_path)
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(InputError, match="no such file"):
         read_bpe_patcher(tmp_path)

@@ -52,6 +52,15 @@ def test_no_other_threshold_comes_nearer(seed, target, rule):
     assert abs(mean_length(texts, found) - target) == pytest.approx(best, abs=1e-9)
 
 
+def test_rounding_errors_change_no_patch():
+    found = calibrated(corpus(), EntropyOptions())
+    gap = min(np.abs(text - np.float32(found.threshold)).min() for text in corpus() if len(text))
+    assert gap > 0
+    for error in (-0.9, 0.9):
+        moved = [text + np.float32(error * gap) for text in corpus()]
+        assert mean_length(moved, found) == mean_length(corpus(), found)
+
+
 def test_a_target_that_cannot_be_reached():
     with pytest.raises(InputError, match=r"patches of 2\.9\d bytes come nearest to 4: no threshold comes within 0.1"):
         calibrated(corpus(), EntropyOptions(cap=3))

@@ -10,12 +10,11 @@ from tokenlab.codes.baselines import ByteCode
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.interface import atom
 from tokenlab.codes.measured import CodeAsTokenizer, TokenizerOfAtoms
-from tokenlab.formats.hugging_face import LibraryTokenizer
 from tokenlab.metrics import of_tokenizer
 from tokenlab.metrics.counting import count_tokens
 from tokenlab.metrics.words import texts_with_words
 from tokenlab.text.documents import Document
-from tokenlab.tokenizers.measured import HuggingFaceTokenizer, SpellingTokenizer, read_text_tokenizer
+from tokenlab.tokenizers.measured import HuggingFaceTokenizer, read_text_tokenizer
 
 TEXTS = [
     "In the beginning God created the heaven.",
@@ -79,17 +78,6 @@ def test_contextual_codes_have_no_spans():
 
 class _Contextual(ByteCode):
     contextual = True
-
-
-def test_spans_from_the_lengths_of_tokens():
-    """Lengths give the spans that the library's own offsets give."""
-    trained = train(byte_level(EXPRESSIONS["gpt2"]), TEXTS, 30)
-    expected = HuggingFaceTokenizer(trained).encode_batch(TEXTS)
-    for tokens, other in zip(SpellingTokenizer(LibraryTokenizer(trained)).encode_batch(TEXTS), expected, strict=True):
-        assert np.array_equal(tokens.ids, other.ids)
-        assert tokens.byte_tokens == other.byte_tokens
-        # The library leaves spaces at the ends out of the offsets.
-        assert (tokens.spans[:, 0] <= other.spans[:, 0]).all() and (tokens.spans[:, 1] >= other.spans[:, 1]).all()
 
 
 @pytest.mark.parametrize(

@@ -212,10 +212,6 @@ def test_what_cannot_be_trained():
     counts = PieceCounts(["ab", "<|pad|>x"], np.array([2, 2]), Cut("none", None))
     with pytest.raises(ParameterError, match=r"vocabulary is 100, but 256 letters .* need 258"):
         train_tokenizers(counts, TrainOptions((100,)))
-    with pytest.raises(InputError, match="no text"):
-        train_tokenizers(counts._replace(pieces=["<|pad|>"], counts=np.array([1])), TrainOptions())
-    with pytest.raises(InputError, match="name the cut"):
-        train_tokenizers(counts._replace(cut=None), TrainOptions())
     with pytest.raises(ParameterError, match="'Ã©', which is also a learned"):
         train_tokenizers(counts._replace(pieces=["é", "é"]), TrainOptions(special_tokens=("Ã©",)))
 

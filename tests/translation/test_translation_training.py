@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.nn.functional import log_softmax
 
+from tokenlab.core.errors import InputError
 from tokenlab.training import loop, processes
 from tokenlab.training.checkpoint import Evaluation, trained
 from tokenlab.translation.model import build_model
@@ -99,6 +100,12 @@ def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, after):
         patched.setattr(loop, "save_checkpoint", save_and_die)
         trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint)
     assert_same(trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint), undisturbed)
+
+
+def test_nothing_to_train_on_is_an_error():
+    nothing = Pairs(sentences([], END), sentences([], END), PADDING)
+    with pytest.raises(InputError, match="no pair of sentences to evaluate on"):
+        train(build_model(SHAPE, 24, PADDING, END, 0), TRAINING, nothing, OPTIONS)
 
 
 @pytest.mark.parametrize("changes", [{"accumulate": 3}, {"checkpoint_activations": True}])

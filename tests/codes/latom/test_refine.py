@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tokenlab.codes.codebook import Codebook, smallest_K
 from tokenlab.codes.corpus import CharacterCorpus, character_corpus
 from tokenlab.codes.latom.refine import (
+    LARGEST_CODES,
     Schedule,
     _rows,
     _state,
@@ -17,6 +18,7 @@ from tokenlab.codes.latom.refine import (
     refine_codes,
 )
 from tokenlab.codes.latom.refine_kernels import swap, swap_gain
+from tokenlab.core.errors import ParameterError
 
 TEXTS = ["the cat sat on the mat", "a hat", "that is the hat of the cat", "x", "tea at ten"]
 SHAPES = [(1, None), (2, None), (2, 6), (3, None), (4, None), (5, 2), (5, 3)]
@@ -132,3 +134,15 @@ def test_it_is_injective_says_what_it_did_and_never_harms(N, K, schedule):
         assert again.assigned.tobytes() == found.assigned.tobytes()
         if N == 1:
             assert np.array_equal(found.assigned, start)
+
+
+def test_a_corpus_without_pairs():
+    corpus = character_corpus(["a", "b"])
+    assert refine_codes(corpus, np.array([0, 1]), 1, 2).after == (0.0, 1.0)
+    assert refine_codes(corpus, np.array([0, 3]), 2, 2).after == (1.0, 2.0)
+
+
+def test_too_many_codes():
+    corpus = character_corpus(["ab"])
+    with pytest.raises(ParameterError, match=f"refine at most {LARGEST_CODES:,}"):
+        refine_codes(corpus, np.array([0, 1]), 2, 20_000)

@@ -2,15 +2,10 @@
 
 from itertools import product
 
-import pytest
 from tiny_tokenizers import live_sequences
 from tokenizers import Tokenizer, models, normalizers
 
-from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
-from tokenlab.exact.adapters.real import PrefixedEncoding
-from tokenlab.exact.encoders.byte_pair import BytePair
-from tokenlab.exact.vocabulary import Vocabulary
 
 TOKENS = ["\u2581", "a", "b", "\u2581a", "ab", "\u2581\u2581", "\u2581ab"]
 MERGES = [("\u2581", "a"), ("a", "b"), ("\u2581", "\u2581"), ("\u2581", "ab")]
@@ -32,9 +27,3 @@ def test_all_texts_and_no_other_sequence() -> None:
     assert ended == {ids for ids in encodings if len(ids) <= 3}
     assert set(states) == {ids[:length] for ids in encodings for length in range(4)}
     assert automaton.prefix == b" " and automaton.encode(b"ab") == list(engine.encode("ab").ids)
-
-
-def test_a_prefix_of_two_bytes_is_refused() -> None:
-    word = BytePair(Vocabulary([b" ", b"a"]), [])
-    with pytest.raises(InputError, match="not one byte"):
-        PrefixedEncoding(word, word.encode, b"  ")

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 from tiny_tokenizers import DEEPSEEK, EXPRESSIONS, automaton, byte_level, live_sequences, train, witness
-from tokenizers import AddedToken, pre_tokenizers
+from tokenizers import AddedToken
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders.byte_pair import BytePair
@@ -78,14 +78,6 @@ def test_byte_pairs_with_real_expressions(name, whole_words):
 def test_splits_in_sequence():
     check(train(byte_level(*DEEPSEEK), TEXTS, 25), CHARACTERS, 4, 2)
     check(unsplit(DEEPSEEK), CHARACTERS, 4, 2)
-
-
-def test_other_pre_tokenizers():
-    for behavior in ("isolated", "contiguous", "merged_with_previous", "merged_with_next"):
-        parts = [pre_tokenizers.Digits(behavior == "isolated"), pre_tokenizers.Punctuation(behavior)]
-        tokenizer = train(WHOLE, TEXTS, 25)
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*parts, pre_tokenizers.ByteLevel(add_prefix_space=False)])
-        check(tokenizer, CHARACTERS, 4, 2)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -8,7 +8,7 @@ import small_bases
 import unicode_text
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from tokenlab.codes.bits.over.bases import Base, base_of, read_base
+from tokenlab.codes.bits.over.bases import Base, base_of
 from tokenlab.core.errors import InputError
 
 BASES = {kind: base_of(make()) for kind, make in small_bases.KINDS.items()}
@@ -41,21 +41,6 @@ def test_byte_ids():
     assert BASES["pieces"].byte_ids.tolist() == list(range(4, 260))
     assert [base.whole_characters for base in BASES.values()] == [True, False, True, True]
     assert [base.prefix for base in BASES.values()] == [True, False, True, False]
-
-
-@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
-def test_a_sentencepiece_model_is_encoded_as_by_its_package(algorithm, tmp_path):
-    sentencepiece = pytest.importorskip("sentencepiece")
-    path = tmp_path / "tokenizer.model"
-    path.write_bytes(small_bases.sentencepiece_model(algorithm))
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
-    base = read_base(tmp_path)
-    assert base.size == processor.get_piece_size()
-    texts = [*small_bases.TEXTS[:100], " a", "a  b", "鼎鼎 x", "a[REF]b", *unicode_text.SENTENCES.values()]
-    for text in texts:
-        assert base.encode(text).tolist() == processor.encode(text), text
-    for text in [*texts, *small_bases.AWKWARD]:
-        assert spelled(base, base.encode(text)) == text
 
 
 def test_bytes_that_no_text_has_may_lack_a_token():
