@@ -63,7 +63,7 @@ def test_a_wide_beam_finds_the_most_probable_tokens(model):
     truth = ByDefinition(model.model, model.automaton)
     for prompt in (b"", b"BB", b"AB"):
         best = (-np.inf, b"")
-        for tokens in (t for length in range(1, 6) for t in product(range(END), repeat=length)):
+        for tokens in (t for length in range(6) for t in product(range(END), repeat=length)):
             text = b"".join(VOCABULARY.tokens[token] for token in tokens)
             before = b"".join(VOCABULARY.tokens[token] for token in tokens[:-1])
             if not text.startswith(prompt[: len(text)]) or len(before) >= len(prompt) + 2:

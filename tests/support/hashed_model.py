@@ -55,5 +55,5 @@ class ByDefinition:
 
 def character_model(automaton, end=None, seed=0, limit=None, **options):
     """A character-level model of pseudo-random logits."""
-    model = TableModel(len(automaton.vocabulary.tokens), end, seed=seed, limit=limit)
+    model = TableModel(len(automaton.vocabulary.tokens), end, seed=seed, limit=limit, once=False)
     return CharacterModel(model, automaton, ExactOptions(**options))
