@@ -37,7 +37,7 @@ from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, run
 from tasks.runtime.tables import write_table
-from tokenlab.codes.registry import read_code
+from tokenlab.codes.registry import KINDS, read_code
 from tokenlab.comparison.candidates import CodeRecipe, PatchRecipe, Recipe, TokenRecipe, train_candidates
 from tokenlab.comparison.chunk_coder import ChunkCoder
 from tokenlab.comparison.code_coder import CODE
@@ -152,7 +152,9 @@ def _recipes(methods: Methods, vocabulary: int, tables: Path) -> Iterator[Recipe
         if isinstance(method, Tokens):
             yield TokenRecipe(name, method.cut, method.options(vocabulary))
         elif isinstance(method, Code):
-            yield CodeRecipe(name, method.code, vocabulary if method.merges else None, method.cut, tables)
+            table = KINDS[method.code].table
+            place = (tables / table).parent if table else None
+            yield CodeRecipe(name, method.code, vocabulary if method.merges else None, method.cut, place)
         elif isinstance(method, Patches) and method.longest is not None:
             tokens = methods[method.of]
             assert isinstance(tokens, Tokens)

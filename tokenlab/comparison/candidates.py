@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tokenlab.codes.corpus import character_corpus
-from tokenlab.codes.interface import atom_numbers, atoms, read_document
+from tokenlab.codes.interface import Code, atom_numbers, atoms, read_document
 from tokenlab.codes.registry import learn_code
 from tokenlab.comparison.chunk_coder import CHUNKS, ChunkCoder
 from tokenlab.comparison.code_coder import CODE, CodeCoder, atom_count
@@ -112,6 +112,7 @@ def train_candidates(
     Raises InputError and ParameterError as `train_tokenizers` and `learn_code`: a text too small for the vocabulary.
     """
     cuts = {} if cuts is None else cuts
+    codes: dict[tuple[str, Path | None], Code] = {}
     for recipe in recipes:
         if (folder / recipe.name).exists():
             continue
@@ -119,7 +120,7 @@ def train_candidates(
             progress(recipe.name)
         with atomic_folder(folder / recipe.name) as place:
             if isinstance(recipe, CodeRecipe):
-                _train_code(recipe, documents, cuts).save(place)
+                _train_code(recipe, documents, cuts, codes).save(place)
             elif isinstance(recipe, PatchRecipe):
                 _train_patches(recipe, documents, cuts).save(place)
             else:
@@ -138,9 +139,17 @@ def _counted(cut: str, documents: Sequence[str], cuts: dict[str, Cut]) -> PieceC
     return count_pieces(documents, [cuts[cut]])[0]
 
 
-def _train_code(recipe: CodeRecipe, documents: Sequence[str], cuts: dict[str, Cut]) -> CodeCoder:
-    """The code, and BPE over all its atoms."""
-    code = learn_code(recipe.kind, character_corpus(documents), unknown="byte", tables=recipe.tables)
+def _train_code(
+    recipe: CodeRecipe,
+    documents: Sequence[str],
+    cuts: dict[str, Cut],
+    codes: dict[tuple[str, Path | None], Code],
+) -> CodeCoder:
+    """The code, and BPE over all its atoms; codes: those that are learned already."""
+    key = recipe.kind, recipe.tables
+    if key not in codes:
+        codes[key] = learn_code(recipe.kind, character_corpus(documents), unknown="byte", tables=recipe.tables)
+    code = codes[key]
     if recipe.vocabulary is None:
         return CodeCoder(code)
     counts = _counted(recipe.cut, documents, cuts)

@@ -12,6 +12,7 @@ from workspace import SMALL_CODES, SMALL_COMPARED
 
 from tasks.compared import train as stage_module
 from tasks.compared.evaluate import evaluate
+from tasks.compared.parameters import Code
 from tasks.compared.train import train
 from tasks.patches.texts import Texts, part_documents
 from tasks.runtime.stage import Stage
@@ -163,3 +164,9 @@ def test_a_method_that_cannot_be_is_one_line(method, wrong, tmp_path, monkeypatc
     with pytest.raises(ParameterError, match=wrong) as raised:
         train(stage(methods={"wrong": method}))
     assert "\n" not in str(raised.value) and "compared.methods" in str(raised.value)
+
+
+def test_a_code_from_a_published_table_takes_the_folder_of_its_source():
+    methods = {name: Code(kind="code", code=name) for name in ("myte", "random")}
+    recipes = stage_module._recipes(methods, 512, Path("tables"))
+    assert [recipe.tables for recipe in recipes] == [Path("tables/myte"), None]
