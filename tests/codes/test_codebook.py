@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tokenlab.codes import codebook
 from tokenlab.codes.baselines import ByteCode
-from tokenlab.codes.codebook import Codebook, check_capacity, smallest_K
+from tokenlab.codes.codebook import Codebook, smallest_K
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import LARGEST_ALPHABET, atom, atoms, names_of, parse_atoms, print_atoms, write_code
 from tokenlab.codes.registry import read_code
@@ -183,11 +183,8 @@ def test_smallest_K():
         ((27, 2, "a", [0]), "N = 27"),
         ((2, 0, "", []), "K = 0"),
         ((2, 2, "ba", [0, 1]), "ascend"),
-        ((2, 2, "aa", [0, 1]), "distinct"),
         ((2, 2, "ab", [1, 1]), "a different code"),
-        ((2, 2, "ab", [1]), "a different code"),
         ((2, 2, "ab", [0, 4]), r"below K\^N = 4"),
-        ((2, 2, "ab", [-1, 0]), r"below K\^N = 4"),
         ((2, 2, "ab", [0, 1], "drop"), "unknown: 'drop' is none of error, byte, skip"),
     ],
 )
@@ -195,13 +192,6 @@ def test_no_such_codebook(arguments, message):
     N, K, characters, assigned, *unknown = arguments
     with pytest.raises(ParameterError, match=message):
         Codebook("random", N, K, characters, np.array(assigned, np.int64), *unknown)
-
-
-def test_limits_of_a_codebook():
-    check_capacity(5, 1, LARGEST_ALPHABET)
-    for N, K in ((1, LARGEST_ALPHABET + 1), (26, 6)):
-        with pytest.raises(ParameterError, match="at most"):
-            check_capacity(5, N, K)
 
 
 def test_a_corpus_by_hand():
@@ -256,40 +246,17 @@ def test_a_codebook_comes_back_from_its_file(tmp_path_factory, characters, N, se
         assert path.read_bytes() == first
 
 
-def test_a_file_says_what_people_read(tmp_path):
-    write_code(Codebook("latom", 2, 2, "ab", np.array([1, 2]), facts={"corpus": "1f"}), tmp_path / "code.json")
-    assert json.loads((tmp_path / "code.json").read_text(encoding="utf-8")) == {
-        "format": "tokenlab code 1",
-        "kind": "latom",
-        "reversible": True,
-        "facts": {"corpus": "1f"},
-        "N": 2,
-        "K": 2,
-        "unknown": "error",
-        "codes": {"a": ["a0", "b1"], "b": ["a1", "b0"]},
-    }
-
-
 @pytest.mark.parametrize(
     "change",
     [
         {"kind": "bits"},
         {"N": 3},
-        {"N": "2"},
         {"K": 1},
-        {"K": None},
-        {"N": 10**6},
         {"unknown": "drop"},
         {"facts": None},
-        {"codes": None},
         {"codes": ["a"]},
         {"codes": {"a": ["a0", "b1"], "b": ["a0", "b1"]}},
-        {"codes": {"a": ["b0", "a1"]}},
         {"codes": {"a": ["a0"]}},
-        {"codes": {"a": "a0"}},
-        {"codes": {}},
-        {"N": True},
-        {"codes": {"a": ["a0", "b7"]}},
         {"codes": {"ab": ["a0", "b1"]}},
     ],
     ids=str,

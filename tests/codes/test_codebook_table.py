@@ -42,11 +42,6 @@ def test_one_digit_is_a_list_and_three_have_a_row_for_each_prefix_that_occurs():
     assert codebook_text(code) == "       c0  c1\na0 b1  y   z\na1 b1      x\n"
 
 
-def test_what_cannot_be_seen_is_shown():
-    code = Codebook("latom", 2, 2, "\t \u0301␣", np.array([0, 1, 2, 3]))
-    assert codebook_text(code).split() == ["b0", "b1", "a0", "\\u0009", "␣", "a1", "◌\u0301", "\\u2423"]
-
-
 class Cells(HTMLParser):
     """The cells of a table by row and column, and the open elements at the end."""
 
@@ -100,26 +95,6 @@ def test_any_codebook_can_be_shown(characters, N):
     assert Cells(codebook_page(code)).open == []
 
 
-def test_rows_go_by_what_precedes_and_columns_by_what_follows():
-    random = np.random.default_rng(1)
-    after = {"b": "ae", "d": "ae", "f": "io", "g": "io", "a": "bf", "e": "bf", "i": "dg", "o": "dg"}
-    texts = []
-    for _ in range(300):
-        text = random.choice(list(after))
-        for _ in range(30):
-            text += random.choice(list(after[text[-1]]))
-        texts.append(text)
-    code = Codebook("latom", 2, 8, "abdefgio", np.arange(8) * 9)  # A row and a column for each.
-    order = table_order(code, character_corpus(texts))
-    rows, columns = ("".join(code.characters[int(name[1:])] for name in order[axis]) for axis in ("rows", "columns"))
-    assert pairs(columns) == {frozenset(two) for two in ("bd", "fg", "ae", "io")}
-    assert pairs(rows) == {frozenset(two) for two in ("bf", "dg", "ae", "io")}
-
-
-def pairs(text):
-    return {frozenset(text[place : place + 2]) for place in range(0, len(text), 2)}
-
-
 def test_no_leaf_order_of_the_same_tree_has_nearer_neighbours():
     """Four rows in a line: each follows other characters than the next, and overlaps with its neighbour alone."""
     texts = ["1a", "2a", "2b", "3b", "3c", "4c", "4d", "5d"]
@@ -138,39 +113,6 @@ def test_no_leaf_order_of_the_same_tree_has_nearer_neighbours():
 
     best = min(map(length, itertools.permutations(range(4))))
     assert length([int(row[1:]) for row in order]) == pytest.approx(best)
-
-
-def test_which_number_an_atom_has_does_not_matter():
-    corpus = character_corpus(["the cat sat on the mat, and it sat", "A dog! Does the dog sit? It does."] * 3)
-    code = codebook(corpus.characters, 2)
-    shuffled = np.random.default_rng(7).permutation(code.K)
-    digits = code.digits.copy()
-    digits[:, 0] = shuffled[digits[:, 0]]
-    other = Codebook("latom", 2, code.K, code.characters, np.ravel_multi_index(digits.T, (code.K, code.K)))
-    order, renamed = table_order(code, corpus), table_order(other, corpus)
-    used = len(set(code.digits[:, 0].tolist()))
-    assert [f"a{shuffled[int(row[1:])]}" for row in order["rows"][:used]] == renamed["rows"][:used]
-    assert order["columns"] == renamed["columns"] and order == table_order(code, corpus)
-
-
-@pytest.mark.parametrize(("N", "K"), [(1, 20), (2, 5), (2, 9), (3, 3), (4, 3), (2, 300)])
-def test_an_order_is_one_of_the_codebook_and_shown(N, K):
-    corpus = character_corpus(["the cat sat on", "A dog! Does it?"])
-    code = codebook(corpus.characters, N, K)
-    order = table_order(code, corpus)
-    assert sorted(order["columns"]) == sorted(code.alphabet[-K:])
-    ordered = Codebook("latom", N, K, code.characters, code.assigned, facts={"table": order})
-    lines = codebook_text(ordered).splitlines()
-    if N > 1:
-        assert lines[0].split() == order["columns"]
-        assert [line[: len(row)] for line, row in zip(lines[1:], order["rows"], strict=True)] == order["rows"]
-        unused = set(code.alphabet[-K:]) - {code.alphabet[(N - 1) * K + k] for k in code.digits[:, -1]}
-        assert set(order["columns"][K - len(unused) :]) == unused
-    if N == 2:
-        assert sorted(order["rows"]) == sorted(code.alphabet[:K])
-    if N > 2:
-        first = [row.split()[0] for row in order["rows"]]
-        assert len(list(itertools.groupby(first))) == len(set(first))
 
 
 def test_another_corpus_and_a_damaged_order_are_refused():

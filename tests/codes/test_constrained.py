@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from brute_probabilities import TableModel
 from command import ended_here
-from hashed_model import ByDefinition, HashedModel
+from hashed_model import ByDefinition
 from tiny_language_models import sharp_network, tokenizer_file
 
 from tokenlab.codes.automaton import atom_automaton
@@ -21,7 +22,7 @@ from tokenlab.codes.generation import ConstrainedLogits, constrained_nats, decod
 from tokenlab.codes.interface import atom, atom_numbers, names_of, print_atoms, write_code
 from tokenlab.codes.myte import MyteCode
 from tokenlab.codes.script import ScriptCode
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.vocabulary import Vocabulary
 from tokenlab.language.options import GenerationOptions
@@ -30,7 +31,6 @@ from tokenlab.networks.options import StackShape, TokenShape
 from tokenlab.tokenizers.bpe import bpe_tokenizer, save_tokenizer
 
 LATIN = "".join(map(chr, range(0xC0, 0x100)))  # All characters whose first byte is C3, but for U+0080 to U+00BF.
-SUPPLEMENT = "".join(map(chr, range(0x80, 0xC0))) + LATIN
 DECOMPOSE = {
     "B": "bA",
     "C": "cA",
@@ -67,32 +67,12 @@ CODES = {
     "myte": (MyteCode(MYTE, {}), TEXTS),
     "myte-merged": (MyteCode(MYTE, utf8_rules(MORPHEMES)), TEXTS + "bbabé"),
 }
-E0_FIRST = "".join(map(atom, (0x200, 0x40)))  # A prefix and a first payload that only overlong characters have.
 
 
 def pool(code, text):
     """Atoms of encoded text, and some that hardly fit."""
-    odd = [
-        0,
-        1,
-        0x40,
-        0x80,
-        0x9F,
-        0xA0,
-        0xBF,
-        0xC1,
-        0xC3,
-        0xE0,
-        0xED,
-        0xF4,
-        0xF5,
-        0xFF,
-        0x150,
-        0x1A0,
-        0x200,
-        0x203,
-        0x204,
-    ]
+    utf8 = bytes.fromhex("40 80 9F A0 BF C1 C3 E0 ED F4 F5 FF")  # where kinds of bytes begin and end
+    odd = [0, 1, *utf8, 0x150, 0x1A0, 0x200, 0x203, 0x204]
     return list(code.encode(text)), [atom(number) for number in odd]
 
 
@@ -138,13 +118,6 @@ class TestStates:
             assert accepted == (code.check("".join(string)) is None), print_atoms("".join(string), names_of(code))
             found[accepted] += 1
         assert min(found.values()) > 200
-
-    def test_a_code_of_another_kind(self):
-        class Other:
-            kind = "morse"
-
-        with pytest.raises(ParameterError, match="the code `morse` has no automaton"):
-            atom_automaton(Other())
 
 
 class TestMasks:
@@ -258,7 +231,7 @@ class TestInterface:
         for _ in range(2):
             token = int(automaton.vocabulary.ids[automaton.allowed(state)][-1])
             text, state = text + automaton.vocabulary.tokens[token], automaton.step(state, token)
-        model = HashedModel(7, end=0)
+        model = TableModel(7, end=0)
         exact, definition = CharacterModel(model, automaton), ByDefinition(model, automaton)
         for x in (text[:end] for end in range(1, min(len(text), 9) + 1)):
             found = np.exp(exact.log_probability(x).log_probability)

@@ -174,9 +174,8 @@ def test_violations_by_hand(names: str, kind: str, position: int) -> None:
 
 
 def test_a_lone_surrogate_is_an_error() -> None:
-    for surrogate in ("\ud800", "\udcff"):
-        with pytest.raises(InputError, match="lone surrogate"):
-            CODES["merged"].encode(f"a{surrogate}")
+    with pytest.raises(InputError, match="lone surrogate"):
+        CODES["merged"].encode("a\ud800")
 
 
 @pytest.mark.parametrize("name", CODES)
@@ -203,15 +202,11 @@ def test_learning_uses_the_maps_that_are_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("decompose", "merge", "message"),
     [
-        ("[]", "{}", "decompose_map.json: not a map"),
         ("{", "{}", "decompose_map.json: not JSON"),
         ('{"4": "61 41"}', "{}", "decompose_map.json: '4': '61 41' is not from bytes to bytes"),
-        ('{"42": "6x"}', "{}", "decompose_map.json: '42': '6x' is not from bytes to bytes"),
-        ('{"42": 98}', "{}", "decompose_map.json: '42': 98 is not from bytes to bytes"),
         ('{"42": "62 41", "42": "62"}', "{}", "decompose_map.json: '42' is there twice"),
         ('{"42": "c3"}', "{}", "decompose map: c3 is not UTF-8"),
         ('{"42 43": "62 41"}', "{}", "decompose map, 42 43: 'BC' is not one character"),
-        ('{"42": "62 41"}', '{"": "42 80"}', "merge_map.json: '': '42 80' is not from bytes to bytes"),
         ('{"42": "62 41"}', '{"61": "43 80"}', "merge map, 61: the code 43 80 begins with a byte that"),
         ('{"42": "62 41"}', '{"61": "42", "62": "42"}', "merge map, 61: has the code of 62, 42"),
         ('{"42": "62 41"}', '{"61": "42 80", "62": "42"}', "merge map, 61: the code 42 80 begins with that of 62, 42"),
@@ -249,9 +244,3 @@ def test_the_published_map_and_every_character(published: tuple[MyteCode, ByteRe
     ]
     assert len(otherwise) == 1_125
     assert [character for character in otherwise if unicodedata.is_normalized("NFC", character)] == list("ǅǈǋǲϴ")
-
-
-@given(text=NORMAL)
-def test_the_published_map_and_text_in_normal_form_c(published: tuple[MyteCode, ByteRewriter], text: str) -> None:
-    code, original = published
-    assert spelt(code, text).split() == original.rewrite_bytes(hexadecimal(text).split() if text else [])

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tokenlab.codes.script
-from tokenlab.codes import ScriptCode, learn_code, read_code, write_code
-from tokenlab.codes.corpus import character_corpus
+from tokenlab.codes import ScriptCode
 from tokenlab.codes.interface import atom, names_of, parse_atoms, print_atoms
 from tokenlab.core.errors import InputError
 
@@ -90,10 +89,3 @@ def test_foreign_atoms_and_surrogates():
     assert CODE.check(CODE.encode("a") + atom(2673)).position == 2
     with pytest.raises(InputError, match="lone surrogate"):
         CODE.encode("a\ud800")
-
-
-def test_a_kind_like_the_others(tmp_path):
-    code = learn_code("script", character_corpus(["text"]))
-    write_code(code, tmp_path / "code.json")
-    again = read_code(tmp_path / "code.json")
-    assert again == code and again.facts == code.facts and again.encode("né") == CODE.encode("né")

@@ -77,25 +77,6 @@ def test_a_mixture_is_a_mixture_of_texts(models, truths):
         assert np.exp(found.log_probability + found.end) == pytest.approx(whole, rel=1e-10)
 
 
-def test_texts_in_any_order(models, truths):
-    """A mixture remembers its last text, whatever is asked next."""
-    combination = Combination(models, "mixture", WEIGHTS)
-    for text in ["AB", "AB", "ABA", "B", "", "ABAAB", "AB"]:
-        found = combination.next_byte(text)
-        expected = combined(truths, "mixture", text.encode())
-        np.testing.assert_allclose(np.exp([*found.log_probability[[65, 66]], found.end]), expected, atol=1e-12)
-
-
-def test_weights(models):
-    single = models[0].next_byte("AB").log_probability
-    for rule in ("product", "mean", "mixture"):
-        np.testing.assert_allclose(Combination(models[:1], rule).next_byte("AB").log_probability, single, atol=1e-12)
-        same = Combination([models[0], models[0]], rule).next_byte("AB").log_probability
-        np.testing.assert_allclose(same, single, atol=1e-12)
-    sharper = Combination([models[0], models[0]], "product", [1, 1]).next_byte("AB").log_probability
-    assert sharper.max() > single.max()
-
-
 def test_characters(models):
     combination = Combination(models, "mean", WEIGHTS)
     found, bytes_found = combination.next_character("A", 5), combination.next_byte("A")
@@ -109,13 +90,6 @@ def test_samples(models, truths):
     drawn = [sample(combination, "AB", 1, seed=generator).text for _ in range(600)]
     observed = [drawn.count(outcome) for outcome in ("A", "B", "")]
     assert chisquare(observed, combined(truths, "product", b"AB") * len(drawn)).pvalue > 1e-3
-
-
-def test_combinations_are_combined(models):
-    mean = Combination(models, "mean")
-    both = Combination([mean, models[0]], "mean", [2, 1]).next_byte("A")
-    flat = Combination(models, "mean", [2 / 3, 1 / 3]).next_byte("A")
-    np.testing.assert_allclose(both.log_probability, flat.log_probability, atol=1e-12)
 
 
 def test_models_without_a_character_in_common():

@@ -1,8 +1,10 @@
 """GPT-2's real tokenizer and a random model: P(text) against all covers that its encodings of longer texts show."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
-from scipy.special import softmax
+from brute_probabilities import TableModel
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from tokenlab.exact.adapters.reading import read_tokenizer
@@ -15,43 +17,6 @@ TEXTS = ["Hello wor", "the  c", "it's", "it'", "a\n\n", "a\n\nb", "a  ", "12", "
 SPACES = pytest.param(b"a  ", marks=pytest.mark.nightly)
 """30,000 tokens begin with a space: 600,000 texts to encode."""
 CUT = ["你好".encode()[:4], "a 😀".encode()[:4], "é".encode()[:1], b"it\xe2\x80"]
-
-
-class RandomRows:
-    """Logits that a context picks from a table: float32[50257], the same every time, no network."""
-
-    size, end, limit = END + 1, END, None
-
-    def __init__(self):
-        self.rows = np.random.default_rng(0).normal(size=(64, self.size)).astype(np.float32) * 2
-        self.all_probabilities = softmax(self.rows.astype(float), axis=1)
-
-    def logits(self, context):
-        return self.rows[hash(context) % len(self.rows)]
-
-    def probabilities(self, context):
-        return self.all_probabilities[hash(context) % len(self.rows)]
-
-    def tree(self):
-        return RandomTree(self)
-
-
-class RandomTree:
-    def __init__(self, model):
-        self.model, self.nodes = model, [()]
-        self.contexts = self.passes = self.tokens = 1
-
-    def root(self):
-        return self.model.logits(())
-
-    def extend(self, parents, tokens):
-        for parent, token in zip(parents, tokens, strict=True):
-            self.nodes.append((*self.nodes[parent], token))
-        self.contexts, self.passes = self.contexts + len(parents), self.passes + 1
-        return np.stack([self.model.logits(context) for context in self.nodes[-len(parents) :]])
-
-    def keep(self, nodes):
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +64,10 @@ def covers(tokenizer, vocabulary, text):
 
 @pytest.mark.parametrize("text", [*(text.encode() for text in TEXTS if text != "a  "), *CUT, SPACES])
 def test_text_probability_is_the_sum_over_all_covers(real, tokenizer, text):
-    model = RandomRows()
+    model = TableModel(END + 1, END)
+    probabilities = lru_cache(model.probabilities)
     truth = sum(
-        np.prod([model.probabilities(cover[:k])[token] for k, token in enumerate(cover)])
+        np.prod([probabilities(cover[:k])[token] for k, token in enumerate(cover)])
         for cover in covers(tokenizer, real.automaton.vocabulary, text)
     )
     chars = CharacterModel(model, real.automaton, ExactOptions(truncate=False))
@@ -110,7 +76,7 @@ def test_text_probability_is_the_sum_over_all_covers(real, tokenizer, text):
 
 @pytest.mark.parametrize("text", [*(text.encode() for text in TEXTS), *CUT])
 def test_next_bytes_sum_to_one_and_estimators_agree(real, text):
-    model = RandomRows()
+    model = TableModel(END + 1, END)
     found = CharacterModel(model, real.automaton).next_byte(text)
     other = CharacterModel(model, real.automaton, ExactOptions(estimator="bpc")).next_byte(text)
     assert abs(found.total) < 1e-10 and abs(other.total) < 1e-10

@@ -36,14 +36,6 @@ def test_a_byte_takes_one_context_and_one_pass(model, automaton):
         assert cost.contexts <= 1 and cost.passes <= 1
 
 
-def test_a_text_appended_at_once_takes_only_the_contexts_of_its_covers(model, automaton):
-    text = Incremental(model, automaton)
-    text.extend(TEXT)
-    found = text.next_bytes()
-    assert found.cost.contexts <= len(automaton.encode(TEXT)) + automaton.vocabulary.longest + 1
-    assert found.cost.passes == 2 and found.cost.contexts == text.evaluator.tree.contexts
-
-
 def test_forgotten_nodes_are_not_needed(model, automaton):
     text = Incremental(model, automaton)
     for byte in TEXT:
@@ -102,15 +94,11 @@ def test_pruning_drops_less_than_it_says(model):
     assert scored.pruned == pytest.approx(pruned.pruned, rel=1e-12)
 
 
-def test_pruning_too_much_says_so(model, automaton):
+def test_options_that_a_text_does_not_fit(model, automaton):
     with pytest.raises(ParameterError, match="set a smaller prune"):
         Incremental(model, automaton, ExactOptions(prune=0.4)).extend(TEXT)
-
-
-def test_too_many_contexts_say_what_to_do(model):
-    text = Incremental(model, EveryEncoding(Vocabulary(TOKENS)), ExactOptions(max_contexts=100))
     with pytest.raises(ParameterError, match=r"more than 100 contexts .* set prune"):
-        text.extend(TEXT)
+        Incremental(model, EveryEncoding(Vocabulary(TOKENS)), ExactOptions(max_contexts=100)).extend(TEXT)
 
 
 def test_longer_texts_go_on_from_the_last_ones(model, automaton):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tiny_models
 
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.transformers_model import load
 
@@ -31,20 +31,9 @@ def test_end_by_the_configuration_of_the_model(tmp_path):
     assert load(tmp_path)[0].end == 290
 
 
-def test_a_text_longer_than_the_model(tmp_path):
-    tiny_models.save_bytes(tmp_path, positions=16)
-    model, real = load(tmp_path)
-    with pytest.raises(InputError, match="positions for 16; shorten the text"):
-        CharacterModel(model, real.automaton).log_probability("hello world, hello")
-
-
 def test_bad_input(tmp_path):
     tiny_models.save_bytes(tmp_path / "none", with_bos=False)
     with pytest.raises(InputError, match=r"no start token, so P\(first token\) is unknown"):
         load(tmp_path / "none")
     with pytest.raises(InputError, match="no such folder"):
         load(tmp_path / "missing")
-    with pytest.raises(ParameterError, match="device is 'tpu'; use auto, cpu, cuda or cuda:N"):
-        load(tmp_path / "none", device="tpu")
-    with pytest.raises(ParameterError, match="dtype is 'float8'; use one of"):
-        load(tmp_path / "none", dtype="float8")

@@ -55,14 +55,6 @@ def test_undefined_where_the_encoding_has_probability_zero():
     assert np.exp([*exact.log_probability[list(b"AB")]]).sum() < 1 and exact.cost.undefined == 1
 
 
-@pytest.mark.parametrize("estimator", ["incremental", "bpc", "mpc"])
-def test_texts_of_probability_zero_have_no_next_byte(estimator):
-    model = Fixed([0.0, -np.inf, 0, -np.inf, 0, 0, 0, 0, 0])
-    chars = CharacterModel(model, MaximumPrefix(Vocabulary(TOKENS)), ExactOptions(estimator=estimator))
-    assert chars.log_probability(b"AB").log_probability == -np.inf
-    assert np.isnan(chars.next_byte(b"AB").log_probability).all()
-
-
 def test_mpc_refuses_other_encodings():
     vocabulary = Vocabulary([b"A", b"B", b"AB"])
     for automaton in (BytePair(vocabulary, [(0, 1, 2)]), EveryEncoding(vocabulary)):
@@ -79,13 +71,6 @@ def test_mpc_asks_about_contexts_after_the_anchor_alone():
     assert costs[0] == costs[1] == costs[2] <= 6
     linear = [chars.next_byte(b"BA" * repeats).cost.contexts for repeats in (4, 8, 16)]
     assert linear[2] - linear[1] <= 2 * (linear[1] - linear[0]) + 1
-
-
-def test_bpc_takes_one_call():
-    chars = CharacterModel(TableModel(9, 0), MaximumPrefix(Vocabulary(TOKENS)), ExactOptions(estimator="bpc"))
-    found = chars.next_byte(b"BBA" * 30)
-    assert found.cost.passes == 2
-    assert found.cost.contexts <= 31 + 4
 
 
 def test_a_character_is_the_tokens_that_begin_with_it():

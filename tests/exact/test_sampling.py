@@ -9,7 +9,6 @@ from hashed_model import ByDefinition, character_model
 from scipy.stats import chisquare
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.exact.encoders.every import EveryEncoding
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
 from tokenlab.exact.options import SamplingOptions
 from tokenlab.exact.sampling import sample, sample_stream, warped
@@ -30,6 +29,12 @@ def letters():
 @pytest.fixture(scope="module")
 def accents():
     return character_model(MaximumPrefix(ACCENTS), END, seed=5)
+
+
+@pytest.fixture(scope="module")
+def every():
+    """Sums over all encodings."""
+    return character_model(MaximumPrefix(PAPER), END, seed=4, encodings="all")
 
 
 def following(model, text):
@@ -75,38 +80,33 @@ def fits(counts, expected):
     return len(pairs) == 1 or chisquare(*zip(*pairs, strict=True)).pvalue > 1e-3
 
 
-@pytest.mark.parametrize(("name", "prompt"), [("letters", "BB"), ("letters", ""), ("accents", "a"), ("accents", "éa")])
-def test_frequencies_are_the_probabilities(request, name, prompt):
+def by_bytes(model, prompt, generator):
+    found = sample(model, prompt, 2, seed=generator)
+    return found.text + "." * found.ended
+
+
+def by_tokens(model, prompt, generator):
+    text = "".join(sample_by_tokens(model, prompt, 2, seed=generator))
+    return text + "." * (len(text) < 2)
+
+
+@pytest.mark.parametrize(
+    ("draw", "name", "prompts"),
+    [
+        (by_bytes, "letters", ["BB", ""]),
+        (by_tokens, "letters", ["BB", "ABBA", ""]),
+        (by_bytes, "accents", ["a", "éa"]),
+        (by_bytes, "every", ["BA"]),
+        (by_tokens, "every", ["BA"]),
+    ],
+)
+def test_frequencies_are_the_probabilities(request, draw, name, prompts):
     model = request.getfixturevalue(name)
-    expected = texts_of(model, prompt, 2)
-    assert sum(expected.values()) == pytest.approx(1, abs=1e-12)
-    generator, counts = np.random.default_rng(1), Counter()
-    for _ in range(1500):
-        found = sample(model, prompt, 2, seed=generator)
-        counts[found.text + "." * found.ended] += 1
-    assert fits(counts, expected)
-
-
-@pytest.mark.parametrize("prompt", ["BB", "ABBA", ""])
-def test_tokens_have_the_same_frequencies(letters, prompt):
-    generator, counts = np.random.default_rng(2), Counter()
-    for _ in range(1500):
-        text = "".join(sample_by_tokens(letters, prompt, 3, seed=generator))
-        counts[text + "." * (len(text) < 3)] += 1
-    assert fits(counts, texts_of(letters, prompt, 3))
-
-
-def test_the_sum_over_all_encodings_is_sampled_too():
-    model = character_model(MaximumPrefix(PAPER), END, seed=4, encodings="all")
-    assert isinstance(model.automaton, EveryEncoding)
-    generator, by_bytes, by_tokens = np.random.default_rng(3), Counter(), Counter()
-    for _ in range(800):
-        found = sample(model, "BA", 2, seed=generator)
-        by_bytes[found.text + "." * found.ended] += 1
-        text = "".join(sample_by_tokens(model, "BA", 2, seed=generator))
-        by_tokens[text + "." * (len(text) < 2)] += 1
-    expected = texts_of(model, "BA", 2)
-    assert fits(by_bytes, expected) and fits(by_tokens, expected)
+    for prompt in prompts:
+        expected = texts_of(model, prompt, 2)
+        assert sum(expected.values()) == pytest.approx(1, abs=1e-12)
+        generator = np.random.default_rng(1)
+        assert fits(Counter(draw(model, prompt, generator) for _ in range(1500)), expected), prompt
 
 
 @pytest.mark.parametrize("encodings", ["valid", "all"])
@@ -133,28 +133,17 @@ def test_the_probability_of_a_sample_is_that_of_the_text(letters):
         assert found.log_probability == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_long_sample_takes_about_a_context_a_byte():
-    model = character_model(MaximumPrefix(PAPER), None, seed=3)
-    found = sample(model, "AB", 60)
-    assert len(found.text) == 60 and found.cost.contexts <= 70
-
-
 def test_a_seed_gives_one_text(letters):
     one, two = (sample(letters, "", 30, seed=9).text for _ in range(2))
     assert one == two and one != sample(letters, "", 30, seed=10).text
     assert [*sample_by_tokens(letters, "B", 30, seed=9)] == [*sample_by_tokens(letters, "B", 30, seed=9)]
 
 
-def test_a_prompt_that_ends_inside_a_character(accents):
+def test_samples_are_utf8_also_after_a_prompt_that_ends_inside_a_character(accents):
     for seed in range(20):
-        assert sample(accents, b"a\xc3", 3, seed=seed).text[0] in "éÉ"
-        assert next(sample_by_tokens(accents, b"a\xc3", 3, seed=seed))[0] in "éÉ"
-
-
-def test_samples_are_utf8(accents):
-    for seed in range(30):
-        assert set(sample(accents, "a", 6, seed=seed).text) <= set("aéÉ")
-        assert set("".join(sample_by_tokens(accents, "a", 6, seed=seed))) <= set("aéÉ")
+        one_by_one = "".join(sample_by_tokens(accents, b"a\xc3", 6, seed=seed))
+        for drawn in (sample(accents, b"a\xc3", 6, seed=seed).text, one_by_one):
+            assert drawn[0] in "éÉ" and set(drawn) <= set("aéÉ")
 
 
 WARPS = [

@@ -1,6 +1,6 @@
 """Bits of texts: by definition, in windows, and what has none."""
 
-from itertools import islice, pairwise, repeat
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
 from tokenlab.exact.interface import Cost
-from tokenlab.exact.scoring import TextScore, character_starts, score_text, score_texts, total, windows
+from tokenlab.exact.scoring import character_starts, score_text, score_texts, windows
 from tokenlab.exact.vocabulary import Vocabulary
 
 END = 8
@@ -48,16 +48,6 @@ def test_scores_by_definition(encodings, text):
     assert (score.characters, score.bytes, score.tokens, score.windows) == (len(text), len(text), len(tokens), 1)
 
 
-def test_bits():
-    score = score_text(character_model(ACCENTS, 7), "aéé")
-    assert (score.characters, score.bytes) == (3, 5)
-    assert score.exact_bits == pytest.approx(score.exact / np.log(2))
-    assert score.exact_bits_with_end == pytest.approx((score.exact + score.end) / np.log(2))
-    assert score.naive_bits_with_end == pytest.approx(score.naive_bits + score.naive_end / np.log(2))
-    assert score.per_character(6) == 2 and score.per_byte(10) == 2
-    assert np.isnan(score_text(character_model(ACCENTS, 7), "").per_character(0.0))
-
-
 def test_a_text_that_ends_inside_a_character_has_no_encoding():
     model = character_model(ACCENTS, 7)
     score = score_text(model, b"aa\xc3")
@@ -69,16 +59,6 @@ def test_a_text_that_ends_inside_a_character_has_no_encoding():
 def test_a_model_without_eos():
     score = score_text(character_model(AUTOMATON, None), "ABBA")
     assert np.isnan(score.naive_end) and score.end == np.inf and np.isfinite(score.exact)
-
-
-def test_the_total_is_the_sum():
-    model = character_model(AUTOMATON, END)
-    scores = [*score_texts(model, ["ABBA", "", "B"])]
-    summed = total(scores)
-    assert (summed.texts, summed.characters, summed.windows) == (3, 5, 3)
-    assert summed.exact == pytest.approx(sum(score.exact for score in scores))
-    assert summed.cost.contexts == sum(score.cost.contexts for score in scores)
-    assert total([]) == TextScore()
 
 
 def assert_same(found, expected):
@@ -96,34 +76,6 @@ def test_texts_that_share_a_tree_score_as_alone(encodings):
     assert found[1].cost.contexts == found[3].cost.contexts == 0 and found[5].cost.contexts > 0
     tree = sum((score.cost for score in found), Cost())
     assert 1 < tree.contexts == tree.tokens < sum(score_text(model, text).cost.contexts for text in texts)
-
-
-def test_the_encoding_takes_no_pass_of_its_own():
-    """Its contexts are among those of the covers."""
-    model = character_model(AUTOMATON, END)
-    passes, tree = [], model.model.tree
-
-    def counted():
-        passes.append(tree())
-        return passes[-1]
-
-    model.model.tree = counted
-    score = score_text(model, LONG)
-    assert score.tokens > 5 and sum(tree.passes + tree.contexts for tree in passes) == 2 + score.cost.contexts
-
-
-def test_texts_that_fit_and_texts_that_do_not():
-    model = character_model(AUTOMATON, END, limit=8)
-    texts = ["ABBA", LONG, "B", b"A", LONG]
-    for score, text in zip(score_texts(model, texts), texts, strict=True):
-        assert_same(score, score_text(model, text))
-
-
-def test_texts_are_read_as_they_are_needed():
-    model = character_model(AUTOMATON, END)
-    for text in ("", "ABBA"):
-        taken = [*islice(score_texts(model, repeat(text)), 3)]
-        assert taken[1]._replace(cost=None) == taken[2]._replace(cost=None)
 
 
 def test_the_scores_before_a_bad_text_come_first():
@@ -183,19 +135,6 @@ def test_a_long_text_goes_through_windows_of_tokens(limit):
     assert np.isclose(possible, score.exact, atol=1e-9).any()
 
 
-def test_only_a_context_that_is_too_long_makes_windows_smaller(monkeypatch):
-    model, asked = character_model(AUTOMATON, END, limit=4), []
-
-    def fail(text):
-        asked.append(text)
-        raise InputError("something else")
-
-    monkeypatch.setattr(model, "log_probability", fail)
-    with pytest.raises(InputError, match="something else"):
-        score_text(model, LONG)
-    assert len(asked) == 1
-
-
 def test_the_encoding_of_a_long_text_goes_through_windows():
     limit = 4
     model = character_model(AUTOMATON, END, limit=limit)
@@ -212,14 +151,6 @@ def test_many_tokens_are_scored_in_parts():
     tokens = AUTOMATON.encode(text.encode())
     assert len(tokens) > 128
     assert score_text(model, text).naive == pytest.approx(naive_nats(model.model, tokens), rel=1e-12)
-
-
-def test_a_text_that_fits_exactly_is_one_window():
-    tokens = AUTOMATON.encode(LONG.encode())
-    unlimited = score_text(character_model(AUTOMATON, END), LONG)
-    for limit in (len(tokens) + 2, len(LONG)):
-        score = score_text(character_model(AUTOMATON, END, limit=limit), LONG)
-        assert score.windows == 1 and score.exact == pytest.approx(unlimited.exact, abs=1e-9)
 
 
 def test_bad_texts():

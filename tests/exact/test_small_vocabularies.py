@@ -11,7 +11,6 @@ from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.encoders.every import EveryEncoding
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
-from tokenlab.exact.incremental import Incremental
 from tokenlab.exact.options import ExactOptions
 from tokenlab.exact.vocabulary import Vocabulary
 
@@ -61,14 +60,7 @@ def every():
 
 
 CASES = {"mpe": maximum_prefix, "bpe": byte_pair, "every": every, "split": split, "prefixed": prefixed}
-ESTIMATORS = {
-    "mpe": ("incremental", "bpc", "mpc"),
-    "bpe": ("incremental", "bpc"),
-    "every": ("incremental", "bpc"),
-    "split": ("incremental", "bpc"),
-    "prefixed": ("incremental", "bpc"),
-}
-EACH = [(name, estimator) for name in CASES for estimator in ESTIMATORS[name]]
+EACH = [("mpe", "mpc"), *((name, estimator) for name in CASES for estimator in ("incremental", "bpc"))]
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.3], ids=["positive", "with zeros"])
@@ -109,20 +101,6 @@ def test_next_bytes_are_the_sums_over_all_covers(name, estimator, truncate, mode
         assert np.exp(found.total) == pytest.approx(truth.sum() / whole, rel=1e-12)
         if truncate and not model.zeros:
             assert abs(found.total) < 1e-12
-
-
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("truncate", [True, False])
-def test_a_growing_text_has_the_probability_of_each_beginning(name, truncate, model):
-    automaton, brute = CASES[name]()
-    text = bytes([*brute.alphabet, *brute.alphabet[:1] * 2, *brute.alphabet[1:] * 2])
-    grown = Incremental(model, automaton, ExactOptions(truncate=truncate))
-    found = [grown.log_probability()]
-    for byte in text:
-        grown.advance(byte)
-        found.append(grown.log_probability())
-    truth = [text_probability(brute, model, text[:m], truncate) for m in range(len(text) + 1)]
-    assert np.exp(found) == pytest.approx(truth, rel=1e-12, abs=0)
 
 
 def test_with_look_ahead_a_text_can_have_two_encodings_that_go_on():

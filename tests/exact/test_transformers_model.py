@@ -156,13 +156,6 @@ def test_other_attention_and_16_bit_weights():
     assert TransformersModel(random_model(GPT2).to(torch.bfloat16), start=(0,), end=None).tree().root().dtype == "f4"
 
 
-def test_threads_are_set_for_a_pass_only():
-    before = torch.get_num_threads()
-    tree = TransformersModel(random_model(GPT2), start=(0,), end=None, threads=before + 1).tree()
-    tree.root()
-    assert torch.get_num_threads() == before
-
-
 def test_contexts_longer_than_the_positions():
     tree = TransformersModel(random_model(GPT2), start=(0,), end=None).tree()
     tree.extend(range(159), [1] * 159)
@@ -185,11 +178,3 @@ def test_bad_input():
     tree.keep([2])
     with pytest.raises(ValueError, match="node 1 was forgotten"):
         tree.extend([1], [1])
-
-
-def test_a_model_that_is_not_finite_is_refused():
-    model = random_model(GPT2)
-    with torch.no_grad():
-        model.transformer.wte.weight[:] = torch.nan
-    with pytest.raises(InputError, match="not finite"):
-        TransformersModel(model, start=(0,), end=None)

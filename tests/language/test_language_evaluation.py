@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from stored_passages import CountNetwork, documents, store, word_starts
+from stored_passages import documents, store, word_starts
 from torch.nn.functional import log_softmax
 
 from tokenlab.core.errors import InputError
@@ -106,26 +106,6 @@ def test_shares_add_up_and_limits_end_with_a_whole_passage(models, tmp_path):
         found = evaluate(models["bytes"], passages, most_bytes=most)
         taken = next((n for n in range(1, len(sizes)) if sum(sizes[:n]) >= most), len(sizes))
         assert (found.passages, found.bytes) == (taken, sum(sizes[:taken]))
-
-
-def test_bfloat16_is_close(models):
-    texts = documents(12, 0, 9)
-    for model in models.values():
-        exact, rough = passage_nats(model, texts), passage_nats(model, texts, dtype="bfloat16")
-        assert rough.sum() == pytest.approx(exact.sum(), rel=0.02) and (rough != exact).any()
-
-
-def test_evaluation_leaves_a_network_trainable(models):
-    """What evaluation keeps for later must not be tensors of inference mode."""
-    network = build_network(TokenShape(256, STACK), 0)
-    passage_nats(LanguageModel(network, ByteCoder(), CONTEXT), [b"the cat"])
-    network(network.collate([ByteCoder().code([b"the cat"])])).nats.backward()
-    assert network.embedding.grad is not None
-
-
-def test_a_uniform_network_has_eight_bits_per_byte(tmp_path):
-    model = LanguageModel(CountNetwork(), ByteCoder(), CONTEXT)
-    assert evaluate(model, store(tmp_path / "passages", documents(5, 0), CONTEXT)).bits_per_byte == pytest.approx(8)
 
 
 @pytest.mark.parametrize("name", ["bytes", "patches"])

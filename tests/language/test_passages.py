@@ -144,15 +144,6 @@ def test_skipped_batches_are_as_if_they_had_been_taken(tmp_path, small_buffers):
         assert batches(5, skip) == everything[skip : skip + 5]
 
 
-def test_texts_of_skipped_batches_are_not_read(tmp_path, monkeypatch, small_buffers):
-    passages = open_passages(written(tmp_path / "passages", random_block(400, 3)))
-    read = Counter()
-    original = module._read
-    monkeypatch.setattr(module, "_read", lambda group, columns: read.update(columns) or original(group, columns))
-    next(shuffled_batches(passages, 40, 1, 0, skip=150))
-    assert read["bytes"] > 10 and 0 < read["data"] < 10
-
-
 def best_fit(sizes, context):
     """The plain twin: rooms in a list, searched from its beginning."""
     rows, room = [], []
@@ -206,15 +197,12 @@ def test_nothing_to_write_is_an_error(tmp_path):
     assert not (tmp_path / "passages").exists()
 
 
-def test_a_passage_longer_than_a_row_is_an_error(tmp_path):
-    passages = open_passages(written(tmp_path / "passages", random_block(30, 0)))
+def test_what_a_store_does_not_have_is_an_error(tmp_path):
+    folder = written(tmp_path / "passages", random_block(30, 0))
     with pytest.raises(InputError, match=r"a passage of 40 bytes, a row has 20; raise context"):
-        next(shuffled_batches(passages, 20, 4, 0))
-
-
-def test_a_patcher_that_is_not_there_is_an_error(tmp_path):
+        next(shuffled_batches(open_passages(folder), 20, 4, 0))
     with pytest.raises(ParameterError, match=r"patcher is 'space'; .* has fine, coarse-1"):
-        open_passages(written(tmp_path / "passages", random_block(3, 0)), "space")
+        open_passages(folder, "space")
 
 
 def test_damaged_stores_are_errors(tmp_path, monkeypatch):

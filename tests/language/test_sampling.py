@@ -45,10 +45,6 @@ def test_most_probable_symbol_is_the_first_of_equal_ones(temperature, top_k):
     assert draw(logits, np.array([0.9, 0.9]), temperature, top_k).tolist() == [1, 0]
 
 
-def test_a_tiny_temperature_does_not_overflow():
-    assert draw(torch.tensor([[900.0, 901.0]]), np.array([0.999]), 1e-6, None).tolist() == [1]
-
-
 def test_numbers_at_the_ends_of_the_interval():
     logits = torch.tensor([[-torch.inf, 0.0, 0.0, -torch.inf]]).expand(2, -1)
     assert draw(logits, np.array([0.0, np.nextafter(1.0, 0)]), 1.0, None).tolist() == [1, 2]
@@ -76,9 +72,3 @@ class TestUniforms:
 
         wanted = (mixed(mixed(mixed(3) ^ 5) ^ 11) >> 11) / 2**53
         assert uniforms(3, np.array([5]), np.array([11])).tolist() == [wanted]
-
-    def test_numbers_are_spread_evenly(self):
-        rows, positions = np.divmod(np.arange(40_000), 200)
-        counts, _ = np.histogram(uniforms(0, rows, positions), bins=20, range=(0, 1))
-        # Chi-square with 19 degrees of freedom: above 50 once in 10,000 seeds.
-        assert ((counts - 2000) ** 2 / 2000).sum() < 50

@@ -11,7 +11,6 @@ from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import (
     LOCAL,
     MEDIUM,
-    SIZES,
     SMALL,
     ChunkShape,
     HashShape,
@@ -45,13 +44,6 @@ def count(shape):
 @pytest.mark.parametrize("kind", SHAPES)
 def test_parameters_are_those_of_the_network(kind):
     assert parameter_count(SHAPES[kind]) == count(SHAPES[kind])
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_parameters_of_all_sizes(size):
-    latent, local = SIZES[size]
-    for shape in (TokenShape(500, latent), PatchShape(497, True, latent, local), ChunkShape(latent, local)):
-        assert parameter_count(shape) == count(shape)
 
 
 @pytest.mark.parametrize(

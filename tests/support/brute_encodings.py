@@ -102,6 +102,25 @@ def live_sequences(automaton, longest):
     return found
 
 
+def check_live_sequences(automaton, encode, tokens, alphabet):
+    """Compare live sequences and encodings with those of all short texts, each of which may end."""
+    longest = {2: 7, 3: 5, 4: 4}[len(alphabet)]
+    strings = list(texts(alphabet, longest))
+    found = live_sequences(automaton, longest)
+    assert set(found) == beginnings(encode, tokens, strings, longest)
+    assert all(automaton.may_end(state) for state in found.values())
+    assert all(tuple(automaton.encode(text)) == encode(text) for text in strings)
+
+
+def check_endless(automaton, encode, tokens, alphabet, lengths):
+    """The same for texts that never end; lengths: by the size of the alphabet, of live sequences and of the texts."""
+    longest, far = lengths[len(alphabet)]
+    ends = texts(alphabet, far, far - 3)  # one of the lengths ends with a token
+    found = live_sequences(automaton, longest)
+    assert set(found) == beginnings(encode, tokens, ends, longest)
+    assert not any(automaton.may_end(state) for state in found.values())
+
+
 def random_merges(random, alphabet, count):
     """Tokens and merges of random pairs of earlier tokens; a text has one token, so a token may have several merges.
 

@@ -10,16 +10,20 @@ from itertools import product
 
 import numpy as np
 
+from tokenlab.exact.interface import ContextTooLong
+
 
 class TableModel:
     """A language model with logits drawn anew for each context: deterministic, and different everywhere.
 
     zeros: share of the tokens with probability zero. After such a token a row of logits is NaN.
-    Its trees raise KeyError for parents that were forgotten, and refuse a context that they hold already.
+    limit: the longest context in tokens.
+    once: whether its trees refuse a context that they hold already. They raise KeyError for parents that were forgotten.
     """
 
-    def __init__(self, size, end=None, *, seed=0, spread=1.5, zeros=0.0, limit=None):
+    def __init__(self, size, end=None, *, seed=0, spread=1.5, zeros=0.0, limit=None, once=True):
         self.size, self.end, self.seed, self.spread, self.zeros, self.limit = size, end, seed, spread, zeros, limit
+        self.once = once
         self.logits = lru_cache(maxsize=None)(self._logits)
 
     def _logits(self, context):
@@ -67,7 +71,9 @@ class TableTree:
         for parent, token in zip(parents, tokens, strict=True):
             self.last += 1
             context = (*self.nodes[parent], token)
-            assert context not in self.seen, f"evaluated twice: {context}"
+            if self.model.limit is not None and len(context) > self.model.limit:
+                raise ContextTooLong(f"a context of {len(context)} tokens; shorten the text")
+            assert not self.model.once or context not in self.seen, f"evaluated twice: {context}"
             self.seen.add(context)
             self.nodes[self.last] = context
             rows.append(self.model.logits(context))

@@ -1,57 +1,12 @@
-"""A token model whose logits are pseudo-random numbers of the context, and probabilities of texts by definition."""
+"""A character-level model of random logits, and the probabilities of its texts by definition."""
 
 from functools import lru_cache
 
 import numpy as np
+from brute_probabilities import TableModel
 
 from tokenlab.exact.character_model import CharacterModel
-from tokenlab.exact.interface import ContextTooLong
 from tokenlab.exact.options import ExactOptions
-
-
-class HashedModel:
-    """Logits are normal numbers, seeded by the tokens before them."""
-
-    def __init__(self, size, end=None, seed=0, limit=None, spread=1.5):
-        self.size, self.end, self.seed, self.limit, self.spread = size, end, seed, limit, spread
-
-    def logits(self, tokens):
-        return np.random.default_rng([self.seed, len(tokens), *tokens]).normal(0, self.spread, self.size)
-
-    def tree(self):
-        return HashedTree(self)
-
-
-class HashedTree:
-    """Paths of tokens, one a node."""
-
-    def __init__(self, model):
-        self.model, self.paths = model, [()]
-        self.contexts = self.passes = self.tokens = 0
-        self.kept = None
-
-    def root(self):
-        self.contexts, self.passes, self.tokens = 1, 1, 1
-        return self.model.logits(())
-
-    def extend(self, parents, tokens):
-        for parent, token in zip(parents, tokens, strict=True):
-            assert self.kept is None or parent in self.kept or parent >= self.alive_from
-            path = (*self.paths[parent], token)
-            if self.model.limit is not None and len(path) > self.model.limit:
-                raise ContextTooLong(f"a context of {len(path)} tokens; shorten the text")
-            self.paths.append(path)
-        new = self.paths[len(self.paths) - len(tokens) :]
-        self.contexts, self.passes, self.tokens = self.contexts + len(new), self.passes + 1, self.tokens + len(new)
-        return np.array([self.model.logits(path) for path in new])
-
-    def keep(self, nodes):
-        alive = {self.paths[node][:length] for node in nodes for length in range(len(self.paths[node]) + 1)}
-        self.kept = {node for node, path in enumerate(self.paths) if path in alive and self._alive(node)}
-        self.alive_from = len(self.paths)
-
-    def _alive(self, node):
-        return self.kept is None or node in self.kept or node >= self.alive_from
 
 
 class ByDefinition:
@@ -100,5 +55,5 @@ class ByDefinition:
 
 def character_model(automaton, end=None, seed=0, limit=None, **options):
     """A character-level model of pseudo-random logits."""
-    size = len(automaton.vocabulary.tokens)
-    return CharacterModel(HashedModel(size, end, seed, limit), automaton, ExactOptions(**options))
+    model = TableModel(len(automaton.vocabulary.tokens), end, seed=seed, limit=limit, once=False)
+    return CharacterModel(model, automaton, ExactOptions(**options))

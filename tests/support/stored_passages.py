@@ -1,13 +1,10 @@
-"""Small stores of passages of generated text, and the simplest network: one distribution, whatever came before."""
+"""Small stores of passages of generated text."""
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from tokenlab.language.passages import PassageBlock, Passages, cut_passages, open_passages, write_passages
-from tokenlab.networks.interface import Loss, Network, Scores
 
 WORDS = ("the", "cat", "saw", "a", "dog", "你好", "naïve", "on", "mats")
 
@@ -37,49 +34,3 @@ def store(folder: Path, texts: list[bytes], context: int, patcher: str | None = 
     )
     write_passages([block], folder, ["words", "fixed"])
     return open_passages(folder, patcher)
-
-
-@dataclasses.dataclass(frozen=True)
-class CountShape:
-    """The shape of `CountNetwork`. extra: the weight of its further loss."""
-
-    extra: float = 0.0
-
-
-@dataclasses.dataclass(frozen=True)
-class CountBatch:
-    """Bytes end to end, int64[symbols]."""
-
-    ids: torch.Tensor
-    size: int
-    symbols: int
-
-    def to(self, device):
-        """The same batch on a device."""
-        return dataclasses.replace(self, ids=self.ids.to(device))
-
-
-class CountNetwork(Network[CountBatch]):
-    """Logits of the next byte that depend on nothing; at first all are equal. The further loss is the squared distance
-    of another number, 0 at first, from 3, for each symbol."""
-
-    def __init__(self, shape: CountShape = CountShape()) -> None:
-        super().__init__()
-        self.shape = shape
-        self.logits = torch.nn.Parameter(torch.zeros(256))
-        self.number = torch.nn.Parameter(torch.zeros(()))
-
-    def collate(self, rows):
-        """See `Network.collate`."""
-        ids = np.concatenate([passage.ids for row in rows for passage in row]).astype(np.int64)
-        return CountBatch(torch.from_numpy(ids), sum(passage.size for row in rows for passage in row), len(ids))
-
-    def forward(self, batch):
-        """See `Network.forward`."""
-        nats = -self.logits.log_softmax(0)[batch.ids].sum()
-        return Loss(nats, self.shape.extra * batch.symbols * (self.number - 3) ** 2)
-
-    def symbol_scores(self, batch):
-        """See `Network.symbol_scores`."""
-        nats = -self.logits.detach().log_softmax(0)[batch.ids]
-        return Scores(nats, batch.ids == self.logits.argmax())

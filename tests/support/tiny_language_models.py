@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
 from tokenlab.language.stored import LanguageModel
@@ -22,7 +22,7 @@ KINDS = ("bytes", "tokens", "bpe", "space", "space-hash", "character", "fixed", 
 
 
 def language_model(kind: str, folder: Path, seed: int = 0, context: int = 64) -> LanguageModel:
-    """A model of one of `KINDS`; its tokenizer, if it has one, is written into the folder."""
+    """A model of one of `KINDS`, or of "spaced" tokens; its tokenizer, if it has one, is written into the folder."""
     coder = _coder(kind, folder)
     network = sharp_network(_shape(kind, coder), seed)
     return LanguageModel(network, coder, context)
@@ -55,12 +55,23 @@ def tokenizer_file(folder: Path, size: int = 300) -> Path:
     return path
 
 
+def spaced_tokenizer_file(folder: Path) -> Path:
+    """A tokenizer.json of a few pieces and bytes that puts a space before a text, as SentencePiece has it."""
+    vocabulary = {f"<0x{byte:02X}>": byte for byte in range(256)} | {"\u2581": 256, "a": 257, "b": 258, "\u2581a": 259}
+    tokenizer = Tokenizer(models.BPE(vocabulary, [("\u2581", "a")], byte_fallback=True))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    tokenizer.save(str(folder / "spaced.json"))
+    return folder / "spaced.json"
+
+
 def _coder(kind: str, folder: Path) -> Coder:
     match kind:
         case "bytes" | "chunks":
             return ByteCoder()
         case "tokens":
             return TokenCoder(tokenizer_file(folder))
+        case "spaced":
+            return TokenCoder(spaced_tokenizer_file(folder))
         case "bpe":
             patcher = read_bpe_patcher(tokenizer_file(folder))
             return PatchCoder(patcher, learn_hierarchical([token for token in patcher.tokens if token], S))
@@ -77,7 +88,7 @@ def _coder(kind: str, folder: Path) -> Coder:
 
 
 def _shape(kind: str, coder: Coder) -> Shape:
-    if kind in ("bytes", "tokens"):
+    if kind in ("bytes", "tokens", "spaced"):
         return TokenShape(len(coder.spellings), LATENT)
     if kind == "chunks":
         return ChunkShape(LATENT, LOCAL)

@@ -40,11 +40,6 @@ def test_every_token_of_gpt2_fits(longest):
     assert learned.lengths(gpt2()).max() == longest
 
 
-def test_llama3():
-    learned = learn_hierarchical(vocabulary_of(tokenizer_folder("llama3")), 10)
-    assert len(learned.merges) == 918
-
-
 @given(tokens=tokens, longest=st.integers(2, 7))
 def test_merges_of_any_vocabulary(tokens, longest):
     if not any(tokens):
@@ -121,11 +116,8 @@ def test_a_file(tmp_path):
         ({"format": "another"}, "no hierarchical BPE"),
         ({"merges": [[97, 98], [257]]}, "damaged"),
         ({"merges": [[97, 98], [300, 97]]}, "not bytes or earlier merges"),
-        ({"merges": [[97, 98], [256, 97]]}, "not bytes or earlier merges"),
         ({"merges": [[97, 98]]}, "damaged"),
-        ({"merges": "ab"}, "damaged"),
         ({"longest": 1}, "at least 2"),
-        ({"longest": "10"}, "damaged"),
     ],
 )
 def test_a_damaged_file(change, message, tmp_path):

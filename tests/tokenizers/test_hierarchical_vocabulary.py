@@ -1,7 +1,4 @@
-"""The vocabulary of a tokenizer as bytes: that of its engine, from every kind of file."""
-
-import base64
-import json
+"""The vocabulary of a tokenizer as bytes, which is that of its engine; and tokenizers that have none."""
 
 import pytest
 import small_bases
@@ -26,29 +23,6 @@ def test_published_tokenizers(name):
     found = vocabulary_of(folder)
     assert len(set(found)) == len(found)
     assert set(found) == spelled(folder)
-
-
-def test_gpt2_has_no_special_token():
-    found = vocabulary_of(tokenizer_folder("gpt2"))
-    assert len(found) == 50_256
-    assert b"<|endoftext|>" not in found
-    assert max(map(len, found)) == 128
-
-
-@pytest.mark.parametrize("kind", ["pieces", "byte level", "added tokens"])
-def test_a_tokenizer_json(kind, tmp_path):
-    tokenizer = small_bases.KINDS[kind]()
-    if tokenizer.get_vocab_size() and json.loads(tokenizer.to_str())["model"]["type"] != "BPE":
-        pytest.skip("not BPE")
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
-    assert set(vocabulary_of(tmp_path)) == spelled(tmp_path)
-
-
-def test_a_rank_file_needs_no_expression(tmp_path):
-    ranks = [*(bytes([byte]) for byte in range(256)), b"ab", b" ab"]
-    path = tmp_path / "a.tiktoken"
-    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(ranks)))
-    assert vocabulary_of(path) == ranks
 
 
 def test_a_bpe_of_characters_without_byte_fallback(tmp_path):

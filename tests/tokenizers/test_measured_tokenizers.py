@@ -3,24 +3,18 @@
 import numpy as np
 import pytest
 import small_bases
-import unicode_text
-from real_tokenizers import tokenizer_folder
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 from tokenizers import Tokenizer, models
 
 from tokenlab.codes.baselines import ByteCode
 from tokenlab.codes.codebook import Codebook
-from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import atom
 from tokenlab.codes.measured import CodeAsTokenizer, TokenizerOfAtoms
-from tokenlab.codes.registry import learn_code
-from tokenlab.core.errors import InputError
-from tokenlab.formats.hugging_face import LibraryTokenizer
 from tokenlab.metrics import of_tokenizer
 from tokenlab.metrics.counting import count_tokens
 from tokenlab.metrics.words import texts_with_words
 from tokenlab.text.documents import Document
-from tokenlab.tokenizers.measured import HuggingFaceTokenizer, SpellingTokenizer, read_text_tokenizer
+from tokenlab.tokenizers.measured import HuggingFaceTokenizer, read_text_tokenizer
 
 TEXTS = [
     "In the beginning God created the heaven.",
@@ -30,7 +24,6 @@ TEXTS = [
     " ",
     "천지를",
 ]
-BYTES = CodeAsTokenizer(ByteCode())
 
 
 def pieces(text, tokens):
@@ -63,18 +56,6 @@ def test_special_tokens_in_a_text_are_text(tmp_path):
     assert len(tokens.ids) == 5
 
 
-def test_codes_without_merges():
-    code = Codebook("random", 2, 3, "abc", np.array([0, 5, 7]))
-    tokenizer = CodeAsTokenizer(code)
-    (tokens,) = tokenizer.encode_batch(["cab"])
-    assert tokens.spans.tolist() == [[0, 1], [0, 1], [1, 2], [1, 2], [2, 3], [2, 3]]
-    assert (tokens.byte_tokens, tokenizer.vocabulary) == (6, 6)
-    single = CodeAsTokenizer(learn_code("character", character_corpus(["abc"])))
-    assert single.encode_batch(["cab"])[0].byte_tokens == 0
-    with pytest.raises(InputError):
-        tokenizer.encode_batch(["abx"])
-
-
 def test_a_tokenizer_over_atoms():
     """Atoms a0 a1 a2 b0 b1 b2; a = a0 b0, b = a1 b2, c = a2 b1. Merges: b0 a1 (across characters), a2 b1 (= c)."""
     code = Codebook("random", 2, 3, "abc", np.array([0, 5, 7]))
@@ -97,38 +78,6 @@ def test_contextual_codes_have_no_spans():
 
 class _Contextual(ByteCode):
     contextual = True
-
-
-def test_spans_from_the_lengths_of_tokens():
-    """Lengths give the spans that the library's own offsets give."""
-    trained = train(byte_level(EXPRESSIONS["gpt2"]), TEXTS, 30)
-    expected = HuggingFaceTokenizer(trained).encode_batch(TEXTS)
-    for tokens, other in zip(SpellingTokenizer(LibraryTokenizer(trained)).encode_batch(TEXTS), expected, strict=True):
-        assert np.array_equal(tokens.ids, other.ids)
-        assert tokens.byte_tokens == other.byte_tokens
-        # The library leaves spaces at the ends out of the offsets.
-        assert (tokens.spans[:, 0] <= other.spans[:, 0]).all() and (tokens.spans[:, 1] >= other.spans[:, 1]).all()
-
-
-_NIGHTLY = ["mistral-v1", "mistral-v7", "llama3", "qwen", "deepseek", "whisper-multilingual", "gpt-neox"]
-PUBLISHED = [
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt2", "tekken")),
-    *(pytest.param(name, marks=pytest.mark.nightly) for name in _NIGHTLY),
-]
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published_tokenizers_cover_the_text(name):
-    """Every character is in a token, tokens come in order, and byte tokens are those that alone are not UTF-8."""
-    tokenizer = read_text_tokenizer(tokenizer_folder(name))
-    for text, tokens in zip(TEXTS, tokenizer.encode_batch(TEXTS), strict=True):
-        covered = np.zeros(len(text) + 1, bool)
-        for start, end in tokens.spans:
-            covered[start:end] = True
-        assert covered[:-1][[not c.isspace() for c in text]].all()
-        assert (np.diff(tokens.spans, axis=0) >= 0).all()
-        assert tokens.ids.max(initial=0) < tokenizer.ids
-    assert tokenizer.encode_batch(["\U00012345"])[0].byte_tokens > 1
 
 
 @pytest.mark.parametrize(
@@ -159,16 +108,3 @@ def test_a_sentencepiece_model_as_its_package_encodes(algorithm, options, tmp_pa
         assert tokens.spans[:, 0].tolist() == [start for start, _ in expected["offsets"]]
         placed = [place for place, (start, end) in enumerate(expected["offsets"][:-1]) if start < end]
         assert tokens.spans[placed].tolist() == [list(expected["offsets"][place]) for place in placed]
-
-
-@pytest.mark.nightly
-def test_a_published_model_that_normalises():
-    sentencepiece = pytest.importorskip("sentencepiece")
-    folder = tokenizer_folder("cluecorpussmall")
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
-    texts = [*unicode_text.SPACED.values(), *unicode_text.UNSPACED.values(), *TEXTS]
-    tokenizer = read_text_tokenizer(folder)
-    assert tokenizer.changes == ("nmt_nfkc", "spaces")
-    assert [tokens.ids.tolist() for tokens in tokenizer.encode_batch(texts)] == [
-        processor.encode(text) for text in texts
-    ]

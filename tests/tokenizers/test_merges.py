@@ -1,7 +1,6 @@
 """BPE over atoms against its definition, and against Hugging Face `tokenizers`."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -92,6 +91,17 @@ def test_weights_are_repetitions(counted):
     assert all(np.array_equal(one, other) for one, other in zip(sweep, plain, strict=True))
 
 
+@pytest.mark.parametrize("times", [2**31, 2**32, 2**33 + 1, 2**53 + 1])
+@settings(max_examples=40)
+@given(few_symbols | repeats)
+def test_large_weights_are_counted_exactly(times, sequences):
+    """Where int32, uint32 and float64 go wrong."""
+    once = bpe_sweep(*flat(sequences), 4, range(4, 30))
+    many = bpe_sweep(*flat(sequences), 4, range(4, 30), np.full(len(sequences), times))
+    assert np.array_equal(once.merges, many.merges)
+    assert many.tokens.tolist() == [count * times for count in once.tokens.tolist()]
+
+
 def test_wrong_weights():
     for wrong in ([1], [1, 0], [1.0, 2.0]):
         with pytest.raises(InputError, match="weights must be 2 whole numbers"):
@@ -112,32 +122,6 @@ def test_text_against_huggingface(language, atoms):
     assert [i for encoding in encodings for i in encoding.ids] == ids.tolist()
 
 
-def test_ties_runs_and_the_end_of_merges():
-    assert bpe_sweep(*flat([[0, 0, 0, 0, 0]]), 1, [2, 3, 4, 9]).merges.tolist() == [[0, 0], [1, 0], [1, 2]]
-    sweep = bpe_sweep(*flat([[1, 0], [], [0, 1], [0]]), 2, [2, 3, 4, 5])
-    assert sweep.merges.tolist() == [[0, 1], [1, 0]]
-    assert (sweep.sizes.tolist(), sweep.tokens.tolist()) == ([2, 3, 4], [5, 4, 3])
-
-
-def test_nothing_to_merge():
-    for sequences in ([], [[]], [[0], [1], [1]]):
-        sweep = bpe_sweep(*flat(sequences), 2, [2, 3])
-        assert (sweep.sizes.tolist(), sweep.merges.shape) == ([2], (0, 2))
-        assert sweep.bits[0] == pytest.approx(plain_bits(sequences))
-        assert apply_merges(*flat([[1, 0]]), 2, sweep.merges, [2, 3]).tokens.tolist() == [2]
-        assert bpe_tokenizer(sweep.merges, ["a", "b"]).encode("ba").ids == [1, 0]
-
-
-def test_threads_give_the_same():
-    texts = [document.text for document in generate("en", sentences=200, seed=5)]
-    inputs = [texts_as_sequences(texts, atoms=2, seed=seed) for seed in range(4)]
-    with ThreadPoolExecutor(2) as pool:
-        together = list(pool.map(lambda one: bpe_sweep(*flat(one[0]), one[1], [100, 200]), inputs))
-    for (sequences, alphabet), sweep in zip(inputs, together, strict=True):
-        alone = bpe_sweep(*flat(sequences), alphabet, [100, 200])
-        assert all(np.array_equal(a, b) for a, b in zip(alone, sweep, strict=True))
-
-
 def test_exported_tokenizer_knows_unknown_characters_and_is_saved(tmp_path):
     tokenizer = bpe_tokenizer(np.array([[0, 1]], np.int32), ["a", " "])
     save_tokenizer(tokenizer, tmp_path / "bpe")
@@ -151,8 +135,6 @@ def test_errors():
     symbols, offsets = flat([[0, 1], [1]])
     with pytest.raises(InputError, match=r"symbol 2 at 1: .* 0 to 2 - 1"):
         bpe_sweep(np.array([0, 2, 1], np.int32), offsets, 2, [5])
-    with pytest.raises(InputError, match="symbol -1 at 0"):
-        bpe_sweep(np.array([-1, 2, 1], np.int32), offsets, 3, [5])
     for wrong in ([0, 2], [0, 3, 2, 3], [1, 3], []):
         with pytest.raises(InputError, match="offsets"):
             bpe_sweep(symbols, np.array(wrong, np.int64), 2, [5])
@@ -163,20 +145,12 @@ def test_errors():
     for wrong in ([5, 5], [7, 5]):
         with pytest.raises(ParameterError, match="ascend"):
             bpe_sweep(symbols, offsets, 2, wrong)
-    with pytest.raises(ParameterError, match="at least one"):
-        bpe_sweep(symbols, offsets, 2, [])
-    with pytest.raises(ParameterError, match="alphabet is 0"):
-        bpe_sweep(symbols, offsets, 0, [5])
     for wrong in ([[0, 2]], [[-1, 1]]):
         with pytest.raises(ParameterError, match=r"merges: .*rank 0"):
             tokenize(symbols, offsets, 2, np.array(wrong, np.int32))
-    with pytest.raises(ParameterError, match="shape"):
-        apply_merges(symbols, offsets, 2, np.zeros((1, 3), np.int32), [5])
     for characters in (["a", "bc"], ["a", ""]):
         with pytest.raises(ParameterError, match="not one character"):
             bpe_tokenizer(np.zeros((0, 2), np.int32), characters)
-    with pytest.raises(ParameterError, match="two symbols"):
-        bpe_tokenizer(np.zeros((0, 2), np.int32), ["a", "a"])
     with pytest.raises(ParameterError, match="spelled the same"):
         bpe_tokenizer(np.array([[0, 1], [0, 1]], np.int32), ["a", "b"])
     with pytest.raises(ParameterError, match="spells"):

@@ -4,7 +4,6 @@ import collections
 import gzip
 import itertools
 import json
-import random
 import re
 from unittest import mock
 
@@ -17,9 +16,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.generated import generate
-from tokenlab.text.readers import read_documents
 from tokenlab.tokenizers import piece_counts
-from tokenlab.tokenizers.cuts import Cut, check_cut, make_cut
+from tokenlab.tokenizers.cuts import Cut, make_cut
 from tokenlab.tokenizers.options import TrainOptions
 from tokenlab.tokenizers.piece_counts import (
     PieceCounts,
@@ -101,43 +99,12 @@ def test_merges_of_characters_are_those_of_hugging_face(corpora):
         assert model["vocab"] == {token: number for number, token in enumerate(reserved)} | ids
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [{}, {"byte_tokens": "fallback"}, {"model": "unigram", "byte_tokens": "fallback"}])
-def test_every_verse_of_every_bible_is_decoded_to_itself(mirror, options):
-    for path in sorted((mirror / "bible").glob("*.gz")):
-        verses = [document.text for document in read_documents(path, "ces")]
-        (counts,) = count_pieces(verses[::20], [make_cut("auto", verses[::200])])
-        (tokenizer,) = train_tokenizers(counts, TrainOptions((3000,), **options))
-        decoded = tokenizer.decode_batch([found.ids for found in tokenizer.encode_batch(verses)])
-        assert decoded == verses, path.name
-
-
-@pytest.mark.nightly
-def test_a_million_random_strings_are_decoded_to_themselves():
-    characters = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
-    drawn = random.Random(0)
-    for _ in range(100):
-        texts = ["".join(drawn.choices(characters, k=drawn.randrange(12))) for _ in range(10_000)]
-        texts += ["".join(drawn.choices("ab \n\rก็ดี漢か。3<|pad>0x41", k=9)) for _ in range(100)]
-        for tokenizer in TRAINED:
-            tokenizer.encode_special_tokens = True
-            decoded = tokenizer.decode_batch([found.ids for found in tokenizer.encode_batch(texts)])
-            assert decoded == texts
-
-
 def test_a_rare_character_is_bytes_and_ends_a_sequence():
     counts = PieceCounts(["aXb", "cab"], np.array([1, 999]), Cut("none", None))
     (tokenizer,) = train_tokenizers(counts, TrainOptions((270,), byte_tokens="fallback", coverage=0.999))
     assert tokenizer.encode("aXb").tokens == ["a", "<0x58>", "b"]
     assert tokenizer.encode("cab").tokens == ["cab"]
     assert tokenizer.decode(tokenizer.encode("cabXไ\n").ids) == "cabXไ\n"
-
-
-def test_counts_beyond_int32_decide():
-    """The pair ab occurs 3 x 2^31 times: negative as int32, and rarer than cd as uint32."""
-    counts = PieceCounts(["ab", "abe", "cd"], np.array([2**32, 2**31, 2**31 + 1]), Cut("none", None))
-    (tokenizer,) = train_tokenizers(counts, TrainOptions((3 + 256,), special_tokens=TOKENS[:2]))
-    assert json.loads(tokenizer.to_str())["model"]["merges"] == [["a", "b"]]
 
 
 def built_in(cut, **options):
@@ -241,55 +208,12 @@ def test_wrong_tables(tmp_path, content, message):
         read_counts(tmp_path / "counts.parquet")
 
 
-@pytest.mark.parametrize(("cut", "message"), [("", "empty"), ("gtp2", "'gtp2'"), ("(a", "no regular expression")])
-def test_wrong_cuts(cut, message):
-    with pytest.raises(ParameterError, match=message):
-        check_cut(cut)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"model": "wordpiece"}, "model"), ({"vocabulary": ()}, "empty"),
-     ({"vocabulary": (9, 8)}, "ascending"), ({"vocabulary": (0,)}, "from 1"),
-     ({"byte_tokens": "some"}, "byte_tokens"), ({"coverage": 0.0}, "coverage"),
-     ({"special_tokens": ("eoss=<e>",)}, "'eoss' is no role"), ({"special_tokens": ("<0x41>",)}, "looks like a byte"),
-     ({"special_tokens": ("eos=e",)}, "looks like a byte")],
-)  # fmt: skip
-def test_wrong_options(options, message):
-    with pytest.raises(ParameterError, match=message):
-        TrainOptions(**options)
-
-
 def test_what_cannot_be_trained():
     counts = PieceCounts(["ab", "<|pad|>x"], np.array([2, 2]), Cut("none", None))
     with pytest.raises(ParameterError, match=r"vocabulary is 100, but 256 letters .* need 258"):
         train_tokenizers(counts, TrainOptions((100,)))
-    with pytest.raises(InputError, match="no text"):
-        train_tokenizers(counts._replace(pieces=["<|pad|>"], counts=np.array([1])), TrainOptions())
-    with pytest.raises(InputError, match="name the cut"):
-        train_tokenizers(counts._replace(cut=None), TrainOptions())
     with pytest.raises(ParameterError, match="'Ã©', which is also a learned"):
         train_tokenizers(counts._replace(pieces=["é", "é"]), TrainOptions(special_tokens=("Ã©",)))
-
-
-def test_words_that_occur_again_are_counted_as_in_their_texts():
-    """Most words are cut once, not at each place: the counts are those of the pieces of the texts."""
-    texts = [document.text for document in generate("en", sentences=60, seed=3)]
-    texts += [
-        " two  spaces",
-        "x ",
-        "",
-        "don't 'tis 3.14 1234567 a,b",
-        "tab\tand\n\nline",
-        *THAI,
-        "\xa0no break",
-        *texts,
-    ]
-    for name in ("auto", "words", "gpt2", "llama3", "whitespace", "none", r"[^\s,.]+", " |x"):
-        cut = make_cut(name, texts)
-        (counts,) = count_pieces(texts, [cut])
-        expected = collections.Counter(itertools.chain(*cut.pieces(texts)))
-        assert dict(zip(counts.pieces, counts.counts.tolist(), strict=True)) == expected
 
 
 @settings(max_examples=200)
@@ -310,14 +234,6 @@ def test_a_token_is_reached_after_letters():
     (counts,) = count_pieces(["cat's"] * 9, [make_cut("auto", [])])
     (tokenizer,) = train_tokenizers(counts, TrainOptions((259,), special_tokens=()))
     assert unreached_tokens(tokenizer) == ["'s"] and not unreached_tokens(tokenizer, counts.pieces)
-
-
-def test_the_order_of_texts_changes_nothing():
-    texts = [document.text for document in generate("en", sentences=100, seed=4)]
-    shuffled = random.Random(1).sample(texts, len(texts))
-    cut = make_cut("gpt2", [])
-    one, other = (train_tokenizers(count_pieces(some, [cut])[0], TrainOptions((500,)))[0] for some in (texts, shuffled))
-    assert one.to_str() == other.to_str()
 
 
 @pytest.mark.parametrize("byte_tokens", ["level", "fallback"])

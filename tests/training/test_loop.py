@@ -15,6 +15,8 @@ from tokenlab.training.loop import Update, best_evaluation, train
 from tokenlab.training.options import TrainingOptions, learning_rate
 
 OPTIONS = TrainingOptions(steps=9, batch=5, learning_rate=0.1, warmup=2, evaluate_every=2, gradient_clip=1e9)
+EXTRA = 0.3
+"""Of a further loss of each row, the squares of the numbers that decay."""
 
 
 class Numbers(torch.nn.Module):
@@ -60,7 +62,7 @@ class Learner:
 
     def loss(self, network, part, device):
         nats = network(*part)
-        return Loss(nats, nats.new_zeros(()))
+        return Loss(nats, EXTRA * len(part[0]) * network.blocks.square().sum())
 
     def held_out(self, device):
         return (self.losses.pop(0) if self.losses else float(self.network.blocks.square().sum())), 1
@@ -76,12 +78,14 @@ def test_updates_are_those_of_the_textbook():
     curve = train(learner, OPTIONS)
     plain = Numbers().double()
     moments = dict.fromkeys(("blocks", "late"), (0.0, 0.0, 0))
-    losses = []
+    losses, extras = [], []
     for step, update in enumerate(Learner(OPTIONS).updates(0)):
         plain.zero_grad()
         ((rows, late),) = update.parts
         loss = plain(rows.double(), late) / len(rows)
-        loss.backward()
+        extra = EXTRA * plain.blocks.square().sum()
+        (loss + extra).backward()
+        extras.append(extra.item())
         losses.append(loss.item())
         for name, (first, second, count) in moments.items():
             parameter = getattr(plain, name)
@@ -101,6 +105,7 @@ def test_updates_are_those_of_the_textbook():
         torch.testing.assert_close(value.double(), getattr(plain, name).detach(), rtol=1e-5, atol=1e-6, msg=name)
     assert [one.step for one in curve] == [2, 4, 6, 8, 9] and [one.size for one in curve] == [10, 20, 30, 40, 45]
     assert curve[0].training == pytest.approx(np.mean(losses[:2]), rel=1e-6)
+    assert curve[0].extra == pytest.approx(np.mean(extras[:2]), rel=1e-6)
     assert curve[-1].training == pytest.approx(losses[8], rel=1e-6)
 
 

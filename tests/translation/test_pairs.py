@@ -83,10 +83,3 @@ def test_evaluation_has_every_pair_once_sorted_by_length():
 def test_a_pair_longer_than_a_batch_is_an_error():
     with pytest.raises(InputError, match=r"a pair has \d+ tokens, a batch 10; raise batch"):
         next(shuffled_batches(pairs(50), 10, 0))
-
-
-def test_rows_of_a_batch_are_the_pairs_of_a_process():
-    batch = next(shuffled_batches(pairs(30), 200, 0))
-    parts = [batch.rows(slice(rank, None, 2)) for rank in range(2)]
-    assert sum(part.tokens for part in parts) == batch.tokens
-    assert np.array_equal(parts[1].source, batch.source[1::2])

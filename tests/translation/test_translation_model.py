@@ -9,7 +9,7 @@ from transformers import MarianMTModel
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.networks.products import use_openblas
 from tokenlab.translation.model import MEAN, build_model, grow_model, load_model, save_model
-from tokenlab.translation.options import GenerationOptions, TranslationShape, TranslationTraining
+from tokenlab.translation.options import TranslationShape, TranslationTraining
 
 SHAPE = TranslationShape(layers=1, width=16, heads=2, feed_forward=24, positions=20)
 SOURCE, TARGET = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[3, 9, 8]])
@@ -75,9 +75,7 @@ def test_new_tokens_copy_a_row_or_the_mean():
     ("change", "message"),
     [
         ({"heads": 3}, "heads is 3; it must divide the width, 16"),
-        ({"layers": 0}, "layers is 0"),
         ({"dropout": 1.0}, "dropout is 1.0"),
-        ({"positions": 1}, "positions is 1"),
     ],
 )
 def test_impossible_shapes_are_refused(change, message):
@@ -88,21 +86,11 @@ def test_impossible_shapes_are_refused(change, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"steps": 0}, "steps is 0"),
-        ({"learning_rate": float("nan")}, "learning_rate is nan"),
-        ({"warmup": 10}, "warmup is 10; it must be from 0 to 9"),
         ({"label_smoothing": 1}, "label_smoothing is 1"),
         ({"schedule": "linear"}, "use one of inverse_sqrt, cosine"),
         ({"patience": 0}, "patience is 0"),
-        ({"device": "gpu"}, "device is 'gpu'; use cpu, cuda or cuda:N"),
-        ({"device": "cuda:1", "processes": 2}, "but there are 2 processes; use cuda"),
     ],
 )
 def test_impossible_trainings_are_refused(change, message):
     with pytest.raises(ParameterError, match=message):
         TranslationTraining(**({"steps": 10, "batch": 100, "learning_rate": 0.1} | change))
-
-
-def test_impossible_generation_is_refused():
-    with pytest.raises(ParameterError, match="beams is 0"):
-        GenerationOptions(longest=5, beams=0)

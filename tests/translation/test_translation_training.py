@@ -102,13 +102,6 @@ def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, after):
     assert_same(trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint), undisturbed)
 
 
-@pytest.mark.slow
-def test_it_learns_the_table():
-    shape = dataclasses.replace(SHAPE, width=32)
-    options = dataclasses.replace(OPTIONS, steps=250, batch=300, warmup=20, schedule="cosine", evaluate_every=250)
-    assert trained_model(options, shape=shape)[1][-1].held_out < 1.2  # log 10 = 2.3 without the source
-
-
 def test_nothing_to_train_on_is_an_error():
     nothing = Pairs(sentences([], END), sentences([], END), PADDING)
     with pytest.raises(InputError, match="no pair of sentences to evaluate on"):

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_bits import AmbiguousError, decode, encode, fallback, print_token, spell, symbol
-from unicode_text import SENTENCES
 
 from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.decoding import decode as decode_symbols
@@ -131,18 +130,3 @@ def test_tokens_of_every_character(texts, known, prefixes, emission):
     # A character more is as many tokens more, since encoding never looks ahead.
     expected = [after - before for before, after in pairwise(lengths) if after]
     assert tokens_of_characters(encoded, ends, emission).tolist() == expected
-
-
-@pytest.mark.parametrize("name", SENTENCES)
-@pytest.mark.parametrize("emission", ["run", "change"])
-def test_sentences_of_every_script(name, emission):
-    sentence = SENTENCES[name]
-    known = "".join(sorted(set(sentence[::3])))
-    for characters in ("", known):
-        code = CharacterBits(characters, BitOptions(emission=emission))
-        encoded = code.encode(sentence)
-        expected = encode(fallback(sentence, characters), emission=emission)
-        assert encoded.tolist() == numbers(expected, characters).tolist()
-        assert code.decode(encoded, "error").text == sentence
-        restored = restore(encoded, emission).symbols
-        assert restored.tolist() == code.fallback(sentence).tolist()

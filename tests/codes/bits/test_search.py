@@ -19,7 +19,6 @@ from tokenlab.codes.bits.search import (
     paying_prefixes,
     possible_prefixes,
 )
-from tokenlab.core.errors import ParameterError
 
 TEXTS = [
     "春眠不覺曉，處處聞啼鳥。A夜來風雨聲 éOK 花落知多少😀",
@@ -156,12 +155,6 @@ def test_6_9_9_is_the_code(prefixes: int, emission: str) -> None:
     assert found.added == 128 + prefixes + 1
 
 
-def test_ambiguous_bytes_of_6_9_9() -> None:
-    assert np.flatnonzero(Split(6, (9, 9)).ambiguous).tolist() == [*range(0x40, 0x60), *range(0xC0, 0xE0)]
-    for split in SPLITS:
-        assert {*np.flatnonzero(split.ambiguous).tolist()} == {v for v in first_payloads(split) if v < 256}
-
-
 @pytest.mark.parametrize("split", [Split(6, (9, 9)), Split(8, (8, 8)), Split(0, (7, 17)), Split(6, (8, 10))], ids=str)
 @pytest.mark.parametrize("emission", ["run", "change"])
 def test_added_tokens_are_those_of_all_characters(split: Split, emission: str) -> None:
@@ -201,18 +194,6 @@ def test_policies_that_change_nothing_are_left_out() -> None:
         ("6-18", "change", (0x38, 0x39, 0x3A, 0x3B)),
         ("6-18", "change", (0x39,)),
     ]
-
-
-def test_all_splits() -> None:
-    found = all_splits([20], [1, 2, 3])
-    assert found == [
-        Split(20, (4,)),
-        *(Split(20, cut) for cut in [(1, 3), (2, 2), (3, 1)]),
-        *(Split(20, cut) for cut in [(1, 1, 2), (1, 2, 1), (2, 1, 1)]),
-    ]
-    assert len(set(all_splits())) == len(all_splits()) == 2261
-    with pytest.raises(ParameterError, match="prefixes: 24 bits"):
-        all_splits([24])
 
 
 def test_the_front_is_what_nothing_beats() -> None:

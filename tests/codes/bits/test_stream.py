@@ -1,13 +1,11 @@
 """The rewriting of runs, against examples worked by hand from the bits of the characters."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from bit_streams import stream
 
 from tokenlab.codes.bits.options import BitOptions
-from tokenlab.codes.bits.stream import restore, restored_positions, rewrite, rewrite_batch
+from tokenlab.codes.bits.stream import restore, rewrite, rewrite_batch
 from tokenlab.codes.bits.symbols import as_symbols
 from tokenlab.core.errors import InputError, ParameterError
 
@@ -59,33 +57,9 @@ def test_by_hand(text: str, options: BitOptions | None, tokens: str) -> None:
     assert restore(stream(tokens), options.emission).symbols.tolist() == plain(text).tolist()
 
 
-@pytest.mark.parametrize(
-    ("text", "emission", "message"),
-    [
-        ("你1你A", "run", "token 8 of the byte fallback: the byte 41 after a run would be read as a payload"),
-        ("你_é", "change", "token 5 of the byte fallback: the byte C3 "),
-    ],
-)
-def test_paper_mode_names_the_first_ambiguous_byte(text: str, emission: str, message: str) -> None:
-    with pytest.raises(InputError, match=f"^{message}"):
-        rewrite(plain(text), BitOptions("paper", emission=emission))
-
-
 def test_a_rewritten_stream_is_not_rewritten_again() -> None:
     with pytest.raises(InputError, match=r"^token 2: N:1A0 is no token of byte fallback"):
         rewrite(stream("B:41 N:1A0"))
-
-
-@pytest.mark.parametrize("emission", ["run", "change"])
-def test_a_batch_is_its_texts(emission: str) -> None:
-    options = BitOptions(emission=emission)
-    texts = ["你好A", "", "A你", "你", "好_A", "一個很長的句子"]
-    starts = np.cumsum([0, *(plain(text).size for text in texts)])
-    found, where = rewrite_batch(np.concatenate([plain(text) for text in texts]), starts, options)
-    parts = [found[start:end].tolist() for start, end in pairwise(where)]
-    assert parts == [rewrite(plain(text), options).tolist() for text in texts]
-    empty, where = rewrite_batch(plain(""), np.array([0]), options)
-    assert empty.size == 0 and where.tolist() == [0]
 
 
 def test_a_batch_in_paper_mode_names_the_text() -> None:
@@ -93,18 +67,6 @@ def test_a_batch_in_paper_mode_names_the_text() -> None:
     starts = np.cumsum([0, *(plain(text).size for text in texts)])
     with pytest.raises(InputError, match=r"^text 3, token 4 of the byte fallback: the byte 41 "):
         rewrite_batch(plain("".join(texts)), starts, PAPER)
-
-
-def test_positions_of_restored_symbols() -> None:
-    tokens = stream(f"B:41 P:39 {NI} R B:42 P:38 N:1C0")
-    assert restore(tokens).symbols.tolist() == [0x41, 0xE4, 0xBD, 0xA0, 0x42, -2]
-    assert restored_positions(tokens).tolist() == [0, 2, 2, 2, 5, 7]
-
-
-def test_undecodable_symbols_are_marked() -> None:
-    restored = restore(stream(f"P:39 B:61 N:1A0 P:39 N:05E P:38 N:040 N:080 {NO}"))
-    assert restored.damaged
-    assert restored.symbols.tolist() == [-1, 0x61, -3, -2, -4, 0xE3, 0x81, 0xAE]
 
 
 @pytest.mark.parametrize(

@@ -33,11 +33,6 @@ def test_it_is_the_best_of_all_injective_mappings(shape, seed, sharp):
     assert found.gap == found.objective - found.random_objective >= -1e-9
 
 
-def test_codes_count_the_last_digit_fastest():
-    q = np.array([[[0.1, 0.9], [0.8, 0.2]], [[0.7, 0.3], [0.1, 0.9]]])
-    assert assignment(q).assigned.tolist() == [0b10, 0b01]
-
-
 def test_the_floor_decides_what_impossible_atoms_cost():
     q = np.array([[[1.0, 0.0]], [[1.0, 0.0]]])
     assert assignment(q, 1e-300).objective == pytest.approx(math.log(1e-300))

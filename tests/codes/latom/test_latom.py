@@ -1,6 +1,5 @@
 """Codebooks learned by Latom: assignment, restarts, refinement."""
 
-import json
 import math
 
 import numpy as np
@@ -9,12 +8,11 @@ import pytest
 from tokenlab.codes.baselines import character_codebook, random_codebook
 from tokenlab.codes.codebook import Codebook, smallest_K
 from tokenlab.codes.corpus import CharacterCorpus, character_corpus
-from tokenlab.codes.interface import write_code
 from tokenlab.codes.latom.hmm import train
 from tokenlab.codes.latom.learn import ANNEALINGS, refine_codebook
 from tokenlab.codes.latom.refine import atom_entropy
 from tokenlab.codes.options import CodeShape
-from tokenlab.codes.registry import learn_code, read_code
+from tokenlab.codes.registry import learn_code
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.generated import generate
 from tokenlab.tokenizers.bpe import Tokenizer, models, trainers
@@ -58,33 +56,6 @@ def test_the_codebook_is_the_best_assignment_by_the_posteriors_of_its_hmm(corpus
     error = np.std(values) / math.sqrt(len(values))
     assert abs(np.mean(values) - code.facts["random_objective"]) < 5 * error
     assert max(values) <= code.facts["objective"]
-
-
-def test_the_same_seed_gives_the_same_bytes(corpus, tmp_path):
-    options = {"seed": 1, "iterations": 2, "refine": "swaps", "restarts": 2}
-    for name in "ab":
-        write_code(latom(corpus, 2, **options), tmp_path / name)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    again = read_code(tmp_path / "a")
-    assert same(again, latom(corpus, 2, **options))
-    assert json.loads(json.dumps(again.facts)) == again.facts
-    assert again.facts["corpus"] == corpus.sha256
-    assert again.facts["characters"] == len(corpus.characters) and again.facts["length"] == len(corpus.symbols)
-
-
-def test_seed_floor_and_end_state_change_the_code(corpus):
-    plain = latom(corpus, iterations=5)
-    for options in ({"seed": 1}, {"end_state": True}, {"floor": 1e-2}, {"iterations": 0}):
-        other = latom(corpus, **{"iterations": 5} | options)
-        assert other.assigned.tolist() != plain.assigned.tolist()
-        assert other.facts | options == other.facts
-
-
-def test_hmmlearn_gives_the_same_figures(corpus):
-    options = {"iterations": 2, "seed": 2, "floor": 1e-30}
-    ours, reference = latom(corpus, **options), latom(corpus, backend="hmmlearn", **options)
-    assert ours.facts["log_likelihood"] == pytest.approx(reference.facts["log_likelihood"], rel=1e-9)
-    assert ours.facts["objective"] == pytest.approx(reference.facts["objective"], rel=1e-6)
 
 
 def test_of_the_restarts_the_one_with_the_fewest_tokens_is_kept(corpus):

@@ -58,11 +58,6 @@ def test_bigrams_stay_inside_sequences():
     assert found == expected
 
 
-def test_bigrams_across_blocks_of_work(monkeypatch):
-    monkeypatch.setattr("tokenlab.codes.latom.refine._PAIRS_AT_ONCE", 7)
-    test_bigrams_stay_inside_sequences()
-
-
 @pytest.mark.parametrize(("N", "K"), SHAPES)
 def test_entropies_are_those_of_the_encoded_text(N, K):
     corpus = character_corpus(TEXTS)

@@ -2,15 +2,10 @@
 
 from itertools import product
 
-import pytest
+from tiny_tokenizers import live_sequences
 from tokenizers import Tokenizer, models, normalizers
 
-from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
-from tokenlab.exact.adapters.real import PrefixedEncoding
-from tokenlab.exact.encoders.byte_pair import BytePair
-from tokenlab.exact.interface import TokenAutomaton
-from tokenlab.exact.vocabulary import Vocabulary
 
 TOKENS = ["\u2581", "a", "b", "\u2581a", "ab", "\u2581\u2581", "\u2581ab"]
 MERGES = [("\u2581", "a"), ("a", "b"), ("\u2581", "\u2581"), ("\u2581", "ab")]
@@ -22,37 +17,13 @@ def tokenizer() -> Tokenizer:
     return made
 
 
-def sequences(automaton: TokenAutomaton, length: int) -> tuple[set[tuple[int, ...]], set[tuple[int, ...]]]:
-    """All live sequences of up to `length` tokens, and those after which a text may end."""
-    live, ended = set(), set()
-    states = {(): automaton.start()}
-    while states:
-        live |= states.keys()
-        ended |= {ids for ids, state in states.items() if automaton.may_end(state)}
-        following = {}
-        for ids, state in states.items():
-            allowed = automaton.allowed(state)
-            for position, token in enumerate(automaton.vocabulary.ids.tolist()):
-                after = automaton.step(state, token)
-                assert allowed[position] == (after is not None), (ids, token)
-                if after is not None and len(ids) < length:
-                    following[(*ids, token)] = after
-        states = following
-    return live, ended
-
-
 def test_all_texts_and_no_other_sequence() -> None:
     automaton = from_tokenizer(tokenizer()).automaton
-    live, ended = sequences(automaton, 3)
+    states = {(): automaton.start(), **dict(live_sequences(automaton, 3))}
     engine = tokenizer()
     texts = ["".join(text) for length in range(1, 9) for text in product(" ab", repeat=length)]
     encodings = [tuple(engine.encode(text).ids) for text in texts]
+    ended = {ids for ids, state in states.items() if automaton.may_end(state)}
     assert ended == {ids for ids in encodings if len(ids) <= 3}
-    assert live == {ids[:length] for ids in encodings for length in range(4)}
+    assert set(states) == {ids[:length] for ids in encodings for length in range(4)}
     assert automaton.prefix == b" " and automaton.encode(b"ab") == list(engine.encode("ab").ids)
-
-
-def test_a_prefix_of_two_bytes_is_refused() -> None:
-    word = BytePair(Vocabulary([b" ", b"a"]), [])
-    with pytest.raises(InputError, match="not one byte"):
-        PrefixedEncoding(word, word.encode, b"  ")

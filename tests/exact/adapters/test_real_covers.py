@@ -49,6 +49,28 @@ def test_named_cases_at_every_byte(name: str) -> None:
         assert_exact_covers(real, data, list(range(1, min(len(data), 24) + 1)), random, most=3)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("gpt-neox", b"to |||EMAIL_ADDRESS|||"), ("mistral-v7", b"[REFERENCE_DOC_1][REFERENCE_DOC_12]")],
+)
+def test_prompts_that_end_inside_an_added_token(name: str, text: bytes) -> None:
+    assert_exact_covers(real_tokenizer(name), text, list(range(1, len(text) + 1)), np.random.default_rng(5), most=4)
+
+
+def test_tokens_that_no_text_reaches() -> None:
+    """Spaces inside a token of GPT-NeoX are always found as an added token first."""
+    real = real_tokenizer("gpt-neox")
+    vocabulary = real.automaton.vocabulary
+    inside = [id for id, token in enumerate(vocabulary.tokens) if token and b"\t  " in token]
+    assert inside
+    for id in inside[:20]:
+        token = vocabulary.tokens[id] or b""
+        for before in (b"", b"a", b"\n"):
+            assert id not in real.automaton.encode(before + token)
+    position = vocabulary.ids.tolist().index(inside[0])
+    assert not real.automaton.allowed(real.automaton.start())[position]
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", [*EXACT, *WITHOUT_NORMALIZER])
 def test_a_thousand_lines(name: str, mirror: Path) -> None:

@@ -119,14 +119,6 @@ def test_word_piece_without_marks_is_the_longest_prefix() -> None:
         real.automaton.encode(b"x")
 
 
-def test_unigram_by_scores() -> None:
-    tokenizer = Tokenizer(models.Unigram([("<unk>", 0.0), ("a", -1.0), ("b", -2.0), ("ab", -2.5)], unk_id=0))
-    real = from_tokenizer(tokenizer)
-    assert real.automaton.encode(b"abb") == [3, 2] and real.automaton.vocabulary.tokens[0] is None
-    with pytest.raises(InputError, match="no tokens for"):
-        real.automaton.encode(b"ac")
-
-
 def test_damaged_files(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     for content, message in [

@@ -4,7 +4,16 @@ import json
 import random
 
 import pytest
-from brute_encodings import beginnings, live_sequences, merge_in_order, merge_lowest, random_merges, spelled, texts
+from brute_encodings import (
+    beginnings,
+    check_endless,
+    check_live_sequences,
+    live_sequences,
+    merge_lowest,
+    random_merges,
+    spelled,
+    texts,
+)
 from tokenizers import Tokenizer, models, trainers
 
 from tokenlab.core.errors import InputError
@@ -13,7 +22,6 @@ from tokenlab.exact.vocabulary import Vocabulary
 
 PAPER = [b"A", b"B", b"BA", b"BAA", b"BBAA", b"AA", b"BABA", b"BB"]
 PAPER_MERGES = [(1, 0, 2), (2, 0, 3), (1, 3, 4), (0, 0, 5), (2, 2, 6), (1, 1, 7)]
-LONGEST = {2: 7, 3: 5, 4: 4}
 
 
 def random_case(seed, shuffled=False):
@@ -25,43 +33,17 @@ def random_case(seed, shuffled=False):
     return alphabet, tokens, merges
 
 
-def paper_or_random(seed):
-    return (b"AB", PAPER, PAPER_MERGES) if seed is None else random_case(seed)
+def paper_or_random(seed, shuffled=False):
+    return (b"AB", PAPER, PAPER_MERGES) if seed is None else random_case(seed, shuffled)
 
 
-@pytest.mark.parametrize("seed", [None, *range(20)])
-def test_live_sequences(seed):
-    alphabet, tokens, merges = paper_or_random(seed)
-    longest = LONGEST[len(alphabet)]
+@pytest.mark.parametrize("seed", [None, *range(40)])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_live_sequences(seed, shuffled):
+    """Shuffled, a merge may use a token that only a later merge makes: then ranks go up and down while one is made."""
+    alphabet, tokens, merges = paper_or_random(seed, shuffled)
     automaton = BytePair(Vocabulary(tokens), merges)
-    strings = list(texts(alphabet, longest))
-    truth = beginnings(lambda text: merge_lowest(tokens, merges, text), tokens, strings, longest)
-    found = live_sequences(automaton, longest)
-    assert set(found) == truth
-    assert all(automaton.may_end(state) for state in found.values())
-    assert all(tuple(automaton.encode(text)) == merge_lowest(tokens, merges, text) for text in strings)
-
-
-@pytest.mark.parametrize("seed", [None, *range(10)])
-def test_encode_is_algorithm_3(seed):
-    alphabet, tokens, merges = paper_or_random(seed)
-    made, proper = set(range(len(alphabet))), []
-    for left, right, new in merges:
-        if new not in made:
-            proper.append((left, right, new))
-            made.add(new)
-    automaton = BytePair(Vocabulary(tokens), proper)
-    for text in texts(alphabet, LONGEST[len(alphabet)]):
-        assert tuple(automaton.encode(text)) == merge_in_order(tokens, proper, text)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_merges_in_any_order(seed):
-    """A merge may use a token that only a later merge makes: then ranks go up and down while a token is made."""
-    alphabet, tokens, merges = random_case(seed, shuffled=True)
-    longest = LONGEST[len(alphabet)]
-    truth = beginnings(lambda text: merge_lowest(tokens, merges, text), tokens, texts(alphabet, longest), longest)
-    assert set(live_sequences(BytePair(Vocabulary(tokens), merges), longest)) == truth
+    check_live_sequences(automaton, lambda text: merge_lowest(tokens, merges, text), tokens, alphabet)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -86,25 +68,20 @@ def test_ranks(seed):
     ranks = [random.Random(seed).randrange(8) for _ in tokens]
     pairs = [(left, right) for left in range(len(tokens)) for right in range(len(tokens))]
     merges = [(x, y, tokens.index(tokens[x] + tokens[y])) for x, y in pairs if tokens[x] + tokens[y] in tokens]
-    longest = LONGEST[len(alphabet)]
     automaton = BytePair.from_ranks(Vocabulary(tokens), ranks)
 
     def encode(text):
         return merge_lowest(tokens, merges, text, [ranks[new] for _, _, new in merges])
 
-    assert set(live_sequences(automaton, longest)) == beginnings(encode, tokens, texts(alphabet, longest), longest)
+    check_live_sequences(automaton, encode, tokens, alphabet)
 
 
 @pytest.mark.parametrize("seed", [None, *range(12)])
 def test_live_sequences_of_endless_texts(seed):
     alphabet, tokens, merges = paper_or_random(seed)
-    longest, far = {2: (4, 11), 3: (3, 8), 4: (2, 6)}[len(alphabet)]
     automaton = BytePair(Vocabulary(tokens), merges, has_end=False)
-    ends = texts(alphabet, far, far - 3)  # one of the lengths ends with a token
-    truth = beginnings(lambda text: merge_lowest(tokens, merges, text), tokens, ends, longest)
-    found = live_sequences(automaton, longest)
-    assert set(found) == truth
-    assert not any(automaton.may_end(state) for state in found.values())
+    lengths = {2: (4, 11), 3: (3, 8), 4: (2, 6)}
+    check_endless(automaton, lambda text: merge_lowest(tokens, merges, text), tokens, alphabet, lengths)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -116,7 +93,7 @@ def test_whole_words(seed):
         atom = bytes(rng.choices(alphabet, k=rng.randint(2, 4)))
         if atom not in tokens:
             tokens.append(atom)
-    longest = LONGEST[len(alphabet)] - 1
+    longest = {2: 6, 3: 4, 4: 3}[len(alphabet)]
 
     def encode(text):
         return (tokens.index(text),) if text in tokens else merge_lowest(tokens, merges, text)

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from brute_encodings import beginnings, live_sequences, longest_match, texts
+from brute_encodings import check_endless, check_live_sequences, longest_match
 from tokenizers import Tokenizer, models
 
 from tokenlab.core.errors import InputError
@@ -25,33 +25,15 @@ def random_tokens(seed):
 @pytest.mark.parametrize("seed", [None, *range(20)])
 def test_live_sequences(seed):
     alphabet, tokens = (b"AB", PAPER) if seed is None else random_tokens(seed)
-    longest = {2: 7, 3: 5, 4: 4}[len(alphabet)]
-    automaton = MaximumPrefix(Vocabulary(tokens))
-    truth = beginnings(lambda text: longest_match(tokens, text), tokens, texts(alphabet, longest), longest)
-    found = live_sequences(automaton, longest)
-    assert set(found) == truth
-    assert all(automaton.may_end(state) for state in found.values())
+    check_live_sequences(MaximumPrefix(Vocabulary(tokens)), lambda text: longest_match(tokens, text), tokens, alphabet)
 
 
 @pytest.mark.parametrize("seed", [None, *range(12)])
 def test_live_sequences_of_endless_texts(seed):
     alphabet, tokens = (b"AB", PAPER) if seed is None else random_tokens(seed)
-    longest, far = {2: (5, 12), 3: (3, 8), 4: (2, 6)}[len(alphabet)]
     automaton = MaximumPrefix(Vocabulary(tokens), has_end=False)
-    ends = texts(alphabet, far, far - 3)  # one of the lengths ends with a token
-    truth = beginnings(lambda text: longest_match(tokens, text), tokens, ends, longest)
-    found = live_sequences(automaton, longest)
-    assert set(found) == truth
-    assert not any(automaton.may_end(state) for state in found.values())
-
-
-def test_dead_encoding_of_the_paper():
-    """`BA|A` is the encoding of BAA, but AA or BAAB would cover what follows."""
-    ended, endless = MaximumPrefix(Vocabulary(PAPER)), MaximumPrefix(Vocabulary(PAPER), has_end=False)
-    begun = ended.step(ended.start(), 6)
-    state = ended.step(begun, 0)
-    assert state is not None and ended.may_end(state) and not ended.allowed(state).any()
-    assert endless.step(begun, 0) is None
+    lengths = {2: (5, 12), 3: (3, 8), 4: (2, 6)}
+    check_endless(automaton, lambda text: longest_match(tokens, text), tokens, alphabet, lengths)
 
 
 @pytest.mark.parametrize("seed", range(6))

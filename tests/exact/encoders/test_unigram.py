@@ -3,13 +3,12 @@
 import random
 
 import pytest
-from brute_encodings import beginnings, best_path, live_sequences, texts
+from brute_encodings import best_path, check_endless, check_live_sequences
 from tokenizers import Tokenizer, models
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders.unigram import Unigram
 from tokenlab.exact.vocabulary import Vocabulary
-from tokenlab.text.readers import read_documents
 
 
 def random_case(seed):
@@ -25,27 +24,17 @@ def random_case(seed):
 @pytest.mark.parametrize("seed", range(24))
 def test_live_sequences(seed):
     alphabet, tokens, scores = random_case(seed)
-    longest = {2: 7, 3: 5, 4: 4}[len(alphabet)]
     automaton = Unigram(Vocabulary(tokens), scores)
-    strings = list(texts(alphabet, longest))
-    truth = beginnings(lambda text: best_path(tokens, scores, text), tokens, strings, longest)
-    found = live_sequences(automaton, longest)
-    assert set(found) == truth
-    assert all(automaton.may_end(state) for state in found.values())
-    assert all(tuple(automaton.encode(text)) == best_path(tokens, scores, text) for text in strings)
+    check_live_sequences(automaton, lambda text: best_path(tokens, scores, text), tokens, alphabet)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_live_sequences_of_endless_texts(seed):
     alphabet, tokens, scores = random_case(seed)
-    longest, far = {2: (4, 12), 3: (3, 8), 4: (2, 7)}[len(alphabet)]
     automaton = Unigram(Vocabulary(tokens), scores, has_end=False)
-    ends = texts(alphabet, far, far - 3)  # one of the lengths ends with a token
-    truth = beginnings(lambda text: best_path(tokens, scores, text), tokens, ends, longest)
-    found = live_sequences(automaton, longest)
-    assert set(found) == truth
-    assert not any(automaton.may_end(state) for state in found.values())
+    lengths = {2: (4, 12), 3: (3, 8), 4: (2, 7)}
+    check_endless(automaton, lambda text: best_path(tokens, scores, text), tokens, alphabet, lengths)
 
 
 def with_peer(seed, byte_fallback):
@@ -87,26 +76,6 @@ def test_hugging_face(seed, byte_fallback):
                 valid = peer.encode((whole + following).decode()).ids == [*encoding, id]
                 assert automaton.allowed(state)[position] == valid
                 assert (automaton.step(state, id) is not None) == valid
-
-
-def test_sentencepiece(mirror):
-    """A vocabulary of 100,000: scores in float32 there, in float64 here."""
-    sentencepiece = pytest.importorskip("sentencepiece")
-    peer = sentencepiece.SentencePieceProcessor(model_file=str(mirror / "tokenizers/cluecorpussmall_spm.model"))
-    pieces = range(peer.get_piece_size())
-    normal = [not (peer.is_control(id) or peer.is_unknown(id) or peer.is_unused(id)) for id in pieces]
-    tokens = [peer.id_to_piece(id).encode() if kept else None for id, kept in zip(pieces, normal, strict=True)]
-    automaton = Unigram(Vocabulary(tokens), [peer.get_score(id) for id in pieces])
-    for verse in list(read_documents(mirror / "bible/Chinese.xml.gz", "ces"))[::400]:
-        text = peer.normalize(verse.text)
-        encoding = peer.encode(text)
-        if peer.unk_id() in encoding:
-            continue
-        assert automaton.encode(text.encode()) == encoding
-        state = automaton.start()
-        for token in encoding:
-            state = automaton.step(state, token)
-            assert state is not None
 
 
 def test_steps_and_masks_agree_inside_characters():

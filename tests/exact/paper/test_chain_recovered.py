@@ -4,9 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from chain_vocabularies import PAPER_MERGES, PAPER_MPE, byte_pair, maximum_prefix, paper, random_automaton
+from chain_vocabularies import maximum_prefix, paper, random_automaton
 
-from tokenlab.core.errors import InputError
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.encoders.maximum_prefix import anchors
 from tokenlab.exact.options import ExactOptions
@@ -78,40 +77,6 @@ def test_naive_after_a_token_that_would_have_merged():
         assert np.allclose(distribution(model, chain, text), [0, 1])
     for text in ("", "AA", "B", "AAB", "BAA", "AB"):
         assert np.allclose(distribution(model, chain, text), chain.next_character(text))
-
-
-def test_naive_is_undefined_where_the_encoding_has_probability_zero():
-    """BA|A of the paper's vocabulary: BAAB is a token, and BAAA is BA|AA."""
-    chain = MarkovChain.random(3, "AB", seed=1)
-    automaton = paper("mpe")
-    assert automaton.encode(b"BAA") == [PAPER_MPE.index("BA"), PAPER_MPE.index("A")]
-    tokenized = TokenizedModel(chain, automaton)
-    found = CharacterModel(tokenized, automaton, ExactOptions(estimator="naive")).next_byte("BAA")
-    assert np.isnan(found.log_probability).all()
-    assert found.cost.undefined == 1
-    for estimator in EXACT:
-        model = CharacterModel(tokenized, automaton, ExactOptions(estimator=estimator))
-        assert np.allclose(distribution(model, chain, "BAA"), chain.next_character("BAA"), atol=TOLERANCE)
-
-
-def test_naive_is_right_after_baa_of_the_bpe_vocabulary():
-    """Appendix H.4: the merge to BAA comes before all merges that begin with A; other states are biased."""
-    chain = MarkovChain.random(3, "AB", seed=2)
-    automaton = byte_pair("AB", PAPER_MERGES)
-    model = CharacterModel(TokenizedModel(chain, automaton), automaton, ExactOptions(estimator="naive"))
-    bias = {}
-    for text in ("AAA", "AAB", "ABA", "ABB", "BAA", "BAB", "BBA", "BBB"):
-        bias[text] = np.abs(distribution(model, chain, text) - chain.next_character(text)).max()
-    assert bias["BAA"] < TOLERANCE
-    assert bias["BBB"] > 0.01
-
-
-def test_a_character_outside_the_alphabet():
-    chain, automaton = MarkovChain.random(1, "AB", seed=0), paper("mpe")
-    for estimator in (*EXACT, "naive"):
-        model = CharacterModel(TokenizedModel(chain, automaton), automaton, ExactOptions(estimator=estimator))
-        with pytest.raises(InputError, match="byte"):
-            model.next_byte("ABC")
 
 
 @pytest.mark.parametrize("seed", range(0, 16, 2))

@@ -151,47 +151,9 @@ def test_a_source_that_ends_texts():
         TokenizedModel(source, automaton)
 
 
-class Urn:
-    """A source without end of infinitely many states: each character makes itself more likely."""
-
-    alphabet, has_end = "AB", False
-
-    def start(self):
-        return (1, 2)
-
-    def step(self, state, character):
-        return (state[0] + 1, state[1]) if character == 0 else (state[0], state[1] + 1)
-
-    def next(self, state):
-        return np.array(state) / sum(state)
-
-    def log_probability(self, text):
-        state, total = self.start(), 0.0
-        for character in text:
-            total += np.log(self.next(state)["AB".index(character)])
-            state = self.step(state, "AB".index(character))
-        return total
-
-
-@pytest.mark.parametrize("kind", ["mpe", "bpe"])
-def test_a_source_of_infinitely_many_states(kind):
-    check_contexts(Urn(), paper(kind), np.random.default_rng(0), 8, 15)
-
-
 def test_bad_input():
     chain = MarkovChain.random(1, "ABC", seed=0)
     with pytest.raises(InputError, match="alphabet is not contained in the vocabulary: no token begins with 'C'"):
         TokenizedModel(chain, maximum_prefix(["A", "B", "AB"]))
     with pytest.raises(InputError, match="no endless chain"):
         token_transitions(WithEnd(), maximum_prefix(["A", "B"]))
-
-
-def test_counts_and_forgetting():
-    model = TokenizedModel(MarkovChain.random(1, "AB", seed=0), paper("mpe"))
-    tree = model.tree()
-    tree.root()
-    tree.extend([0, 1], [0, 1])
-    tree.keep([2])
-    tree.extend([2], [1])
-    assert (tree.contexts, tree.passes, tree.tokens) == (4, 3, 4)
-    assert np.isnan(tree.extend([2], [0])).sum() in (0, model.size)

@@ -12,8 +12,8 @@ from unicode_text import text as unicode_text
 
 from tokenlab.exact.splits.character_classes import CharacterClasses
 from tokenlab.exact.splits.reading import read_splits
-from tokenlab.exact.splits.regex_machine import KINDS, Level, SplitMachine, compile_expression, compile_literals
-from tokenlab.exact.splits.regex_syntax import SetSource, parse, sets_of
+from tokenlab.exact.splits.regex_machine import KINDS, Level, SplitMachine, compile_expression
+from tokenlab.exact.splits.regex_syntax import parse, sets_of
 
 OTHERS = {
     "gaps": r"a+b|b{2,3}(?=\s)|\s\s|'",
@@ -110,45 +110,3 @@ def test_pieces_of_other_pre_tokenizers(reference):
         for characters in product("ab !1", repeat=length):
             text = "".join(characters)
             assert here.boundaries(text) == [here.reference(text)], text
-
-
-def test_pieces_end_later_than_they_seem_to():
-    """The first newline of two is a piece of its own only if no space follows the second."""
-    here = pieces("gpt2")
-    assert here.boundaries("\n\n") == [(0,)]
-    assert here.boundaries("\n\na") == [(0, 1, 2)]
-    assert pieces("llama4").boundaries("日本A") == [(0, 2)]
-    assert pieces("llama4").boundaries("日本Ab") == [(0,)]
-
-
-def test_literals_are_found_longest_first():
-    words = ["aa", "aab", "b", "aba"]
-    classes = CharacterClasses([SetSource("characters", "a"), SetSource("characters", "b")])
-    machine = SplitMachine([Level(compile_literals(words, classes), classes.end)], classes.count, added=1)
-    for length in range(8):
-        for characters in product("ab", repeat=length):
-            text = "".join(characters)
-            alive = {(machine.start, ())}
-            for place, c in enumerate(classes.of(text)):
-                alive = {
-                    (after, (*marks, (place, kind)) if kind else marks)
-                    for state, marks in alive
-                    for kind in KINDS
-                    for after in machine.next(state, c, kind)
-                }
-            survivors = [marks for state, marks in alive if machine.can_end(state)]
-            assert survivors == [tuple(_leftmost_longest(text, words))]
-
-
-def _leftmost_longest(text, words):
-    """(place, kind) of each piece: 2 for a word, 1 for the text between words."""
-    place, gap = 0, False
-    while place < len(text):
-        word = max((word for word in words if text.startswith(word, place)), key=len, default=None)
-        if word is not None:
-            yield place, 2
-            place, gap = place + len(word), False
-        else:
-            if not gap:
-                yield place, 1
-            place, gap = place + 1, True

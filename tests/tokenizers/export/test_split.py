@@ -52,30 +52,6 @@ def test_cuts_as_the_isolation(isolate, split_kana):
     check()
 
 
-@pytest.mark.parametrize(("isolate", "split_kana"), HOW)
-def test_real_sentences(isolate, split_kana):
-    pattern = split_pattern(isolate, split_kana)
-    for text in [*unicode_text.SPACED.values(), *unicode_text.UNSPACED.values()]:
-        assert split(pattern, text) == expected(text, isolate, split_kana), text
-        assert split(pattern, f" {text}\n\n") == expected(f" {text}\n\n", isolate, split_kana), text
-
-
-@pytest.mark.slow
-def test_every_match_begins_where_the_last_one_ends():
-    every = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
-    for isolate, split_kana in HOW:
-        end = 0
-        for start, stop in (span for _, span in _spans(split_pattern(isolate, split_kana), every)):
-            assert start == end
-            end = stop
-        assert end == len(every)
-
-
-def _spans(pattern, text):
-    """Matches alone: what no match covers is dropped."""
-    return pre_tokenizers.Split(Regex(f"(?:{pattern})"), "removed", invert=True).pre_tokenize_str(text)
-
-
 def test_portable():
     """No properties, no look-around, no class shorthand: the pattern means the same to every engine."""
     for isolate, split_kana in HOW:

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import pickle
 import subprocess
 import sys
 
@@ -139,11 +138,6 @@ def test_a_folder_is_refused_where_the_class_is_not_known(tmp_path):
         assert subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True).returncode
 
 
-def test_a_copy_and_a_pickle_are_equal():
-    for other in (copy.deepcopy(PIECES), pickle.loads(pickle.dumps(PIECES))):
-        assert other(TEXTS).input_ids == PIECES(TEXTS).input_ids
-
-
 def test_undecodable_ids_are_replaced_and_counted():
     tokenizer = copy.deepcopy(PIECES)
     ids = [*tokenizer.encode("a", add_special_tokens=False), V, V + 257]
@@ -155,20 +149,6 @@ def test_undecodable_ids_are_replaced_and_counted():
     with pytest.raises(InputError, match="token 3"):
         tokenizer.decode([300, 301, V], on_error="error")
     assert tokenizer.decode([V + 300, 10**6, -1]) == ""
-
-
-def test_a_special_token_ends_a_run():
-    first = PIECES.encode("가", add_special_tokens=False)
-    decoded = PIECES.decode_with_errors([*first[:2], 2, *first[2:]], skip_special_tokens=True)
-    assert decoded.errors[0].kind == "prefix"
-
-
-def test_chat_templates():
-    tokenizer = copy.deepcopy(PIECES)
-    tokenizer.chat_template = "{% for m in messages %}<s>{{ m.content }}</s>{% endfor %}"
-    ids = tokenizer.apply_chat_template([{"role": "user", "content": "鼎 a"}], return_dict=False)
-    assert ids[0] == 1 and ids[-1] == 2
-    assert tokenizer.decode(ids, skip_special_tokens=True) == "鼎 a"
 
 
 def test_from_a_folder_of_a_model(tmp_path):
@@ -197,16 +177,3 @@ def test_refusals():
     base.add_tokens(["<N:100>"])
     with pytest.raises(InputError, match="rename it"):
         BitLevelTokenizer.from_base(base)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["mistral-v7", "gpt2"])
-def test_published_bases(name, tmp_path):
-    tokenizer = BitLevelTokenizer.from_base(small_bases.real_base(name).name, recycle=True)
-    ids = tokenizer(TEXTS, split_special_tokens=True, add_special_tokens=False).input_ids
-    assert tokenizer.batch_decode(ids) == TEXTS
-    assert ids == [some.tolist() for some in tokenizer.bits.encode_batch(TEXTS)]
-    tokenizer.save_pretrained(tmp_path)
-    assert AutoTokenizer.from_pretrained(tmp_path)(TEXTS).input_ids == tokenizer(TEXTS).input_ids
-    ends = {"gpt2": ("<|endoftext|>", "<|endoftext|>"), "mistral-v7": ("<s>", "</s>")}
-    assert (tokenizer.bos_token, tokenizer.eos_token) == ends[name]

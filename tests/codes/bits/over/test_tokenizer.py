@@ -37,14 +37,6 @@ def test_ids_of_a_run_of_pieces():
     assert PIECES.size == V + 261
 
 
-def test_long_payloads_follow_the_base():
-    """U+AC00 is EA B0 80: payloads 158h and 080h."""
-    byte = BASES["byte level"].byte_ids
-    tokenizer = BitTokenizer(BASES["byte level"])
-    v = BASES["byte level"].size
-    assert tokenizer.encode("가").tolist() == [v + 256 + 2, v + 0x158 - 0x100, byte[0x80]]
-
-
 def test_a_byte_after_a_run_gets_a_reset():
     """A of byte-level BPE is the byte 41, a first payload."""
     tokenizer = BitTokenizer(BASES["byte level"])
@@ -69,15 +61,6 @@ def test_decoding_restores_every_text(tokenizer, text):
     assert tokenizer.decode(tokenizer.encode(text)).text == text
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("kind", BASES)
-def test_decoding_restores_every_character(kind):
-    tokenizer = BitTokenizer(BASES[kind], recycle=True)
-    points = [*range(0xD800), *range(0xE000, 0x110000)]
-    texts = ["鼎A".join(map(chr, points[start : start + 256])) for start in range(0, len(points), 256)]
-    assert [decoded.text for decoded in tokenizer.decode_batch(tokenizer.encode_batch(texts))] == texts
-
-
 @given(st.sampled_from(TOKENIZERS), st.data())
 def test_any_ids_are_decoded_or_flagged(tokenizer, data):
     ids = data.draw(st.lists(st.integers(0, tokenizer.size - 1), max_size=12))
@@ -89,14 +72,6 @@ def test_any_ids_are_decoded_or_flagged(tokenizer, data):
     if skipped.errors:
         with pytest.raises(InputError):
             tokenizer.decode(ids)
-
-
-def test_no_run_goes_on_in_the_next_text_of_a_batch():
-    for tokenizer in TOKENIZERS:
-        first = tokenizer.encode("가")
-        one, other = tokenizer.decode_batch([first, first[-2:]], "skip")
-        assert one.text == "가" and not one.errors
-        assert [error.kind for error in other.errors] == ["outside", "utf8"]
 
 
 def test_without_a_vocabulary_it_is_the_code_over_bytes():
@@ -134,18 +109,6 @@ def test_dead_tokens_do_not_occur(kind, options):
     used = set(np.concatenate(tokenizer.encode_batch([*TEXTS, *small_bases.TEXTS])).tolist())
     assert not used & dead
     assert used.isdisjoint(token.id for token in tokenizer.dead())
-
-
-def test_reasons():
-    reasons = {token.id: token.reason for token in dead_tokens(BASES["pieces"])}
-    byte = BASES["pieces"].byte_ids.tolist()
-    assert "lead byte" in reasons[byte[0xE4]]
-    assert "no byte of UTF-8" in reasons[byte[0xFF]]
-    assert reasons[byte[ord("a")]] == "the character 'a' is a piece"
-    assert reasons[byte[ord(" ")]] == "the character ' ' is a piece"
-    assert not reasons.keys() & {0, 1, 2, 3, byte[ord("A")], byte[0x80], byte[0xC0], byte[0xF0], byte[0x00]}
-    with_three = {token.id for token in dead_tokens(BASES["pieces"], BitOptions(prefixes=3))}
-    assert byte[0xE3] not in with_three and byte[0xE4] in with_three
 
 
 def test_unreachable_tokens_are_found():

@@ -5,7 +5,7 @@ import pytest
 import unicode_text
 from hypothesis import given
 
-from tokenlab.codes.bits.over.training import SPECIAL, most_frequent, train_byte_fallback
+from tokenlab.codes.bits.over.training import most_frequent, train_byte_fallback
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.formats.pieces import SPACE
 from tokenlab.generated import generate
@@ -19,14 +19,6 @@ def test_most_frequent_characters_make_the_alphabet():
     assert most_frequent(["cab ab", "a bd"], 2) == ["a", "b"]
     assert most_frequent(["dcba ▁"], 3) == ["a", "b", "c"]
     assert most_frequent(["ab"], 9) == ["a", "b"]
-
-
-def test_layout_of_the_vocabulary():
-    tokens = sorted(TOKENIZER.get_vocab(), key=TOKENIZER.get_vocab().__getitem__)
-    assert len(tokens) == 900
-    assert tuple(tokens[:4]) == SPECIAL
-    assert tokens[4:FIXED] == [f"<0x{byte:02X}>" for byte in range(256)]
-    assert sorted(tokens[FIXED : FIXED + 201]) == sorted([*most_frequent(TEXTS, 200), SPACE])
 
 
 def test_merges_are_those_of_a_plain_trainer():
@@ -52,15 +44,6 @@ def test_merges_are_those_of_a_plain_trainer():
 )
 def test_characters_outside_the_alphabet_fall_back(text, tokens):
     assert train_byte_fallback(["aa aa"], FIXED + 2, 1).encode(text, add_special_tokens=False).tokens == tokens
-
-
-def test_no_merge_crosses_words():
-    tokens = [token for token, id in TOKENIZER.get_vocab().items() if id >= FIXED]
-    assert any(len(token) > 2 for token in tokens)
-    for token in tokens:
-        assert SPACE not in token[1:]
-        rest = token.removeprefix(SPACE)
-        assert len(rest) <= 1 or rest.isalpha() or not any(c.isalnum() or c.isspace() for c in rest), token
 
 
 @given(unicode_text.text)
