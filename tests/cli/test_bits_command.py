@@ -1,14 +1,10 @@
 """`tokenlab bits`, as a user runs it."""
 
-import gzip
 import json
-import subprocess
-import sys
 from itertools import product
 
 import pytest
 from command import ended_here
-from command import tokenlab as in_a_process
 from plain_bits import AmbiguousError, encode, fallback
 
 TEXT = "众A日本語\n\nあ x\\y\r\nカタカナé\U0001f600\n"
@@ -81,20 +77,6 @@ def test_back_again(known, emission):
     assert bits("decode", stdin="") == ("", "") and encoded(stdin="") == []
 
 
-def test_compressed_files(tmp_path):
-    path = tmp_path / "text.gz"
-    path.write_bytes(gzip.compress(TEXT.encode()))
-    assert encoded(path) == encoded()
-
-
-def test_standard_input_is_only_one_thing(known):
-    error = bits("encode", "--known", "-", stdin="x", status=2)
-    assert "standard input cannot be both INPUT and --known" in error
-    text = known.with_name("text.txt")
-    text.write_text("xy", encoding="utf-8")
-    assert encoded(text, "--known", "-", stdin="x") == ["T:x B:79"]
-
-
 def test_paper_mode_names_the_place():
     assert encoded("--mode", "paper", stdin="日本 a\nAB") == ["P:39 N:14B N:1A5 N:14E N:0AC B:20 B:61", "B:41 B:42"]
     error = bits("encode", "--mode", "paper", stdin="日a\n日A\n", status=2)
@@ -149,20 +131,10 @@ def test_what_is_no_list_of_tokens():
         assert error.startswith("tokenlab: standard input:2: ") and len(error) < 200, line
 
 
-def test_long_and_payload_names_are_one_token():
-    assert bits("decode", stdin="N:041 B:41\nP:39 B:5E B:97 N:05E N:097\n") == ("AA\n众众\n", "")
-
-
 def test_a_character_that_is_not_known(known):
     assert "token 2: 'T:x' is not among the known characters" in bits(
         "decode", "--known", known, stdin="T:A T:x", status=2
     )
-
-
-def test_options_that_do_not_exist():
-    assert "--prefixes is 5; use 3 or 4" in bits("encode", "--prefixes", 5, status=2)
-    for option in ("--mode", "--emission", "--on-error", "--format", "--prefixes"):
-        assert option in bits("encode", option, "x", status=2)
 
 
 def measured(*arguments, stdin=TEXT):
@@ -226,27 +198,3 @@ def test_tables_of_lengths():
     assert len(codes) == 10 and len({row.count("\t") for row in codes}) == 1 and codes[1].startswith("bytes\t\t\t")
     assert len({row.count("\t") for row in scripts}) == 1 and "Katakana\t4\t12\t12\t9" in "".join(scripts)
     assert "4\tN:100-13F N:160-17F N:1E0-1FF\tno three-byte character has these nine bits" in dead
-
-
-def test_nothing_to_measure():
-    for nothing in ("", "\n\r\n"):
-        assert "standard input: no character" in bits("measure", "-", stdin=nothing, status=2)
-    assert "standard input:2: not UTF-8" in bits("measure", "-", stdin=b"a\n\xff", status=2)
-    for alpha in ("-1", "nan", "x"):
-        assert "--alpha" in bits("measure", "-", "--alpha", alpha, stdin="a", status=2)
-
-
-@pytest.mark.slow
-def test_processes_pipes_and_what_is_imported(tmp_path):
-    assert in_a_process("bits", "decode", stdin="B:41\n") == "A\n"
-    assert "not UTF-8" in in_a_process("bits", "encode", stdin=b"\xff", status=2)
-    program = (
-        "import sys\nfrom tokenlab.cli import main\nmain(['bits', 'encode', '/dev/null'])\n"
-        "assert not {'torch', 'transformers', 'polars', 'tokenizers'} & set(sys.modules)\n"
-        "main(['bits', 'encode', sys.argv[1]])"
-    )
-    path = tmp_path / "text"
-    path.write_text("日本\n" * 20_000, encoding="utf-8")
-    piped = ["bash", "-c", '"$@" | head -n 1', "bash", sys.executable, "-c", program, path]
-    done = subprocess.run(piped, capture_output=True, check=True)
-    assert done.stdout.count(b"\n") == 1 and done.stderr == b""
