@@ -74,11 +74,6 @@ def package_of(name: str) -> str:
     return "/".join(name.split("/")[:2])
 
 
-def test_circles_are_found() -> None:
-    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}, "e": set()}).keys() == {"a", "b", "c", "d"}
-    assert not circles({"a": {"b", "a"}, "b": {"c"}, "c": set()})
-
-
 def test_no_module_is_named_like_one_of_the_standard_library() -> None:
     assert not [path for path in MODULES if path.stem in sys.stdlib_module_names and path.stem != "__main__"]
 
