@@ -1,6 +1,5 @@
 """Trials: bits per byte against brute force, budgets by the counter and by PyTorch's, interruptions."""
 
-import json
 import math
 
 import pytest
@@ -25,7 +24,7 @@ from tokenlab.comparison.trials import (
     shape_over,
 )
 from tokenlab.comparison.verdict import compare_scores
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import ParameterError
 from tokenlab.generated import generate
 from tokenlab.language.passages import open_passages, shuffled_batches
 from tokenlab.language.stored import LanguageModel
@@ -206,13 +205,6 @@ def test_a_killed_trial_resumes_to_the_same_bytes(folder, monkeypatch):
     assert [path.name for path in (folder / "parts").iterdir()] == ["bpe-0.json"]
     monkeypatch.setattr(trials, "train", None)
     run_trial(one, folder / "parts")  # what is done is not done again
-
-
-def test_a_damaged_score_is_named(folder):
-    file = folder / "damaged.json"
-    file.write_text(json.dumps({"curve": []}))
-    with pytest.raises(InputError, match=r"damaged\.json: damaged .*remove it"):
-        read_score(file)
 
 
 def test_the_measured_speed_is_that_of_the_operations_of_the_text(folder):

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError
 from tokenlab.text.lines import read_lines, read_whole
 from tokenlab.text.readers import read_documents
 
@@ -78,11 +78,6 @@ def test_elements_without_end(tmp_path):
     path.write_bytes(b"<a>" * 1_000_000)
     with pytest.raises(InputError, match=r"bible.xml:1: 1000 elements inside each other"):
         [*read_documents(path, "ces")]
-
-
-def test_a_limit_below_one(tmp_path):
-    with pytest.raises(ParameterError, match=r"^longest_line is 0; it must be at least 1$"):
-        read_documents(tmp_path / "text", "text", longest_line=0)
 
 
 def test_a_text_in_one_piece(tmp_path):

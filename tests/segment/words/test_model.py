@@ -14,7 +14,6 @@ from safetensors.numpy import save_file
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.metrics.segmentation import score_segmentation
 from tokenlab.segment.words import WordModel, WordOptions
-from tokenlab.segment.words.fitting import schedule
 
 FEW = WordOptions(sweeps=6, classes=5)
 
@@ -120,20 +119,6 @@ def test_length_bonus_by_script_and_for_unseen_text(sentences, model):
     assert text_of([none.training]) == text_of([much.training])
     words = [sum(int(batch.begins.sum()) for batch in each.segment(sentences)) for each in (none, much)]
     assert words[0] > words[1]
-
-
-def test_schedule():
-    assert schedule(180_000) == (200, 5, 100)
-    assert schedule(1_800_000) == (24, 4, 12)
-    assert schedule(10**9).sweeps == 24
-    assert schedule(5).sweeps == 200
-    assert schedule(180_000, 7) == (7, 4, 3)
-
-
-def test_one_character():
-    model = WordModel.fit(["中"])
-    assert model.training.text() == "中\n"
-    assert text_of(model.segment(["国中", "a"])).replace(" ", "") == "国中\na\n"
 
 
 @pytest.mark.parametrize("sentences", [[], [""], ["hello, world 123 ä"], [" ", "。"]])
