@@ -147,6 +147,14 @@ def test_where_there_is_no_uv(clone: Clone) -> None:
     assert (clone.folder / "stdin").read_text().split() == [name for name in LOCK if name != "torch"]
 
 
+def test_variables_of_another_python_do_not_reach_the_installation(clone: Clone) -> None:
+    clone.add_python("python3.11", "3.11", on_install="env | grep -E '^(PYTHON|PIP_)' >variables")
+    names = ("PYTHONPATH", "PYTHONSTARTUP", "PYTHONOPTIMIZE", "PYTHONSAFEPATH", "PIP_USER", "PIP_TARGET")
+    given = dict.fromkeys(names, "1") | {"PIP_INDEX_URL": "kept"}
+    assert clone.run("./setup.sh", **given).returncode == 0
+    assert set((clone.folder / "variables").read_text().splitlines()) == {"PIP_INDEX_URL=kept", "PYTHONNOUSERSITE=1"}
+
+
 def test_interrupted_setup_starts_from_nothing(clone: Clone) -> None:
     failing = clone.add_python("python3.11", "3.11", on_install="exit 7")
     assert clone.run("./setup.sh").returncode == 7

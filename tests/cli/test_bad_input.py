@@ -91,7 +91,7 @@ segment good.txt --delimiter | --format json -> --delimiter has no meaning with 
 segment good.txt --model BERT --entropies e.parquet -> not allowed with
 segment good.txt --model BERT --lambda 2 -> --lambda has no meaning with --model
 segment good.txt --model BERT --boundaries rise -> --threshold is None
-segment good.txt --model none -> none: no such file
+segment good.txt --model folder -> no config.json
 segment good.txt --boundaries rise -> --boundaries has no meaning with --method variation
 segment good.txt --device cpu -> --device has no meaning with --method variation
 segment good.txt --entropies e.parquet --context 9 -> --context has no meaning with --entropies
@@ -131,7 +131,7 @@ codes encode latin.txt --code code.json -> latin.txt:1: the code has no 'I' (U+0
 codes encode good.txt --code code.json --unknown no -> invalid choice
 codes encode good.txt --code byte.json --unknown skip -> --unknown
 codes encode good.txt -> --code
-codes decode latin.txt --code code.json -> latin.txt:1: 'In' is no atom
+codes decode latin.txt --code code.json -> latin.txt:1: token 1: 'In' is no atom
 codes decode good.txt --code stroke.json -> irreversible
 codes show stroke.json --html page.html -> --html
 codes show code.json --html new/page.html -> no folder
@@ -165,7 +165,7 @@ export good.txt -o out --method words -> --method has no meaning here; --variati
 export good.txt -o out --json -> --json has no meaning without --check or --check-words
 export - -o out --check - -> standard input can only be INPUT
 export - -o out -> no character
-export good.txt -o folder -> already holds other
+export good.txt -o folder -> already holds
 export good.txt -o good.txt/x -> may be written
 train -o out -> name INPUT or --from-counts
 train good.txt --from-counts c.tsv -o out -> one of the two
@@ -206,7 +206,6 @@ compare long.txt -o out --seeds 1 -> --seeds is 1
 compare long.txt -o folder -> --output is
 generate the --model LM --length -1 -> --length is -1
 generate the --model LM --spellings -> --spellings is for models with bpe patches
-generate E4BD --bytes --model LM -> PROMPT: the text is not UTF-8
 generate the --model none -> no folder of a language model
 segment --method words --save-model link.txt good.txt -> --save-model is link.txt, which is an input
 segment --method words --save-model same.txt good.txt -> --save-model is same.txt, which is an input
@@ -239,7 +238,7 @@ def inputs(tmp_path_factory):
         "longer.txt": TEXT + "好\n",
         "shorter.txt": TEXT.partition("\n")[0] + "\n",
         "latin.txt": "In the beginning God\n",
-        "long.txt": "".join(f"A sentence of number {number}.\n" for number in range(40)),
+        "long.txt": "".join(f"A sentence of number {number}.\n" for number in range(4000)),
         "empty": "",
         "damaged": "x" * 100,
         "c.tsv": "a b\t3\n",

@@ -47,6 +47,11 @@ def test_a_prompt_from_a_file(generated, folder, tmp_path):
     assert given == generated("你好\n", "--model", folder, "--length=20")
 
 
+def test_a_prompt_that_ends_inside_a_character(generated, folder):
+    said = generated("E4BD", "--bytes", "--model", folder, status=2)
+    assert said.startswith("tokenlab: PROMPT: the text is not UTF-8")
+
+
 def test_too_little_memory(generated, folder, monkeypatch):
     def refuse(*_):
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")

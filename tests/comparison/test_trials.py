@@ -23,7 +23,6 @@ from tokenlab.comparison.trials import (
     score_documents,
     shape_over,
 )
-from tokenlab.comparison.verdict import compare_scores
 from tokenlab.core.errors import ParameterError
 from tokenlab.generated import generate
 from tokenlab.language.passages import open_passages, shuffled_batches
@@ -168,22 +167,6 @@ def test_names_and_seeds_are_draws_of_their_own(folder):
     ]
     assert len({score.documents.bits_per_byte for score in (first, *others)}) == 3
     assert first[1:4] == others[0][1:4]  # the same text in the same order
-
-
-@pytest.mark.parametrize("times", [2, pytest.param(20, marks=pytest.mark.slow)])
-def test_a_tokenizer_rarely_beats_itself(folder, times):
-    same = folder / "candidates/bpe"
-    winners = 0
-    for number in range(times):
-        scores = {
-            name: [
-                run_trial(trial(folder, name, 1e8, seed, candidate=same), folder / "itself")
-                for seed in range(3 * number, 3 * number + 3)
-            ]
-            for name in ("one", "other")
-        }
-        winners += compare_scores(scores).separable
-    assert winners <= times // 20
 
 
 def test_a_killed_trial_resumes_to_the_same_bytes(folder, monkeypatch):

@@ -113,17 +113,6 @@ def test_ngrams_are_the_text_of_the_rows(unit):
         assert statistics.ngrams(n) == ["".join(units_of(row, statistics)) for row in statistics.code_points(n)]
 
 
-def test_units_by_hand():
-    """กำลัง is three clusters, six code points; the second time it stands behind a space."""
-    clusters, characters = (ngram_statistics(["กำลัง กำ"], StatisticsOptions(unit=u)) for u in ("cluster", "character"))
-    assert clusters.ngrams(1) == ["ง", "กำ", "ลั"]
-    assert clusters.count[clusters.rows(1)].tolist() == [1, 2, 1]
-    assert clusters.ngrams(3) == ["กำลัง"] and not clusters.ngrams(4)
-    assert (clusters.characters, clusters.tokens) == (4, 4 + 2 + 1)
-    assert (characters.characters, characters.composed) == (7, ())
-    assert characters.ngrams(5) == ["กำลัง"]
-
-
 @pytest.mark.parametrize("sentences", [[], [""], [" \u3000", "\t"]])
 def test_no_character_is_an_error(sentences):
     with pytest.raises(InputError, match="no character"):

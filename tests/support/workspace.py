@@ -56,12 +56,6 @@ def copy_project(folder: Path) -> Path:
     return folder
 
 
-def shipped_parameters(preset: str) -> dict[str, Any]:
-    """The parameters of a preset as in git's index."""
-    path = "params.yaml" if preset == "sample" else f"presets/{preset}/params.yaml"
-    return yaml.safe_load(_git("show", f":{path}"))
-
-
 def _listed(*which: str) -> list[str]:
     return [name for name in _git("ls-files", "-z", *which).decode().split("\0") if name]
 

@@ -89,19 +89,13 @@ def test_a_text_in_one_piece(tmp_path):
 
 COMMANDS = """
 segment -
-segment bomb
-statistics bomb
-bits encode bomb
 bits encode bomb --on-error replace
 bits decode bomb
-codes learn bomb --code byte -o code.json
-count bomb -o counts.parquet
 score bomb bomb
 segment bomb.jsonl
 segment bomb.parquet --longest-line 40
 segment bomb.xml
 exact next --model none --file bomb
-codes show bomb
 patches cut small --patcher bpe --tokenizer t.json --summary --merges bomb
 codes show /dev/zero
 """
