@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from tokenlab.cli.options import add_options, check_meaning, named_as_flags, options_from
+from tokenlab.cli.options import add_options, named_as_flags, options_from
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice, check_least, option
 
@@ -66,15 +66,6 @@ def test_only_the_given_options_where_defaults_are_suppressed():
     add_options(parser, Toy, only=["size", "share"])
     assert vars(parser.parse_args(["--size", "4"])) == {"size": 4}
     assert options_from(given, Toy) == Toy(4)
-
-
-def test_options_without_a_meaning_are_refused():
-    given = parsed("--size 3 --mass 1", argument_default=argparse.SUPPRESS)  # at their defaults, but given
-    check_meaning(given, "with pens", ["size", "weight_of_it"], Toy)
-    with pytest.raises(ParameterError, match=r"^--lambda has no meaning with pens; leave it out$"):
-        check_meaning(given, "with pens", ["size"], Toy)
-    with pytest.raises(ParameterError, match="--pages has no meaning without a book"):
-        check_meaning(argparse.Namespace(pages=3), "without a book", (), Toy, pages="--pages")
 
 
 def test_errors_name_the_flag():

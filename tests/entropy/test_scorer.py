@@ -211,41 +211,26 @@ def test_pickled_weights_are_refused_unread(characters, tmp_path):
     with pytest.raises(InputError, match=r"pickled \(pytorch_model\.bin\)"):
         load_scorer(folder, "cpu")
     assert not (folder / "unpickled").exists()
-    (folder / "pytorch_model.bin").unlink()
-    with pytest.raises(InputError, match="no weights"):
-        load_scorer(folder, "cpu")
-
-
-def test_tokenizer_larger_than_the_model_names_both(characters, tmp_path):
-    folder = changed(characters, tmp_path)
-    byte_level(300).save(str(folder / "tokenizer.json"))
-    with pytest.raises(InputError, match=r"tokenizer has 300 tokens but the model embeds 24"):
-        load_scorer(folder, "cpu")
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("change", "message"),
     [
-        ("config.json", b"{", "no causal language model"),
-        ("config.json", b'{"model_type": "no-such-type"}', "no causal language model"),
-        ("tokenizer.json", b"{}", "no causal language model"),
-        ("tokenizer.json", None, "no tokenizer"),
-        ("model.safetensors", b"\x08" + bytes(20), "no causal language model"),
+        (lambda folder: (folder / "config.json").write_text("{"), "no causal language model"),
+        (lambda folder: edit_json(folder / "config.json", model_type="no-such-type"), "no causal language model"),
+        (lambda folder: edit_json(folder / "config.json", n_layer=3), r"weights lack transformer\.h\.2"),
+        (lambda folder: edit_json(folder / "config.json", n_embd=32), "no causal language model"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{}"), "no causal language model"),
+        (lambda folder: (folder / "tokenizer.json").unlink(), "no tokenizer"),
+        (lambda folder: byte_level(300).save(str(folder / "tokenizer.json")), "has 300 tokens but the model embeds 24"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b"\x08" + bytes(20)), "no causal language model"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
     ],
 )
-def test_damaged_folders(characters, tmp_path, name, content, message):
+def test_damaged_folders(characters, tmp_path, change, message):
     folder = changed(characters, tmp_path)
-    (folder / name).unlink()
-    if content is not None:
-        (folder / name).write_bytes(content)
+    change(folder)
     with pytest.raises(InputError, match=message):
-        load_scorer(folder, "cpu")
-
-
-def test_weights_that_do_not_fit(characters, tmp_path):
-    folder = changed(characters, tmp_path)
-    edit_json(folder / "config.json", n_layer=3)
-    with pytest.raises(InputError, match=r"weights lack transformer\.h\.2"):
         load_scorer(folder, "cpu")
 
 
@@ -259,7 +244,9 @@ def test_a_model_that_looks_ahead_is_refused(characters, tmp_path):
         load_scorer(tmp_path, "cpu")
 
 
-def test_windows_that_the_model_cannot_have(characters, bert):
+def test_options_that_the_model_cannot_have(characters):
+    with pytest.raises(ParameterError, match="dtype is 'int8'"):
+        load_scorer(characters, "cpu", "int8")
     scorer = load_scorer(characters, "cpu")
     for options, message in [
         (ScoringOptions(context=65), "context is 65, but the model has 64 positions"),
@@ -267,11 +254,6 @@ def test_windows_that_the_model_cannot_have(characters, bert):
     ]:
         with pytest.raises(ParameterError, match=message):
             scorer.score([TEXT], options)
-
-
-def test_dtype_that_means_nothing(characters):
-    with pytest.raises(ParameterError, match="dtype is 'int8'"):
-        load_scorer(characters, "cpu", "int8")
 
 
 def test_texts_that_cannot_be_encoded(characters, tmp_path):

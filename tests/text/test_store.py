@@ -93,23 +93,18 @@ def test_same_documents_same_bytes(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "boundaries"),
+    ("bad", "message"),
     [
-        ("abc", (0,)),
-        ("abc", (3,)),
-        ("abc", (2, 1)),
-        ("a", (1,)),
+        (Document("bad", "abc", (0,)), "word boundaries must ascend strictly inside the text$"),
+        (Document("bad", "abc", (3,)), "word boundaries must ascend"),
+        (Document("bad", "abc", (2, 1)), "word boundaries must ascend"),
+        (Document("bad", "a", (1,)), "word boundaries must ascend"),
+        (Document("bad", "a\ud800"), "a lone surrogate"),
+        (Document("bad", "a", None, "\udfff"), "a lone surrogate"),
     ],
 )
-def test_boundaries_outside_the_text_or_out_of_order(tmp_path, text, boundaries):
-    with pytest.raises(InputError, match=r"^document 'bad': word boundaries must ascend strictly inside the text$"):
-        write_corpus([*DOCUMENTS, Document("bad", text, boundaries)], tmp_path / "corpus")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("bad", [Document("bad", "a\ud800"), Document("bad", "a", None, "\udfff")])
-def test_a_lone_surrogate_is_refused(tmp_path, bad):
-    with pytest.raises(InputError, match=r"^document 'bad': a lone surrogate"):
+def test_a_bad_document_is_named_and_nothing_is_written(tmp_path, bad, message):
+    with pytest.raises(InputError, match=f"^document 'bad': {message}"):
         write_corpus([*DOCUMENTS, bad], tmp_path / "corpus")
     assert not list(tmp_path.iterdir())
 
@@ -143,11 +138,7 @@ def test_batches_of_columns(tmp_path):
     assert max(batch.num_rows for batch in batches) <= 16_384
     table = pa.Table.from_batches(batches)
     assert table["id"].to_pylist() == [item.id for item in DOCUMENTS] * 4000
-    assert (
-        table["boundaries"].to_pylist()
-        == [None if item.boundaries is None else list(item.boundaries) for item in DOCUMENTS] * 4000
-    )
-    assert next(corpus_batches(tmp_path / "corpus")).schema.equals(SCHEMA)
+    assert table["boundaries"][:4].to_pylist() == [[2], [1, 2], None, []]
     with pytest.raises(ParameterError, match=r"^columns: 'word' is none of id, text, boundaries, source$"):
         corpus_batches(tmp_path / "corpus", ["id", "word"])
 
