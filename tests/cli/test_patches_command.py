@@ -10,7 +10,9 @@ import unicode_text
 from command import tokenlab_here
 from real_tokenizers import tokenizer_folder
 
-from tokenlab.networks.options import SIZES, TokenShape
+from tokenlab.metrics.flops import break_even_vocabulary
+from tokenlab.networks.cost import forward_flops
+from tokenlab.networks.options import SIZES, PatchShape, StackShape, TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.patches.entropy_patcher import EntropyPatcher
 from tokenlab.patches.options import EntropyOptions
@@ -152,16 +154,8 @@ def test_a_model_of_ones_own():
     assert (found["size"], found["bytes"]) == ("mini", 512)
     (row,) = found["models"]
     assert (row["length"], row["symbols"], row["rows"], row["table_2"]) == (3.2, pytest.approx(3.5), 300, None)
-    patches, latent, local = 512 / 3.2, (3, 128, 4, 344), (1, 64, 4, 96)
-
-    def stack(layers, width, heads, inner, length):
-        attention = (4 * width + 3 * heads) * length * (length + 1) / 2
-        return layers * (8 * length * width**2 + 6 * length * width * inner + attention)
-
-    def model(length):
-        local_part = 2 * stack(*local, length) + 4 * 64 * 128 + length * 2 * 64 * 300
-        return stack(*latent, patches) + patches * local_part
-
-    assert row["packed"] == pytest.approx(model(3.5))
-    assert row["padded"] == pytest.approx(model(6))
-    assert row["even_packed"] == round((row["packed"] - stack(*latent, patches)) / (2 * patches * 128))
+    latent = StackShape(3, 128, 4, 344)
+    shape = PatchShape(300, True, latent, StackShape(1, 64, 4, 96))
+    packed, padded = (forward_flops(shape, 512, 3.5 / 3.2, 1 / 3.2, longest).total for longest in (None, 6))
+    assert (row["packed"], row["padded"]) == (pytest.approx(packed), pytest.approx(padded))
+    assert row["even_packed"] == round(break_even_vocabulary(latent, packed, 512 / 3.2))
