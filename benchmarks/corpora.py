@@ -33,7 +33,18 @@ _REAL = (
     ("Japanese Bible", "bible/Japanese.xml.gz", "ces"),
     ("Japanese Bible, classical", "bible/Japanese-Bungo.xml.gz", "ces"),
 )
-_BIBLES = {"en": "English", "zh": "Chinese", "ja": "Japanese"}
+_BIBLES = {
+    "en": "English",
+    "de": "German",
+    "zh": "Chinese",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "el": "Greek",
+    "es": "Spanish",
+    "gu": "Gujarati-NT",
+    "chr": "Cherokee-NT",
+    "eu": "Basque-NT",
+}
 
 
 def _documents() -> Iterator[tuple[str, Document]]:
@@ -46,10 +57,15 @@ def _documents() -> Iterator[tuple[str, Document]]:
         yield "built-in sentences", document
 
 
+def bible_languages() -> list[str]:
+    """The languages of which there are verses; without the mirror, those of built-in sentences."""
+    return [*_BIBLES][: None if os.environ.get("TOKENLAB_MIRROR") else 4]
+
+
 def verses(text: str, size: int) -> list[str]:
     """The verses of the first `size` characters of a Bible (all for 0), whitespace collapsed.
 
-    text: "en", "zh" or "ja". Without the mirror the verses are built-in sentences.
+    text: one of `bible_languages`. Without the mirror the verses are built-in sentences.
     """
     if mirror := os.environ.get("TOKENLAB_MIRROR"):
         documents = read_documents(Path(mirror) / f"bible/{_BIBLES[text]}.xml.gz", "ces")

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks import (
+    answers,
     atoms,
     beyond_memory,
     bits,
@@ -56,6 +57,7 @@ _BENCHMARKS = {
         patches,
         patches_generation,
         constrained,
+        answers,
     )
 }
 _PAGE = Path(__file__).resolve().parent.parent / "docs/benchmarks.md"
@@ -115,6 +117,8 @@ def _conditions(bench: Bench, name: str) -> list[str]:
 
 
 def _quietness(bench: Bench) -> str:
+    if not bench.cpu_shares:
+        return "Nothing was timed."
     lowest = min(bench.cpu_shares)
     verdict = "hardly interrupted" if lowest > _UNDISTURBED else "the machine was busy, so do not rely on the ratios"
     return f"One-thread measurements had a core for at least {lowest:.0%} of their time: {verdict}."

@@ -26,6 +26,7 @@ _EXACT = (
     "exact: the sum over all encodings of {texts} bytes of test text, by the model of the first seed; gap: bits per "
     "byte that the tokenizer's own encoding takes more"
 )
+_NGRAMS = "every model is worse than the n-grams, which are of all the training text: the budget is small"
 _COSTS = "Mops/byte: operations of a forward pass, what reading or generating a byte costs"
 _UNITS = (
     "tokens, or patches where there are some; fertility: units a word; errors: passages that are not decoded to "
@@ -72,9 +73,12 @@ def compared_results(stage: Stage) -> ComparedResults:
             *_robustness_tables(name, robustness.filter(name=name), notes),
         ]
         rows.append(_answer(name, ordered.filter(budget="flops"), answers["flops"]))
-    table = Table("compared-answers", "How should this text be cut?", _ANSWER_COLUMNS, rows, [_VERDICT], "use")
+    answers = [Table("compared-answers", "How should this text be cut?", _ANSWER_COLUMNS, rows, [_VERDICT], "use")]
+    if len(rows) > 1:
+        notes = notes_of(corpus_facts(stage, corpus) for corpus in scores["corpus"].unique(maintain_order=True))
+        answers.append(_corpora_table(scores.filter(budget="flops"), ngrams, notes))
     findings = [Finding(f"compared-{row[0]}", f"{row[0]}: {row[-1]}") for row in rows]
-    return ComparedResults(corpora, [table], findings)
+    return ComparedResults(corpora, answers, findings)
 
 
 def _mean_of_flops() -> pl.Expr:
@@ -124,10 +128,36 @@ def _flops_table(
         for order, bits in ngrams.select("order", "bits_per_byte").iter_rows():
             yield [f"{order}-grams of bytes", shown(bits, "{:.3f}"), *[""] * (len(columns) - 2)]
 
+    if scores["bits_per_byte"].to_numpy().min() > ngrams["bits_per_byte"].to_numpy().min():
+        notes = [*notes, _NGRAMS]
     title = f"{name}: ways of cutting at {_largest(scores, 'training_flops'):.2g} training operations{_seeds(scores)}"
     return tabulate(
         f"compared-{name}", title, scores, columns, key=["method"], notes=[*notes, *_found(scores, answer)], after=below
     )
+
+
+def _corpora_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: list[str]) -> Table:
+    """A row for each method and a column for each corpus: bits per byte at equal operations. The first row is the
+    method that is the least behind the best, in the mean over its corpora."""
+    corpora = scores["name"].unique(maintain_order=True)
+    columns = [
+        _METHOD,
+        *(Column(name, "bits_per_byte", "{:.3f}", where={"name": name}, spread=True, result=True) for name in corpora),
+    ]
+    mean = pl.col("bits_per_byte").mean().over("name", "method")
+    behind = (pl.col("mean") - pl.col("mean").min().over("name")).alias("behind_best")
+    ordered = (
+        scores.with_columns(mean=mean)
+        .with_columns(behind)
+        .sort(pl.col("behind_best").mean().over("method"), maintain_order=True)
+    )
+
+    def below(_: pl.DataFrame) -> Iterator[list[str]]:
+        bits = dict(ngrams.select("name", "bits_per_byte").iter_rows())
+        yield ["n-grams of bytes", *(shown(bits[name], "{:.3f}") for name in corpora)]
+
+    title = f"Bits per byte ↓ of language models trained with equal operations, by way of cutting{_seeds(scores)}"
+    return tabulate("compared-corpora", title, ordered, columns, key=["method"], notes=notes, after=below)
 
 
 def _largest(scores: pl.DataFrame, column: str) -> float:
@@ -140,7 +170,7 @@ def _gap(rows: pl.DataFrame) -> float | None:
 
 
 def _seeds(scores: pl.DataFrame) -> str:
-    seeds = scores.group_by("method").len()["len"].unique().sort().to_list()
+    seeds = scores.group_by("name", "method").len()["len"].unique().sort().to_list()
     return f"; mean ± sd of {' or '.join(map(str, seeds))} seeds" if seeds[-1] > 1 else ""
 
 

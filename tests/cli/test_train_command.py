@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from command import ended_here
 from command import tokenlab_here as tokenlab
 from tokenizers import Tokenizer
 
@@ -113,6 +114,13 @@ def test_words_of_a_file(tmp_path, text):
     (expected,) = by_library(str(tmp_path / "thai.words"), vocabulary=(400,))
     assert (tmp_path / "out/tokenizer.json").read_text(encoding="utf-8") == expected
     assert str(tmp_path) not in (tmp_path / "out/README.md").read_text(encoding="utf-8")
+
+
+def test_fewer_entries_than_asked_are_said(tmp_path):
+    (tmp_path / "short.txt").write_text("to be or not to be\n", encoding="utf-8")
+    ended = ended_here("train", tmp_path / "short.txt", "-o", tmp_path / "out", "--vocabulary", 400)
+    entries = json.loads((tmp_path / "out/tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+    assert f"{len(entries)} entries came out of the 400 asked for" in ended.said
 
 
 def test_the_card_names_text_licence_and_measures(tmp_path, text):

@@ -2,6 +2,7 @@
 from."""
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
@@ -152,6 +153,10 @@ def _train(arguments: argparse.Namespace) -> None:
         if arguments.json
         else tabbed([rows[0], *(map(_cell, row.values()) for row in rows)])
     )
+    for row, asked in zip(rows, options.vocabulary, strict=True):
+        if row["vocabulary"] < asked:
+            came = f"{row['vocabulary']:,} entries came out of the {asked:,} asked for"
+            print(f"tokenlab: {came}; the text is too short for more", file=sys.stderr)
 
 
 def _count(arguments: argparse.Namespace) -> None:

@@ -52,6 +52,18 @@ def test_one_seed_has_no_verdict(tmp_path, monkeypatch):
     }
 
 
+def test_corpora_stand_side_by_side_where_there_are_several(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stage = inputs.stage(compared=["thai", "chinese"])
+    inputs.write_compared(stage, "thai", seeds=3)
+    inputs.write_compared(stage, "chinese", seeds=1)
+    _, table = compared_results(stage).answers
+    first, *_, last = rows_of(table)
+    assert first == {"method": "words", "thai": "2.010 ± 0.010", "chinese": "2.000"}
+    assert last == {"method": "n-grams of bytes", "thai": "2.100", "chinese": "2.100"}
+    assert table.title.endswith("mean ± sd of 1 or 3 seeds")
+
+
 def test_a_picture_for_each_corpus_and_a_folder_without_any(tmp_path, monkeypatch):
     stage, _ = results(tmp_path, monkeypatch)
     draw_compared(stage)
