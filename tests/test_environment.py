@@ -75,29 +75,3 @@ def test_stages_have_the_packages_of_the_project(
     assert_clean(seen(["sh", "-c", "exec python seen.py"], tmp_path, environment(tmp_path)))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     assert environment(tmp_path)["PYTHONDONTWRITEBYTECODE"] == "1"
-
-
-def test_the_set_up_installs_into_its_own_python(tmp_path: Path, poisoned: dict[str, str]) -> None:
-    """A chosen Python says which variables reach it, and what it is asked to do ends the set-up."""
-    folder = tmp_path / "clone"
-    folder.mkdir()
-    for name in ("setup.sh", "pyproject.toml", "requirements.lock"):
-        (folder / name).write_bytes((PROJECT / name).read_bytes())
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\nenv | grep -E '^(PYTHON|PIP_)' | grep -v '^PYTHON=' | sort >&2\nexit 1\n")
-    python.chmod(0o755)
-    # With a stamp, the set-up goes straight to the Python of .venv.
-    (folder / ".venv/bin").mkdir(parents=True)
-    (folder / ".venv/bin/python").symlink_to(python)
-    (folder / ".venv/installed").touch()
-    given = {
-        "PATH": os.environ["PATH"],
-        "PIP_USER": "1",
-        "PIP_TARGET": "/elsewhere",
-        "PIP_INDEX_URL": "kept",
-        **poisoned,
-    }
-    done = subprocess.run(["sh", "./setup.sh"], cwd=folder, env=given, capture_output=True, text=True)
-    variables = dict(line.split("=", 1) for line in done.stderr.splitlines())
-    assert variables.pop("PYTHONUSERBASE") == poisoned["PYTHONUSERBASE"]  # of no use where there is no user's site
-    assert variables == {"PIP_INDEX_URL": "kept", "PYTHONNOUSERSITE": "1"}

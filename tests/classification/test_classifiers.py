@@ -12,7 +12,6 @@ from tokenlab.classification.networks import build_classifier
 from tokenlab.classification.options import ClassifierShape, ClassifierTraining
 from tokenlab.classification.training import predict, train_classifier
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.training import loop
 from tokenlab.training.checkpoint import trained
 from tokenlab.translation.pairs import Pairs, Sentences, sentences
 
@@ -113,59 +112,12 @@ def test_the_transformer_has_the_size_of_the_paper():
     assert sum(parameter.numel() for parameter in trained(model).values()) == 1000 * w + 3 * layer + 5 * (w + 1)
 
 
-def assert_same(one, other):
-    assert one[1] == other[1]
-    ours, theirs = trained(one[0]), trained(other[0])
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-    assert np.array_equal(predict(one[0], TEST, OPTIONS), predict(other[0], TEST, OPTIONS))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, kind):
-    class Killed(Exception):
-        pass
-
-    def save_and_die(*arguments):
-        save(*arguments)
-        if arguments[5].step == 7:
-            raise Killed
-
-    options = dataclasses.replace(OPTIONS, steps=12, evaluate_every=5)
-    undisturbed = fit(kind, options)
-    save, checkpoint = loop.save_checkpoint, tmp_path / "checkpoint.safetensors"
-    monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)  # one a step
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(loop, "save_checkpoint", save_and_die)
-        fit(kind, options, checkpoint)
-    with pytest.raises(InputError, match=r"another configuration \(dropout is 0.1 there, 0.3 here\)"):
-        fit(kind, options, checkpoint, dropout=0.3)
-    assert_same(fit(kind, options, checkpoint), undisturbed)
-
-
-def test_the_best_evaluation_is_kept():
-    options = dataclasses.replace(OPTIONS, steps=30, evaluate_every=1, learning_rate=0.3, final_learning_rate=0.3)
-    model, curve = fit("transformer", options, dropout=0.0)
-    best = loop.best_evaluation(curve)
-    assert best is not curve[-1]
-    again = dataclasses.replace(options, steps=best.step)
-    assert_same((model, curve[: best.step]), fit("transformer", again, dropout=0.0))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_update_in_parts_is_the_same(kind):
     options = dataclasses.replace(OPTIONS, steps=3, evaluate_every=1)
     whole = fit(kind, options, dropout=0.0)[1]
     for ours, theirs in zip(fit(kind, dataclasses.replace(options, accumulate=3), dropout=0.0)[1], whole, strict=True):
         assert ours == pytest.approx(theirs, rel=1e-4)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_bfloat16_is_near(kind):
-    options = dataclasses.replace(OPTIONS, steps=5, dtype="bfloat16")
-    near, exact = (
-        fit(kind, each, dropout=0.0)[1][-1] for each in (options, dataclasses.replace(options, dtype="float32"))
-    )
-    assert near.held_out == pytest.approx(exact.held_out, rel=0.05)
 
 
 NOTHING = pairs([], [])
@@ -183,12 +135,6 @@ LONG = pairs([[1] * 40], [0])
 def test_bad_data_is_one_line(training, validation, message):
     with pytest.raises(InputError, match=message):
         train_classifier(build_classifier(SHAPE, 12, 2, 0), training, validation, OPTIONS)
-
-
-def test_a_text_longer_than_a_batch():
-    options = dataclasses.replace(OPTIONS, batch=41)
-    with pytest.raises(InputError, match="a text to classify has 41 tokens, a batch 41; raise batch above that"):
-        predict(build_classifier(shape("bilstm"), 12, 2, 0), LONG, options)
 
 
 def test_the_control_needs_texts_of_every_class():

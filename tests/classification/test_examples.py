@@ -76,11 +76,6 @@ def test_a_character_that_the_code_lacks(over, unknown):
     assert len(pairs.source.sentence(1)) == (5 if unknown == "byte" else 2)
 
 
-def test_a_text_of_skipped_characters_alone_is_its_end():
-    pairs = encode_labelled(CodeAsTokenizer(code("skip")), labelled("abc", "猫"))
-    assert pairs.source.lengths.tolist() == [4, 1]
-
-
 def test_padding_is_below_a_tenth():
     texts = labelled_topics("en", sentences=3000, seed=0)
     tokenizer = CodeAsTokenizer(learn_code("character", character_corpus(texts.texts)))

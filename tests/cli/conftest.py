@@ -30,3 +30,11 @@ def text(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     path = tmp_path / "text.txt"
     path.write_text(request.module.TEXT, encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def chinese_text(tmp_path: Path, chinese_sentences: list[str]) -> Path:
+    """A file with the sentences."""
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(chinese_sentences) + "\n", encoding="utf-8")
+    return path

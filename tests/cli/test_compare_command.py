@@ -7,7 +7,6 @@ import time
 
 import pytest
 from command import tokenlab_here as tokenlab
-from tokenizers import Tokenizer, models, normalizers
 
 from tokenlab.comparison.candidates import read_candidate, token_recipe, train_candidates
 from tokenlab.generated import generate
@@ -26,29 +25,6 @@ def folder(tmp_path_factory):
 
 def files(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_bad_input_is_one_line_and_nothing_is_left(folder, tmp_path):
-    text, output = folder / "text.txt", tmp_path / "out"
-    short, lower = tmp_path / "short.txt", tmp_path / "lower"
-    short.write_text("too short\n" * 30)
-    lower.mkdir()
-    lossy = Tokenizer(models.BPE({"a": 0}, []))
-    lossy.normalizer = normalizers.Lowercase()
-    lossy.save(str(lower / "tokenizer.json"))
-    cases = [
-        ([short], "short.txt: a comparison needs at least 20 documents"),
-        ([text, folder / "bpe", folder / "absent"], "absent: no such file"),
-        ([text, folder / "bpe", lower], "lower: cannot be compared"),
-        ([text, folder / "bpe"], "is the only candidate"),
-        ([text, "--seeds", 1], "--seeds is 1"),
-        ([text, "--flops", 0], "--flops is 0"),
-    ]
-    for arguments, message in cases:
-        assert message in tokenlab("compare", *arguments, "-o", output, status=2)
-        assert not [*tmp_path.glob("out*")]
-    for place in ("text.txt", "bpe"):
-        assert "--output is" in tokenlab("compare", text, "-o", folder / place, status=2)
 
 
 @pytest.mark.slow

@@ -1,13 +1,10 @@
 """`tokenlab entropy`, and `tokenlab segment` by its values, as a user runs them."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-import torch
-from tiny_models import pickle_weights, save_bert, save_characters
+from tiny_models import save_bert
 
 from tokenlab.entropy.options import ScoringOptions
 from tokenlab.entropy.scorer import load_scorer
@@ -72,52 +69,3 @@ def test_segment_by_model_by_json_and_by_parquet(tokenlab, model, text, tmp_path
     records = map(json.loads, tokenlab("segment", text, "--model", model, "--format", "json").splitlines())
     for record, line in zip(records, tokenlab("segment", text, "--model", model).splitlines(), strict=True):
         assert [record["text"][a:b] for a, b in record["offsets"]] == line.split()
-
-
-def test_bad_input_is_one_line_and_status_2(tokenlab, model, text, tmp_path):
-    (tmp_path / "invalid").write_bytes(b"\xff\n")
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "other.txt").write_text(TEXT.replace("努力", "努"), encoding="utf-8")
-    (tmp_path / "longer.txt").write_text(TEXT + "好\n", encoding="utf-8")
-    (tmp_path / "shorter.txt").write_text(LINES[0] + "\n", encoding="utf-8")
-    save_characters(tmp_path / "pickled")
-    pickle_weights(tmp_path / "pickled")
-    tokenlab("entropy", text, "--model", model, "-o", tmp_path / "e.parquet")
-    scored = ["--entropies", tmp_path / "e.parquet"]
-    cases = [
-        (["entropy", text], "--model"),
-        (["entropy", tmp_path / "invalid", "--model", model], "invalid:1: not UTF-8"),
-        (["entropy", text, "--model", tmp_path / "pickled"], "pickled"),
-        (["entropy", text, "--model", model, "--context", 65], "--context is 65, but the model has 64 positions"),
-        (["entropy", text, "--model", model, "--batch-tokens", 0], "--batch-tokens is 0"),
-        (["entropy", text, "--model", model, "--threads", 0], "--threads is 0"),
-        (["entropy", text, "--model", model, "--device", "tpu"], "--device is 'tpu'"),
-        (["segment", text, "--model", tmp_path / "empty"], "no config.json"),
-        (["segment", text, "--model", model, *scored], "not allowed with"),
-        (["segment", text, "--model", model, "--statistics-from", text], "not allowed with"),
-        (["segment", text, "--model", model, "--lambda", 2], "--lambda has no meaning with --model"),
-        (["segment", text, "--model", model, "--boundaries", "rise"], "--threshold is None"),
-        (["segment", text, "--model", model, "--threshold", 1], "--threshold has no meaning with the rule `maxima`"),
-        (["segment", text, *scored, "--context", 9], "--context has no meaning with --entropies"),
-        (["segment", text, "--boundaries", "rise"], "--boundaries has no meaning with --method variation"),
-        (["segment", text, "--device", "cpu"], "--device has no meaning with --method variation"),
-        (["segment", text, "--entropies", "-"], "standard input"),
-        (["segment", text, "--entropies", text], "text.txt:1: no text with an entropy"),
-        (["segment", tmp_path / "other.txt", *scored], "line 1 of"),
-        (["segment", tmp_path / "longer.txt", *scored], "line 4 of"),
-        (["segment", tmp_path / "shorter.txt", *scored], "goes on behind line 1"),
-    ]
-    if not torch.cuda.is_available():
-        cases.append((["entropy", text, "--model", model, "--device", "cuda"], "sees 0 GPUs"))
-    before = sorted(tmp_path.rglob("*"))
-    for arguments, message in cases:
-        assert message in tokenlab(*arguments, status=2), arguments
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_other_commands_import_no_torch(text):
-    program = (
-        "import sys; from tokenlab.cli import main; main(['segment', sys.argv[1]]);"
-        "assert not {'torch', 'transformers'} & sys.modules.keys()"
-    )
-    subprocess.run([sys.executable, "-c", program, text], check=True, capture_output=True)

@@ -3,15 +3,12 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from functools import partial
 
 import numpy as np
 import pytest
 from command import ended_here
-from command import tokenlab as in_a_process
-from tiny_models import byte_level, edit_json, pickle_weights, save_bytes, save_model
+from tiny_models import byte_level, edit_json, save_model
 from tokenizers import AddedToken, normalizers
 from transformers import PreTrainedTokenizerFast
 
@@ -133,12 +130,6 @@ def test_a_text_longer_than_the_context(exact, tmp_path, text):
     assert "it has positions for 6" in message
 
 
-@pytest.mark.slow
-def test_a_process_prints_nothing_else(folder):
-    shown = in_a_process("exact", "score", "--model", folder, "--threads", 1, stdin=TEXT)
-    assert shown.count("\n") == 5 and shown.splitlines()[-1].startswith("total\t22\t")
-
-
 def test_sample_is_the_library_s(exact, folder, model):
     expected = sample(model, "hello w", 30, seed=3)
     assert exact("sample", "hello w", "--model", folder, "-n", 30, "--seed", 3) == expected.text + "\n"
@@ -196,49 +187,6 @@ def test_a_name_of_the_catalogue_is_a_folder_of_fetched_files(exact, folder, tmp
     (tmp_path / "data" / "raw" / "tokenizers" / "mine").symlink_to(folder)
     monkeypatch.chdir(tmp_path)
     assert ": handled exactly\n" in exact("check", "tokenizers/mine")
-    assert "tokenizers/other" in exact("check", "tokenizers/other", status=2)
-
-
-def test_bad_input_is_one_line_and_status_2(exact, folder, text, tmp_path):
-    (tmp_path / "invalid").write_bytes(b"a\xff\n")
-    (tmp_path / "empty").mkdir()
-    save_bytes(tmp_path / "without", with_bos=False)
-    save(tmp_path / "pickled")
-    pickle_weights(tmp_path / "pickled")
-    given = ["--model", folder]
-    cases = [
-        (["next", "a"], "--model"),
-        (["next", "a", "--model", tmp_path / "pickled"], "pickled"),
-        (["next", "a", "--model", tmp_path / "without"], "start"),
-        (["next", *given], "give one text: TEXT"),
-        (["next", "a", "--file", text, *given], "give one text: TEXT"),
-        (["next", "--file", text, "--bytes", *given], "--bytes has no meaning"),
-        (["next", "--bytes", "E4B", *given], "no hexadecimal number"),
-        (["next", "--bytes", "E461", *given], "TEXT: the text is not UTF-8 (byte 0xE4 at byte 1)"),
-        (["next", "a\ud800", *given], "TEXT: a lone surrogate at character 2"),
-        (["next", "--file", tmp_path / "invalid", *given], "invalid: the text is not UTF-8"),
-        (["next", "a", "--top", 0, *given], "--top is 0"),
-        (["next", "a", "--threads", 0, *given], "--threads is 0"),
-        (["next", "a", "--device", "tpu", *given], "--device is 'tpu'"),
-        (["next", "a", "--estimator", "best", *given], "invalid choice"),
-        (["score", tmp_path / "invalid", *given], "invalid:1: not UTF-8"),
-        (["sample", "a", "-n", -1, *given], "-n is -1"),
-        (["sample", "a", "--seed", -1, *given], "--seed is -1"),
-        (["sample", "a", "--temperature", 2, *given], "--temperature is 2"),
-        (["sample", "a", "--top-k", 3, "--by", "tokens", *given], "--by tokens"),
-        (["sample", b"a\xffb".decode(errors="surrogateescape"), *given], "PROMPT: the text is not UTF-8"),
-        (["complete", "a", "-n", 0, *given], "-n is 0"),
-        (["complete", "a", "--estimator", "naive", *given], "--estimator is naive"),
-        (["complete", "a", "--no-truncate", *given], "leave out --no-truncate"),
-        (["sample", "a", "--by", "tokens", "--estimator", "naive", *given], "--estimator is naive"),
-        (["check", tmp_path / "nowhere"], "nowhere"),
-        (["check", tmp_path / "empty"], "no tokenizer"),
-        (["check", folder, "--text", tmp_path / "invalid"], "invalid:1: not UTF-8"),
-    ]
-    before = sorted(tmp_path.rglob("*"))
-    for arguments, message in cases:
-        assert message in exact(*arguments, status=2), arguments
-    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_character_that_no_token_spells(exact, tmp_path):
@@ -258,13 +206,3 @@ def test_a_character_that_no_token_spells(exact, tmp_path):
         assert "x" in exact(action, "ax", *given, status=2)
     (tmp_path / "x.txt").write_text("ab\nax\n")
     assert "x.txt:2: " in ended_here("exact", "score", tmp_path / "x.txt", *given).said  # after the first row
-
-
-def test_help_and_errors_load_no_model(folder):
-    program = (
-        "import sys; from tokenlab.cli import main\n"
-        "try: main(['exact', 'next', '--help'])\n"
-        "except SystemExit: pass\n"
-        "assert not {'torch', 'transformers', 'numba', 'numpy'} & sys.modules.keys()"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)

@@ -106,14 +106,6 @@ def test_a_name_tells_where_the_first_bytes_do_not(tmp_path):
         assert ended_here("segment", tmp_path / name, "--isolate", "none").status == status, name
 
 
-def test_options_of_other_formats_are_refused(tmp_path):
-    assert "--text-key has no meaning" in tokenlab_here("segment", "-", "--text-key", "t", stdin="a", status=2)
-    assert "invalid choice: 'csv'" in tokenlab_here("segment", "-", "--format", "csv", status=2)
-    assert "a folder, not a file" in tokenlab_here("segment", tmp_path, status=2)
-    (tmp_path / "a.jsonl").write_bytes(content("jsonl"))
-    assert tokenlab_here("segment", tmp_path, "--format", "jsonl").count("\n") == 2
-
-
 def test_format_json_is_still_the_output():
     """The output's format had this flag once."""
     for command in (["segment"], ["statistics"], ["bits", "encode"]):

@@ -80,10 +80,22 @@ def test_everything_else_works_without_the_extras() -> None:
     subprocess.run([sys.executable, "-c", USE, ",".join(EXTRAS - {"huggingface_hub"}), ",".join(alone)], check=True)
 
 
-def test_help_loads_no_numerics() -> None:
-    code = "import sys\nfrom tokenlab.cli import main\ntry: main(['--help'])\nfinally: print(*sys.modules)"
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert not {"numpy", "numba", "scipy", "torch", "pyarrow"} & set(printed.split())
+@pytest.mark.parametrize(
+    ("command", "unneeded"),
+    [
+        ("--help", "numpy numba scipy torch pyarrow"),
+        ("exact next --help", "numpy numba torch transformers"),
+        ("generate --help", "numpy torch transformers"),
+        ("segment text.txt", "torch transformers"),
+        ("bits encode text.txt", "torch transformers polars tokenizers"),
+    ],
+)
+def test_a_command_loads_only_what_it_needs(tmp_path: Path, command: str, unneeded: str) -> None:
+    (tmp_path / "text.txt").write_text("共同创造\n", encoding="utf-8")
+    code = "import sys\nfrom tokenlab.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    run = [sys.executable, "-c", code, *command.split()]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert not set(unneeded.split()) & set(done.stderr.split())
 
 
 @pytest.mark.parametrize(

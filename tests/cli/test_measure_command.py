@@ -39,22 +39,6 @@ def test_json_has_every_measure_of_every_tokenizer(files):
     )
 
 
-def test_the_table(files):
-    lines = tokenlab("measure", files / "text.txt", "--tokenizer", files / "0.json", "--tokenizer", files / "30.json")
-    shown = {line[:28].strip(): line[28:].split() for line in lines.splitlines()[2:]}
-    assert shown[""] == ["[1]", "[2]"] and shown["texts"] == ["3", "3"]
-    assert shown["bytes per token"][0] == "1.0000" and shown["unknown rate"] == ["0.00", "%", "0.00", "%"]
-    assert "normalised length" not in shown and "parity" not in shown
-
-
-def test_standard_input_and_errors(files):
-    arguments = ["measure", "-", "--tokenizer", files / "0.json", "--format", "json"]
-    assert json.loads(tokenlab(*arguments, stdin="the heaven\n"))[0]["words"] == 2
-    assert "nothing can be measured" in tokenlab(*arguments, stdin="\n", status=2)
-    assert "no such file" in tokenlab("measure", files / "text.txt", "--tokenizer", files / "none.json", status=2)
-    assert "--tokenizer" in tokenlab("measure", files / "text.txt", status=2)
-
-
 def test_parity_and_gini_of_parallel_texts(files):
     """Lines that are blank in one text are left out of all."""
     (files / "de.txt").write_text("Am Anfang schuf Gott Himmel und Erde.\n\n\nGott\n", encoding="utf-8")
@@ -105,25 +89,3 @@ def test_a_normalising_model_is_named_and_unknown_tokens_are_warned_of(files):
     (row,) = json.loads(ended.out)
     assert (row["words_kept_whole"], row["unknown_rate"], row["normalises"]) == (3 / 13, 10 / 13, [])
     assert ended.said.startswith(f"tokenlab: {files / 'words.json'}: 76.9 % of its tokens in {files / 'text.txt'} are")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--tokenizer", "none.json"], "none.json: no such file"),
-        (["--reference", "text.txt"], "text.txt: not "),
-        (["--parallel", "none.txt"], "none.txt: no such file"),
-        (["--parallel", "latin.txt"], "latin.txt:4: not UTF-8"),
-        (["--parallel", "short.txt"], "short.txt: 3 texts, but text.txt has 4; parallel texts have the same content"),
-        (["--parallel", "blank.txt"], "text.txt, blank.txt: no text is in all of them"),
-        (["--parallel", "-", "--parallel", "-"], "standard input can be only one of"),
-        (["--text-key", "t"], "--text-key has no meaning"),
-    ],
-)
-def test_arguments_are_checked_before_any_work(files, monkeypatch, arguments, message):
-    monkeypatch.chdir(files)
-    monkeypatch.setattr("tokenlab.metrics.counting.count_tokens", None)
-    (files / "latin.txt").write_bytes("a\nb\nc\né\n".encode("latin-1"))
-    (files / "short.txt").write_text("a\nb\nc\n")
-    (files / "blank.txt").write_text("\na\n\n\n")
-    assert message in tokenlab("measure", "text.txt", "--tokenizer", "0.json", *arguments, stdin="a", status=2)

@@ -1,18 +1,14 @@
 """Flags made from dataclasses of options."""
 
 import argparse
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 import pytest
 
-from tokenlab.cli.options import add_options, check_meaning, flag_of, named_as_flags, options_from
-from tokenlab.codes.registry import KINDS
+from tokenlab.cli.options import add_options, named_as_flags, options_from
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice, check_least, option
-from tokenlab.entropy.options import DeviceOptions, ScoringOptions
-from tokenlab.ngrams.options import StatisticsOptions
-from tokenlab.segment.options import BoundaryOptions, SegmentOptions
 
 Colour = Literal["red", "blue"]
 SHAPES = {"circle": 1}
@@ -72,25 +68,6 @@ def test_only_the_given_options_where_defaults_are_suppressed():
     assert options_from(given, Toy) == Toy(4)
 
 
-def test_options_without_a_meaning_are_refused():
-    given = parsed("--size 3 --mass 1", argument_default=argparse.SUPPRESS)  # at their defaults, but given
-    check_meaning(given, "with pens", ["size", "weight_of_it"], Toy)
-    with pytest.raises(ParameterError, match=r"^--lambda has no meaning with pens; leave it out$"):
-        check_meaning(given, "with pens", ["size"], Toy)
-    with pytest.raises(ParameterError, match="--pages has no meaning without a book"):
-        check_meaning(argparse.Namespace(pages=3), "without a book", (), Toy, pages="--pages")
-
-
-def test_help_shows_defaults():
-    parser = argparse.ArgumentParser()
-    add_options(parser, Toy)
-    shown = " ".join(parser.format_help().split())
-    for part in ("--size S its size (default 3)", "part of it, in % (default 0.5)", "how many (default auto)"):
-        assert part in shown
-    assert "{red,blue}" in shown and "red|blue|NUMBER" in shown and "--lambda" in shown
-    assert "with noise (default" not in shown and "(default None)" not in shown
-
-
 def test_errors_name_the_flag():
     with pytest.raises(ParameterError, match=r"^--size is 0; it must be at least 1"):
         options_from(parsed("--size 0"), Toy)
@@ -101,12 +78,3 @@ def test_errors_name_the_flag():
     ]:
         with pytest.raises(ParameterError, match=f"^{named}"), named_as_flags(Toy):
             raise ParameterError(message)
-
-
-def test_every_option_of_the_library_has_help():
-    declared = [BoundaryOptions, DeviceOptions, ScoringOptions, SegmentOptions, StatisticsOptions]
-    declared += [options for kind in KINDS.values() for options in kind.options]
-    for options in dict.fromkeys(declared):
-        flags = [flag_of(field) for field in fields(options)]
-        assert len(flags) == len(set(flags)) and all(flag.startswith("-") for flag in flags)
-        assert all(field.metadata["help"] for field in fields(options)), options

@@ -8,6 +8,7 @@ import sys
 import pytest
 from command import ended_here
 from command import tokenlab_here as tokenlab
+from tokenizers import Tokenizer
 
 from tokenlab.generated import generate
 from tokenlab.segment.words.model import WordModel
@@ -19,6 +20,7 @@ from tokenlab.tokenizers.trained import train_tokenizers
 
 THAI = ["ครับผมไปโรงเรียนทุกวัน", "วันนี้อากาศดีมาก ครับ 2567", "โรงเรียนดีมาก"]
 LINES = [document.text for document in generate("en", sentences=200, seed=2)] + THAI
+TEXT = "\n".join(LINES) + "\n"
 ALONE = """
 import json, sys
 class Absent:
@@ -42,13 +44,6 @@ assert len(again) == len(tokenizer) and again.decode(again.encode("a newtoken"))
 assert [again.encode(line) for line in lines] == ids
 json.dump(ids, sys.stdout)
 """
-
-
-@pytest.fixture
-def text(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text("\n".join(LINES) + "\n", encoding="utf-8")
-    return path
 
 
 def by_library(cut="auto", **options):
@@ -97,7 +92,7 @@ def test_counts_are_merged(tmp_path, text):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "how",
-    [[], ["--bytes", "fallback", "--cut", "none"], ["--cut", "llama3"], ["--model", "unigram", "--bytes", "fallback"]],
+    [["--bytes", "fallback", "--cut", "none"], ["--cut", "llama3"], ["--model", "unigram", "--bytes", "fallback"]],
 )
 def test_it_works_without_tokenlab(tmp_path, text, how):
     special = ["--special-tokens", "pad=<|pad|>", "eos=<e>", "<|im_start|>"]
@@ -108,8 +103,6 @@ def test_it_works_without_tokenlab(tmp_path, text, how):
         input=json.dumps(lines), capture_output=True, text=True, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    from tokenizers import Tokenizer
-
     tokenizer = Tokenizer.from_file(str(tmp_path / "out/tokenizer.json"))
     assert json.loads(done.stdout) == [tokenizer.encode(line).ids for line in lines]
 
@@ -144,44 +137,6 @@ def test_the_card_names_text_licence_and_measures(tmp_path, text):
     assert (config["pad_token"], config["eos_token"]) == ("<|pad|>", "<|endoftext|>")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [("{} --cut=", "--cut is empty"), ("{} --cut gtp2", "--cut is 'gtp2'"), ("{} --cut (a", "--cut is '(a'"),
-     ("{} --cut no.words", "no.words: "), ("{} --vocabulary 9 8", "--vocabulary is 9 8"),
-     ("{} --vocabulary 99", "--vocabulary is 99, but 256"), ("{} --special-tokens eso=<e>", "'eso' is no role"),
-     ("{} --special-tokens <0x00>", "looks like a byte"), ("{} --bytes fallback --coverage 2", "--coverage is 2"),
-     ("", "name INPUT or --from-counts"), ("{} --from-counts {}", "one of the two"),
-     ("--from-counts {}", "no table of counts"), ("{} - --check -", "standard input can be only one"),
-     ("{empty}", "there is no text"), ("--from-counts {tsv}", "name it by --cut"), ("{} --check nowhere", "nowhere: "),
-     ("--from-counts {parquet} --cut auto", "was counted with gpt2")],
-)  # fmt: skip
-def test_bad_input_is_one_line_and_nothing_is_written(tmp_path, text, arguments, message):
-    (tmp_path / "empty.txt").write_text("\n\n")
-    (tmp_path / "c.tsv").write_text("a b\t3\n")
-    tokenlab("count", text, "-o", tmp_path / "c.parquet", "--cut", "gpt2")
-    before = sorted(tmp_path.iterdir())
-    named = {"empty": tmp_path / "empty.txt", "tsv": tmp_path / "c.tsv", "parquet": tmp_path / "c.parquet"}
-    filled = [part.replace("{}", str(text)).format(**named) for part in arguments.split()]
-    assert message in tokenlab("train", *filled, "-o", tmp_path / "out", status=2)
-    assert sorted(tmp_path.iterdir()) == before
-
-
-def test_bad_counting_is_one_line(tmp_path, text):
-    tokenlab("count", text, "-o", tmp_path / "c.parquet", "--cut", "gpt2")
-    for arguments, message in [
-        ([text, "-o", tmp_path / "c.csv"], "must end in .parquet or .tsv"),
-        ([text, "-o", text], "which is an input"),
-        ([text, tmp_path / "c.parquet", "-o", tmp_path / "d.parquet"], "different cuts"),
-        ([tmp_path / "c.parquet", "-o", tmp_path / "d.parquet", "--cut", "gpt2"], "no meaning"),
-        (["-", "-o", tmp_path / "d.parquet"], "no text to count"),
-        ([text, "-o", tmp_path / "d.parquet", "--cut="], "--cut is empty"),
-        ([text, "-o", tmp_path / "none/d.parquet"], "make it first"),
-        ([text, "-o", text / "d.parquet"], "there is no folder"),
-    ]:
-        assert message in tokenlab("count", *arguments, status=2)
-    assert not (tmp_path / "d.parquet").exists()
-
-
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -201,13 +156,3 @@ def test_a_run_that_is_killed_while_it_writes_leaves_no_part(tmp_path, text, com
     assert not (tmp_path / place).exists() and list(tmp_path.glob(f".{place}.*.tmp"))
     tokenlab(*arguments)
     assert (tmp_path / place).exists()
-
-
-def test_a_place_that_cannot_be_written_is_refused(tmp_path, text):
-    (tmp_path / "file").touch()
-    assert "nothing may be written to" in tokenlab("train", text, "-o", text / "out", status=2)
-    assert "which is no folder" in tokenlab("train", text, "-o", tmp_path / "file", status=2)
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out/mine.txt").touch()
-    assert "already holds mine.txt" in tokenlab("train", text, "-o", tmp_path / "out", status=2)
-    assert "holds the input" in tokenlab("train", text, "-o", tmp_path, status=2)

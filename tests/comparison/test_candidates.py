@@ -106,12 +106,6 @@ def whole(data):
     return True
 
 
-def test_bytes_are_a_tokenizer_of_256_entries(folder):
-    coder = read_candidate(folder / "bytes")
-    (passage,) = coder.code([OTHER])
-    assert len(coder.spellings) == 256 and len(passage.ids) == len(OTHER)
-
-
 def test_what_is_there_is_not_trained_again(folder, monkeypatch):
     monkeypatch.setattr(candidates, "_train_tokens", None)
     told = []
@@ -136,14 +130,6 @@ def test_candidates_that_lose_text_are_refused(folder, tmp_path):
     write_code(code, tmp_path / "skip.json")
     with pytest.raises(InputError, match=r"given: cannot be compared, since it loses text"):
         check_spelled(read_candidate(tmp_path / "skip.json"), [*TEXTS, OTHER.decode()], 64, "given")
-
-
-def test_no_candidate_is_one_line(tmp_path):
-    (tmp_path / "noise.json").write_text("{}")
-    for path in (tmp_path, tmp_path / "noise.json", tmp_path / "absent"):
-        with pytest.raises(InputError) as raised:
-            read_candidate(path)
-        assert "\n" not in str(raised.value) and path.name in str(raised.value)
 
 
 def test_held_out_documents_are_a_twentieth_in_the_order_of_the_text(tmp_path):

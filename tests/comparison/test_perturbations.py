@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tokenlab.comparison.perturbations import KINDS, Perturbed, boundary_counts, perturb
-from tokenlab.core.errors import ParameterError
 
 TEXTS = st.text(
     st.sampled_from([*"abzAZéñ019 .,ß", *"一二人口へがロー中文ไทยแก่ำ٣०९ạ̇\u0323e\u0301", "\u0307"]), max_size=60
@@ -96,8 +95,3 @@ def test_boundaries_are_compared_at_their_new_places():
     assert boundary_counts([0], [0], changed) == (0, 0, 0)
     left_out = Perturbed("ac", np.array([0, 1, 1, 2]))  # abc without b: the boundaries around it meet
     assert boundary_counts([0, 1, 2], [0, 1], left_out) == (1, 1, 1)
-
-
-def test_another_kind_is_refused():
-    with pytest.raises(ParameterError, match="typos"):
-        perturb("a", "leet")

@@ -45,8 +45,6 @@ def test_an_empty_token_and_gaps_spell_nothing(tmp_path: Path) -> None:
         (lines([*BYTES, b"a"]), "a token has two ranks"),
         (lines(BYTES[1:]), "byte 0x00 has no token"),
         (lines(BYTES) + b"YWI= 99999999\n", "at most 2097151 is read"),
-        (lines(BYTES) + b"YWI= 9999999999\n", "line 257: not a token"),
-        (lines(BYTES) + b"YWI= -1\n", "line 257: not a token"),
     ],
 )
 def test_damaged_files_are_one_line_errors(tmp_path: Path, content: bytes, message: str) -> None:
@@ -90,13 +88,10 @@ def test_tekken_has_special_tokens_first_and_fewer_tokens_than_it_lists(tmp_path
     ("changes", "message"),
     [
         ({"config": None}, "not a file of Tekken"),
-        ({"vocab": {}}, "config needs a pattern"),
         ({"vocab": []}, "ask for more than 0 tokens"),
         ({"vocab": [{"rank": 1, "token_bytes": "AA=="}] * 300}, "vocab 0: expected rank 0"),
         ({"vocab": [{"rank": 0, "token_bytes": "?"}] * 300}, "vocab 0: not base64"),
         ({"special_tokens": [{"rank": 9, "token_str": "<s>"}]}, "with ids below 3"),
-        ({"special_tokens": [{"rank": "1", "token_str": "<s>"}]}, "with ids below 3"),
-        ({"special_tokens": 3}, "not a file of Tekken"),
     ],
 )
 def test_a_damaged_tekken_is_a_one_line_error(tmp_path: Path, changes: dict[str, Any], message: str) -> None:

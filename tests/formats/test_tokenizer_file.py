@@ -38,14 +38,11 @@ def test_a_tokenizer_json_and_the_ends_that_its_configuration_names(tmp_path: Pa
     ("changed", "reason"),
     [
         ({"vocab": {"a": 0, "b": 10**9}}, r"the id 1000000000; ids are from 0 to 4194303"),
-        ({"vocab": {"a": 0, "b": 2**32 - 1}}, r"the id 4294967295; ids are from 0 to 4194303"),
         ({"vocab": {"a": 0, "b": -1}}, r"the id -1; ids"),
-        ({"vocab": {"a": 0, "b": 0.5}}, r"the id 0.5; ids"),
         ({"vocab": {"a": 0, "b": 3, "c": 3}}, r"the id 3 is that of 2 tokens"),
         ({"vocab": {"a": 0, "\u957f": 1}, "merges": [["a", "\u957f"]], "continuing_subword_prefix": "x"}, r"no contin"),
         ({"vocab": {"a": 0, "b": 1}, "merges": ["a b"], "continuing_subword_prefix": "xxx"}, r"the merge 'a b' has no"),
         ({"merges": [["a"]]}, r"."),
-        ({"vocab": None}, r"."),
     ],
 )
 def test_what_would_take_gigabytes_or_end_the_process_in_the_library(

@@ -11,34 +11,33 @@ from tokenlab.generated.corpora import generate
 from tokenlab.generated.questions import FILES, endings, last_words, write_questions
 
 
-class TestEndings:
-    def test_question_does_not_depend_on_their_number(self):
-        assert list(endings(questions=3, seed=4)) == list(endings(questions=9, seed=4))[:3]
-        assert list(endings(questions=3, seed=4)) != list(endings(questions=3, seed=5))
-
-    def test_true_ending_is_the_next_sentence_of_the_same_paragraph(self):
-        # Names are drawn per paragraph from many thousands, so a name that the context and an ending share points to
-        # the true ending.
-        shared = Counter()
-        for question in endings(questions=200, seed=1):
-            names = _names(question["ctx"])
-            for index, ending in enumerate(question["endings"]):
-                shared["true" if index == question["label"] else "wrong"] += bool(names & _names(ending))
-        assert shared["true"] >= 15
-        assert shared["wrong"] == 0
+@pytest.mark.parametrize("kind", [endings, last_words])
+def test_a_question_does_not_depend_on_their_number(kind):
+    assert list(kind(questions=3, seed=4)) == list(kind(questions=9, seed=4))[:3]
+    assert list(kind(questions=3, seed=4)) != list(kind(questions=3, seed=5))
+    with pytest.raises(ParameterError, match="-1"):
+        kind(questions=-1, seed=0)
 
 
-class TestLastWords:
-    def test_last_word_occurs_in_an_earlier_sentence(self):
-        for question in last_words(questions=100, seed=3):
-            *before, last = question["text"].split(" ")
-            sentence = next(index for index, word in enumerate(reversed(before)) if word[-1] in ".?!”")
-            earlier = before[: len(before) - sentence]
-            assert last.isalpha()
-            assert last in {word.strip(".,:!?“”") for word in earlier}
+def test_true_ending_is_the_next_sentence_of_the_same_paragraph():
+    # Names are drawn per paragraph from many thousands, so a name that the context and an ending share points to
+    # the true ending.
+    shared = Counter()
+    for question in endings(questions=200, seed=1):
+        names = _names(question["ctx"])
+        for index, ending in enumerate(question["endings"]):
+            shared["true" if index == question["label"] else "wrong"] += bool(names & _names(ending))
+    assert shared["true"] >= 15
+    assert shared["wrong"] == 0
 
-    def test_question_does_not_depend_on_their_number(self):
-        assert list(last_words(questions=2, seed=4)) == list(last_words(questions=8, seed=4))[:2]
+
+def test_last_word_occurs_in_an_earlier_sentence():
+    for question in last_words(questions=100, seed=3):
+        *before, last = question["text"].split(" ")
+        sentence = next(index for index, word in enumerate(reversed(before)) if word[-1] in ".?!”")
+        earlier = before[: len(before) - sentence]
+        assert last.isalpha()
+        assert last in {word.strip(".,:!?“”") for word in earlier}
 
 
 def test_no_question_is_in_a_corpus_of_the_same_seed():
@@ -56,12 +55,6 @@ def test_files(tmp_path):
     first = [path.read_bytes() for path in sorted((tmp_path / "bench").iterdir())]
     write_questions(tmp_path / "again", questions=5, seed=0)
     assert first == [path.read_bytes() for path in sorted((tmp_path / "again").iterdir())]
-
-
-@pytest.mark.parametrize("kind", [endings, last_words])
-def test_negative_number(kind):
-    with pytest.raises(ParameterError, match="-1"):
-        kind(questions=-1, seed=0)
 
 
 def _names(text: str) -> set[str]:

@@ -80,12 +80,6 @@ def test_whole_words_equal_the_definition(case):
     assert words_kept_whole(words, spans, np.array(unknown, bool)).tolist() == expected
 
 
-def test_a_token_with_a_space_keeps_its_word_and_one_of_two_words_keeps_none():
-    words = np.array([[0, 2], [3, 5], [6, 7], [8, 9]], np.int32)
-    spans = np.array([[0, 2], [2, 5], [5, 9]], np.int32)
-    assert words_kept_whole(words, spans).tolist() == [True, True, False, False]
-
-
 def test_counts_do_not_depend_on_batches(monkeypatch):
     documents = [Document(str(i), f"walking walk {'talk ' * (i % 3)}") for i in range(50)]
     tokenizer = word_pieces("walk", "##ing", "talk")

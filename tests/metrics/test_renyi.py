@@ -95,23 +95,6 @@ FIGURES = {
 LINES = ["pick ed pick l ed pick les", "and and and a"]
 
 
-@pytest.mark.parametrize("alpha", [0.5, 2.0, 2.5, 3.0])
-def test_the_public_tool(alpha):
-    """`tokenization-scorer` of Zouhar et al., over observed types by default."""
-    score = pytest.importorskip("tokenization_scorer", reason="tokenization-scorer is not installed").score
-    counts = list(Counter(" ".join(LINES).split()).values())
-    assert renyi_efficiency(counts, alpha) == pytest.approx(score(LINES, metric="renyi", power=alpha))
-    assert renyi_efficiency(counts, alpha, 50) == pytest.approx(score(LINES, metric="renyi", power=alpha, vocab=50))
-    assert renyi_entropy(counts, alpha) == pytest.approx(score(LINES, metric="renyi_entropy", power=alpha))
-
-
-def test_the_public_tool_on_shannon_entropy():
-    """Its efficiency at alpha = 1 divides by 0: it reads the text twice from one generator."""
-    score = pytest.importorskip("tokenization_scorer", reason="tokenization-scorer is not installed").score
-    counts = list(Counter(" ".join(LINES).split()).values())
-    assert renyi_entropy(counts, 1) == pytest.approx(score(LINES, metric="shannon_entropy"))
-
-
 def test_figures_of_the_public_tool():
     """What tokenization-scorer 1.1.8 gives for these lines, for where it is not installed."""
     counts = list(Counter(" ".join(LINES).split()).values())

@@ -97,12 +97,6 @@ def test_worked_by_hand():
     assert statistics["b",][3] == 0.0
 
 
-def test_edge_symbol_is_one_more_neighbour():
-    statistics = as_dictionary(ngram_statistics(["ab", "ac", "a"], StatisticsOptions(edge="symbol")))
-    assert statistics["a",][3] == pytest.approx(math.log(3))  # b, c, the edge
-    assert statistics["a",][2] == 0.0  # always the edge
-
-
 def test_rows_are_sorted_by_length_then_unit_by_unit():
     """Clusters of several code points come after all single ones."""
     statistics = ngram_statistics(["ba\U00020000的กีe\u0301", "abe\u0301\U00020000กี"])
@@ -117,26 +111,6 @@ def test_ngrams_are_the_text_of_the_rows(unit):
     statistics = ngram_statistics(SENTENCES.values(), StatisticsOptions(unit=unit))
     for n in range(1, 7):
         assert statistics.ngrams(n) == ["".join(units_of(row, statistics)) for row in statistics.code_points(n)]
-
-
-def test_units_by_hand():
-    """กำลัง is three clusters, six code points; the second time it stands behind a space."""
-    clusters, characters = (ngram_statistics(["กำลัง กำ"], StatisticsOptions(unit=u)) for u in ("cluster", "character"))
-    assert clusters.ngrams(1) == ["ง", "กำ", "ลั"]
-    assert clusters.count[clusters.rows(1)].tolist() == [1, 2, 1]
-    assert clusters.ngrams(3) == ["กำลัง"] and not clusters.ngrams(4)
-    assert (clusters.characters, clusters.tokens) == (4, 4 + 2 + 1)
-    assert (characters.characters, characters.composed) == (7, ())
-    assert characters.ngrams(5) == ["กำลัง"]
-
-
-def test_the_unit_makes_no_difference_where_no_cluster_has_several_code_points(chinese_sentences):
-    by_cluster, by_character = (
-        ngram_statistics(chinese_sentences, StatisticsOptions(unit=unit)) for unit in ("cluster", "character")
-    )
-    assert not by_cluster.composed
-    for name in ("level", "last", "parent", "count", "min_pmi", "left_entropy", "right_entropy"):
-        np.testing.assert_array_equal(getattr(by_cluster, name), getattr(by_character, name), err_msg=name)
 
 
 @pytest.mark.parametrize("sentences", [[], [""], [" \u3000", "\t"]])

@@ -57,21 +57,6 @@ def test_ngrams_of_clusters_are_text(tmp_path):
     assert pq.read_table(tmp_path / "s.parquet")["ngram"].to_pylist() == expected
 
 
-def test_columns(tmp_path):
-    write_statistics(ngram_statistics(["ab"]), tmp_path / "s.parquet")
-    table = pq.read_table(tmp_path / "s.parquet")
-    assert table.column_names == ["ngram", "n", "count", "min_pmi", "left_entropy", "right_entropy"]
-    assert table["ngram"].to_pylist() == ["a", "b", "ab"]
-    assert table["min_pmi"].null_count == 2
-    assert json.loads(table.schema.metadata[b"tokenlab.ngrams"])["tokens"] == 3
-
-
-def test_same_statistics_same_bytes(tmp_path):
-    for name in "xy":
-        write_statistics(ngram_statistics(["天地玄黄", "宇宙洪荒"]), tmp_path / name)
-    assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
-
-
 @pytest.mark.parametrize("text", ["abcab", "กำลังกำ"])
 def test_foreign_files_are_refused(tmp_path, text):
     good = tmp_path / "good.parquet"

@@ -50,11 +50,9 @@ def test_missing_values_are_skipped(entropy, rule):
     [
         (BoundaryOptions(), [2, 5, 9]),
         (BoundaryOptions("prominence", 1.0), [2, 9]),
-        (BoundaryOptions("prominence", 2.5), [9]),
         (BoundaryOptions("threshold", 2.0), [2, 9]),
         (BoundaryOptions("threshold", 1.0), [0, 2, 3, 5, 6, 9]),
         (BoundaryOptions("rise", 0.5), [2, 9, 11]),
-        (BoundaryOptions("rise", 0.25), [2, 5, 9, 11]),
         (BoundaryOptions("rise", -0.25), [1 + 1, 5, 6, 9, 11]),
     ],
 )

@@ -20,8 +20,6 @@ from tokenlab.segment.words.options import WordOptions
 from tokenlab.text.code_points import code_points
 from tokenlab.text.readers import read_documents
 
-_ALL = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
-
 
 def class_of(kind, split_kana):
     names = ["Han", *(["kana"] if split_kana else []), "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"]
@@ -41,32 +39,6 @@ def test_equals_the_plain_rule_over_unicode(text, isolate, split_kana):
     for cluster, kind in zip(clusters, kinds_of(clusters, options), strict=True):
         expected += [class_of(kind, split_kana)] * len(cluster)
     assert CharacterClasses(isolate, split_kana)(code_points(text)).tolist() == expected
-
-
-def chinese_rule(sentence):
-    """The classes by the rule that knew Han, ASCII and full-width ASCII alone."""
-    classes = np.full(len(sentence), ALONE)
-    whole = "[0-9A-Za-z０-９Ａ-Ｚａ-ｚ]+"
-    patterns = (
-        (SPACE, r"[\s\x1C-\x1F]+"),
-        (FREE, r"[\p{Script=Han}○]+"),
-        (WHOLE, rf"{whole}(?:(?:[.．%％@·'’]|(?<=\d),(?=\d)){whole})*"),
-    )
-    for value, pattern in patterns:
-        for found in regex.finditer(pattern, sentence):
-            classes[found.start() : found.end()] = value
-    return classes.tolist()
-
-
-def test_real_chinese_is_cut_by_that_rule(mirror):
-    with gzip.open(mirror / "pku/pd199801_train.utf8.gz", "rt", encoding="utf-8") as lines:
-        whole = lines.read()
-    # Elsewhere the text has Greek, Cyrillic and kana.
-    old = r"[\p{Script=Han}○\p{P}\p{S}\s0-9A-Za-z０-９Ａ-Ｚａ-ｚ]*"
-    sentences = [line for line in whole.split("\n") if regex.fullmatch(old, line)]
-    assert len(sentences) > 18_000
-    chinese = "\n".join(sentences)
-    assert CharacterClasses("script")(code_points(chinese)).tolist() == chinese_rule(chinese)
 
 
 def isolated(sentence, isolate="script", split_kana=False):
@@ -104,17 +76,6 @@ def test_split_kana():
         options = SegmentOptions(tie="long", vbe_weight=0.0, split_kana=split_kana)
         segmenter = Segmenter(ngram_statistics(["天地が"]), options)
         assert word in [sentence[start:end] for start, end in segmenter.spans(sentence)]
-
-
-@pytest.mark.parametrize("decoder", ["viterbi", "greedy"])
-@pytest.mark.parametrize("seen", ["中ก", "กຂ", "ကཀ", "かក"])
-def test_no_segment_crosses_from_one_script_to_another(decoder, seen):
-    """Not even where both together are the best span."""
-    statistics = ngram_statistics([seen, seen])
-    options = {"decoder": decoder, "single_character": -9.0, "tie": "long"}
-    for isolate, words in (("none", [seen]), ("script", list(seen))):
-        found = Segmenter(statistics, SegmentOptions(isolate=isolate, **options)).spans(seen)
-        assert [seen[start:end] for start, end in found] == words
 
 
 @pytest.mark.parametrize("isolate", ["script", "punctuation", "none"])
@@ -176,12 +137,6 @@ def impossible(before, after):
         or (regex.fullmatch(_AFTER, other) and sign)
         or (regex.fullmatch(_SMALL, other) and kana)
     )
-
-
-def test_what_is_impossible():
-    words = "เก กะ ທະ ລາ ກຳ သား က္က ខ្ម បོ がっ かー 一ヶ ごゃ コー"
-    assert all(impossible(word[-2], word[-1]) for word in words.split())
-    assert not any(impossible(one, other) for one, other in ["กก", "っか", "」っ", "本が", "ကက", "Aー"])
 
 
 WORDS = ("segmentation/ud_th.utf8.gz", "segmentation/ud_ja_first_half.utf8.gz")

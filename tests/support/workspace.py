@@ -19,9 +19,7 @@ OF_USERS = ("params.yaml", "dvc.lock")
 def make_workspace(folder: Path, **sections: Any) -> Path:
     """A copy of the project that has never run; `sections` replace sections of params.yaml.
 
-    Without a section `codes` the workspace has no codes, without `entropy` no language models of characters, without
-    `exact` none of tokens, without `bits` no bit-level codes, without `patches` no patch models,
-    without `downstream` no classifiers, without `compared` no ways of cutting.
+    Of the families whose section is not given the workspace has nothing; see NOTHING.
     """
     copy_project(folder)
     for compiled in ROOT.glob("tokenlab/**/__pycache__/*.nb?"):  # numba's, valid for files of the same time and size
@@ -30,18 +28,7 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
         shutil.copy2(compiled, target)
     for lock in ("dvc.lock", "data/raw/dvc.lock"):
         (folder / lock).unlink(missing_ok=True)
-    defaults = {
-        "bits": NO_BITS,
-        "patches": NO_PATCHES,
-        "compare": NO_COMPARE,
-        "downstream": NO_DOWNSTREAM,
-        "compared": NO_COMPARED,
-        "codes": SMALL_CODES | {"corpora": {}},
-        "concatenated": {},
-        "entropy": NO_ENTROPY,
-        "exact": NO_EXACT,
-    }
-    set_parameters(folder, "params.yaml", defaults | sections)
+    set_parameters(folder, "params.yaml", NOTHING | sections)
     set_parameters(folder, "data/raw/params.yaml", {"builtin": {"sentences": 400, "questions": 2, "seed": 0}})
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
     for command in (["add", "-A"], ["commit", "-qm", "start"]):
@@ -69,12 +56,6 @@ def copy_project(folder: Path) -> Path:
     return folder
 
 
-def shipped_parameters(preset: str) -> dict[str, Any]:
-    """The parameters of a preset as in git's index."""
-    path = "params.yaml" if preset == "sample" else f"presets/{preset}/params.yaml"
-    return yaml.safe_load(_git("show", f":{path}"))
-
-
 def _listed(*which: str) -> list[str]:
     return [name for name in _git("ls-files", "-z", *which).decode().split("\0") if name]
 
@@ -97,326 +78,29 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
 
 
-SMALL = {
-    "corpora": {"zh": {}},
-    "seeds": [0, 1],
-    "split": {"sentences": 150, "train": 0.7, "validation": 30},
-    "statistics": {"n_max": 4, "count_tokens": "ngram", "edge": "skip", "min_frequency": 1, "log_base": "e"},
-    "word_models": {"words": {"sweeps": 4}},
-    "methods": {
-        "literal": {
-            "by": "statistics",
-            "decoder": "greedy",
-            "isolate": "none",
-            "single_character": "literal",
-            "vbe_weight": 0,
-            "weights": [0, 4],
-            "entropy_only": True,
-        },
-        "viterbi": {
-            "by": "statistics",
-            "decoder": "viterbi",
-            "isolate": "script",
-            "single_character": "literal",
-            "vbe_weight": 0,
-            "weights": [1],
-            "grid": [0.5, 1],
-        },
-    },
-    "bpe": {"vocabulary_size": 900, "inference": ["raw"]},
-    "full": {"methods": ["viterbi"], "vocabulary_size": 1000},
-    "export": {"unigram": {}},
-    "own_text": {"zh": {"corpus": "zh", "methods": ["viterbi"]}},
-}
-"""A `segmentation` section whose stages take little more than their start-up time."""
-
-NO_ENTROPY: dict[str, Any] = {"models": {}, "public": {}, "scored": {}}
-"""An `entropy` section without language models."""
-
-NO_COMPARE: dict[str, Any] = {
-    "reference": "models/sample/language_models/en",
-    "sample": {"texts": 50, "seed": 0},
-    "measured": {},
-}
-"""A `compare` section that compares nothing."""
-
-NO_EXACT: dict[str, Any] = {"markov": {}, "held_out": {"share": 0.1, "seed": 0}, "models": {}, "evaluated": {}}
-"""An `exact` section without models."""
-
-SMALL_CODES = {
-    "corpora": {"en": {"codebooks": {"lengths": {2: 2}}, "baselines": ["character", "byte", "random"]}},
-    "tables": "data/raw/builtin",
-    "latom": {"iterations": 3, "end_state": False, "floor": 1e-300, "backend": "auto"},
-    "held_out": {"share": 0.1, "seed": 0, "lengths": [2]},
-    "vocabulary_sizes": {"largest": 300, "step": 50, "reported": [100, 300], "held_out": [200, 400]},
-}
-"""A `codes` section whose stages take little more than their start-up time."""
-
-SMALL_TRAINING = {
-    "batch": 8,
-    "warmup": 5,
-    "weight_decay": 0.1,
-    "gradient_clip": 1.0,
-    "seed": 0,
-    "threads": 1,
-    "device": "cpu",
-    "dtype": "float32",
-}
+_SECTIONS = yaml.safe_load(Path(__file__).with_name("small_params.yaml").read_text(encoding="utf-8"))
+SMALL, SMALL_CODES, SMALL_EXACT, SMALL_LENGTHS, SMALL_TRANSLATION, SMALL_PATCHES, SMALL_COMPARED, SMALL_DOWNSTREAM = (
+    _SECTIONS[name]
+    for name in ("segmentation", "codes", "exact", "lengths", "translation", "patches", "compared", "downstream")
+)
+SMALL_TRAINING: dict[str, Any] = _SECTIONS["training"]
 """Fields of `training` that all models of the tests share."""
 
-SMALL_EXACT = {
-    "markov": {
-        "chain": {
-            "chain": {"alphabet": ["A", "B"], "order": 2, "seeds": [2, 3]},
-            "vocabularies": {
-                "mpe": {"encoder": "maximum-prefix", "tokens": ["A", "B", "AA", "BAB"]},
-                "bpe": {"encoder": "byte-pair", "merges": [["A", "A"], ["B", "AA"]]},
-            },
-            "model": {
-                "texts": 40,
-                "held_out": 4,
-                "shape": {"layers": 1, "width": 16, "heads": 2, "context": 24, "dropout": 0.0},
-                "training": SMALL_TRAINING
-                | {"steps": 20, "learning_rate": 0.01, "final_learning_rate": 0.001, "evaluate_every": 10},
-            },
-            "prompts": {"count": 3, "longest": 12},
-        }
-    },
-    "held_out": {"share": 0.2, "seed": 0},
-    "models": {
-        "en": {
-            "corpus": "en",
-            "vocabulary_size": 280,
-            "shape": {"layers": 1, "width": 16, "heads": 2, "context": 48, "dropout": 0.0},
-            "training": SMALL_TRAINING
-            | {"steps": 20, "learning_rate": 0.01, "final_learning_rate": 0.001, "evaluate_every": 10},
-        }
-    },
-    "evaluated": {
-        "en": {
-            "model": "models/sample/language_models/en",
-            "corpus": "en",
-            "device": "cpu",
-            "dtype": "float32",
-            "threads": 1,
-            "scored": 3,
-            "prompts": 8,
-            "short": {"texts": 2, "bytes": 5},
-            "seed": 0,
-        }
-    },
+
+def _without(section: dict[str, Any], *names: str) -> dict[str, Any]:
+    """A section in which nothing is named to be computed."""
+    return section | {name: {} for name in names}
+
+
+NOTHING: dict[str, dict[str, Any]] = {
+    "bits": _without(SMALL_LENGTHS | SMALL_TRANSLATION, "corpora", "translation"),
+    "patches": _without(SMALL_PATCHES, "tokenizers", "corpora", "models", "variants", "zero_shot"),
+    "compare": _SECTIONS["compare"],
+    "downstream": _without(SMALL_DOWNSTREAM, "corpora", "classified", "language_models"),
+    "compared": _without(SMALL_COMPARED, "corpora", "methods"),
+    "codes": _without(SMALL_CODES, "corpora"),
+    "concatenated": {},
+    "entropy": _SECTIONS["entropy"],
+    "exact": _without(SMALL_EXACT, "markov", "models", "evaluated"),
 }
-"""An `exact` section whose stages take little more than their start-up time."""
-
-SMALL_LENGTHS = {
-    "corpora": {"zh": {"tokenizer": "plain"}},
-    "known": [0, 20, 5000],
-    "trained": {"bpe": {"vocabulary_size": 500, "characters": 40}},
-    "alphas": [2.5, 3],
-    "search": {"largest_prefix": 6, "payloads": [2]},
-}
-"""The part of a `bits` section that `bits_length` reads. A tokenizer must be in the folder `plain`."""
-
-SMALL_TRANSLATION: dict[str, Any] = {
-    "translation": {"en-zh": {"source": "en", "target": "zh", "bleu": "zh"}},
-    "pilot": {
-        "split": {"training": 100, "validation": 4, "test": 6, "seed": 0},
-        "longest": 80,
-        "vocabulary": {"size": 450, "characters": 70},
-        "code": {"mode": "lossless", "prefixes": 4, "emission": "run"},
-        "seeds": [0],
-        "shape": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16, "positions": 80, "dropout": 0.1},
-        "training": SMALL_TRAINING
-        | {"steps": 4, "batch": 200, "learning_rate": 0.01, "warmup": 1, "evaluate_every": 2, "processes": 1},
-        "fine_tuning": {
-            "initialisations": ["mean", "copy"],
-            "seeds": [0],
-            "steps": 2,
-            "learning_rate": 0.001,
-            "warmup": 1,
-        },
-        "generation": {"longest": 12, "batch": 6, "threads": 1, "device": "cpu", "dtype": "float32"},
-        "workers": 1,
-        "examples": 2,
-    },
-}
-"""The parts of a `bits` section that the translation stages read; they take little more than their start-up time."""
-
-SMALL_PATCH_TRAINING = {
-    "warmup": 0.2,
-    "evaluations": 2,
-    "batch": 2,
-    "learning_rate": 0.01,
-    "evaluate_bytes": 600,
-    "threads": 1,
-}
-"""Fields of `training` that all patch models of the tests share."""
-
-SMALL_PATCHES: dict[str, Any] = {
-    "texts": {"join": 150, "validation": 0.1, "test": 0.1, "training": 6000, "seed": 0},
-    "context": 96,
-    "tokenizers": {
-        "en": {"source": "data/sample/corpora/en", "vocabularies": [300, 280]},
-        "plain": {"source": "plain", "vocabularies": None},
-    },
-    "longest": [3, 5],
-    "corpora": {"en": {"corpus": "en", "gold": "zh", "tokenizer": "en", "vocabulary": 300, "published": ["plain"]}},
-    "entropy_model": {
-        "stack": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16},
-        "steps": 6,
-        "seed": 0,
-        "training": SMALL_PATCH_TRAINING,
-    },
-    "patchers": {
-        "bpe": {"kind": "bpe"},
-        "space": {"kind": "space", "cap": 6},
-        "entropy": {"kind": "entropy", "cap": 6, "target": 4.0, "tolerance": 1.0},
-        "entropy-published": {"kind": "entropy", "modelled": False},
-        "character": {"kind": "character"},
-        "fixed": {"kind": "fixed", "length": 4},
-    },
-    "sizes": {
-        "tiny": {
-            "latent": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16},
-            "local": {"layers": 1, "width": 8, "heads": 2, "feed_forward": 8},
-        }
-    },
-    "variants": {
-        "bpe-tokens": {"model": "tokens"},
-        "bytes": {"model": "bytes"},
-        "bpe": {"model": "patches", "patcher": "bpe", "longest": 5},
-        "space": {"model": "patches", "patcher": "space", "hash": {"rows": 50, "smallest": 3, "largest": 3}},
-        "entropy": {"model": "patches", "patcher": "entropy"},
-        "learned": {"model": "chunks"},
-        "bpe-v280": {
-            "model": "patches",
-            "patcher": "bpe",
-            "vocabulary": 280,
-            "longest": 3,
-            "ablation": "vocabulary",
-            "seeds": [0],
-        },
-    },
-    "models": {
-        "en": {
-            "texts": "en",
-            "size": "tiny",
-            "budget": {"flops": 1e8},
-            "seeds": [0],
-            "search": {"share": 0.5, "learning_rates": [1e-4, 1e-2]},
-        }
-    },
-    "training": SMALL_PATCH_TRAINING,
-    "computation": {"attention": "sdpa"},
-    "workers": 1,
-    "evaluation": {
-        "ngrams": {"longest": 4},
-        "prompts": 2,
-        "prompt": 20,
-        "generated": 10,
-        "temperature": 0.8,
-        "seed": 0,
-    },
-    "zero_shot": {"en": {"models": "en", "files": "bench", "limit": 2, "variants": ["bpe-tokens", "space"]}},
-}
-"""A `patches` section whose stages take little more than their start-up time. A tokenizer must be in the folder
-`plain`, files of tasks in `bench`."""
-
-NO_BITS: dict[str, Any] = SMALL_LENGTHS | SMALL_TRANSLATION | {"corpora": {}, "translation": {}}
-"""A `bits` section without corpora and pairs of languages."""
-
-NO_PATCHES: dict[str, Any] = SMALL_PATCHES | {
-    name: {} for name in ("tokenizers", "corpora", "models", "variants", "zero_shot")
-}
-"""A `patches` section without corpora and models."""
-
-SMALL_COMPARED: dict[str, Any] = {
-    "corpora": {"zh": {"corpus": "zh", "vocabulary": 400}},
-    "methods": {
-        "bpe": {"kind": "tokens", "cut": "gpt2", "seeds": [0, 1, 2]},
-        "entropy": {"kind": "tokens", "cut": "entropy"},
-        "unigram": {"kind": "tokens", "cut": "auto", "model": "unigram"},
-        "bytes": {"kind": "bytes"},
-        "characters": {"kind": "code", "code": "character", "merges": False},
-        "bits": {"kind": "code", "code": "bits", "cut": "entropy"},
-        "bpe-patches": {"kind": "patches", "of": "bpe", "longest": 5},
-        "entropy-patches": {"kind": "patches", "of": "entropy", "cap": 6, "target": 3.0, "tolerance": 2.0},
-        "code-patches": {"kind": "patches", "of": "space", "cap": 6, "code": "characters"},
-        "chunks": {"kind": "chunks", "ratio": 4.0},
-        "elsewhere": {"kind": "bytes", "corpora": []},
-    },
-    "texts": {"join": 200, "validation": 0.1, "test": 0.1, "training": None, "seed": 0},
-    "trainings": {
-        "body": {
-            "latent": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 24},
-            "local": {"layers": 1, "width": 8, "heads": 2, "feed_forward": 16},
-            "context": 96,
-            "batch": 1,
-            "learning_rate": 0.01,
-            "evaluate_bytes": 600,
-        },
-        "flops": 2e8,
-        "seeds": [0, 1],
-        "equal_bytes": {"bytes": 3000, "seeds": [0]},
-        "byte_model": {"stack": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 16}, "bytes": 3000},
-    },
-    "evaluation": {"ngrams": 3, "perturbed": 4, "exact": {"texts": 2, "bytes": 12}, "seed": 0},
-    "workers": 1,
-}
-"""The section `compared`, on a corpus `zh`."""
-
-NO_COMPARED: dict[str, Any] = SMALL_COMPARED | {"corpora": {}, "methods": {}}
-"""A `compared` section without corpora."""
-
-SMALL_DOWNSTREAM: dict[str, Any] = {
-    "corpora": {
-        "topics": {
-            "path": "tokenlab/generated",
-            "format": "topics",
-            "languages": {"english": "en", "chinese": "zh"},
-            "sentences": 1500,
-            "split": {
-                "validation": 0.2,
-                "test": 0.2,
-                "seed": 0,
-                "largest": {"train": 200, "validation": 150, "test": 150},
-            },
-        }
-    },
-    "classified": {
-        "en": {"labelled": "topics", "language": "english", "tokenizers": "models/sample/code_tokenizers/en"}
-    },
-    "classification": {
-        "cuts": {"tokenizers": ["none", "bpe"], "sizes": [120], "unknown": "byte"},
-        "seeds": [0, 1],
-        "architectures": {
-            kind: {
-                "shape": {"kind": kind, "layers": 1, "width": 8, "heads": 2, "feed_forward": 16, "positions": 400},
-                "texts": 20,
-                "steps": 4,
-                "learning_rate": 1e-2,
-                "evaluate_every": 2,
-            }
-            for kind in ("transformer", "bilstm")
-        },
-        "linear": True,
-        "workers": 1,
-    },
-    "language_models": {"en": {"labelled": "topics", "language": "english"}},
-    "language_model": {
-        "cuts": {"tokenizers": ["bpe"], "sizes": [120], "unknown": "byte"},
-        "seeds": [0, 1],
-        "stack": {"layers": 1, "width": 16, "heads": 2, "feed_forward": 24},
-        "longest": 100,
-        "workers": 1,
-        "batch": 8,
-        "steps": 6,
-        "learning_rate": 1e-2,
-        "evaluate_every": 3,
-    },
-    "generation": {"count": 40, "scored": 10, "examples": 2, "length": 12, "top_k": 50, "batch": 20},
-}
-"""A `downstream` section with small classifiers of built-in sentences."""
-
-NO_DOWNSTREAM: dict[str, Any] = SMALL_DOWNSTREAM | {"corpora": {}, "classified": {}, "language_models": {}}
-"""A `downstream` section without texts."""
+"""Sections of params.yaml by which nothing is computed."""

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError
 from tokenlab.text.lines import read_lines, read_whole
 from tokenlab.text.readers import read_documents
 
@@ -80,11 +80,6 @@ def test_elements_without_end(tmp_path):
         [*read_documents(path, "ces")]
 
 
-def test_a_limit_below_one(tmp_path):
-    with pytest.raises(ParameterError, match=r"^longest_line is 0; it must be at least 1$"):
-        read_documents(tmp_path / "text", "text", longest_line=0)
-
-
 def test_a_text_in_one_piece(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(zstd(b"x" * (64 * MIB + 1)))
@@ -94,19 +89,13 @@ def test_a_text_in_one_piece(tmp_path):
 
 COMMANDS = """
 segment -
-segment bomb
-statistics bomb
-bits encode bomb
 bits encode bomb --on-error replace
 bits decode bomb
-codes learn bomb --code byte -o code.json
-count bomb -o counts.parquet
 score bomb bomb
 segment bomb.jsonl
 segment bomb.parquet --longest-line 40
 segment bomb.xml
 exact next --model none --file bomb
-codes show bomb
 patches cut small --patcher bpe --tokenizer t.json --summary --merges bomb
 codes show /dev/zero
 """

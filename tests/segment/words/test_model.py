@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 import regex
 from safetensors import safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save, save_file
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.metrics.segmentation import score_segmentation
 from tokenlab.segment.words import WordModel, WordOptions
-from tokenlab.segment.words.fitting import schedule
 
 FEW = WordOptions(sweeps=6, classes=5)
 
@@ -122,20 +121,6 @@ def test_length_bonus_by_script_and_for_unseen_text(sentences, model):
     assert words[0] > words[1]
 
 
-def test_schedule():
-    assert schedule(180_000) == (200, 5, 100)
-    assert schedule(1_800_000) == (24, 4, 12)
-    assert schedule(10**9).sweeps == 24
-    assert schedule(5).sweeps == 200
-    assert schedule(180_000, 7) == (7, 4, 3)
-
-
-def test_one_character():
-    model = WordModel.fit(["中"])
-    assert model.training.text() == "中\n"
-    assert text_of(model.segment(["国中", "a"])).replace(" ", "") == "国中\na\n"
-
-
 @pytest.mark.parametrize("sentences", [[], [""], ["hello, world 123 ä"], [" ", "。"]])
 def test_text_without_runs(sentences):
     with pytest.raises(InputError, match="no character of a script written without spaces"):
@@ -166,25 +151,21 @@ def _saved(model, path):
         return json.loads(file.metadata()["tokenlab.words"]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
-def test_damaged_files(model, tmp_path):
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda whole: whole[:-100], "not a word model"),
+        (lambda whole: b"nothing like it", "not a word model"),
+        (lambda whole: save({"a": np.zeros(3)}), "not a word model"),
+        (lambda whole: whole[:-100] + bytes([whole[-100] ^ 64]) + whole[-99:], "checksum"),
+    ],
+)
+def test_damaged_files(model, tmp_path, damage, message):
     path = tmp_path / "words"
     model.save(path)
-    whole = bytearray(path.read_bytes())
-    path.write_bytes(whole[:-100])
-    with pytest.raises(InputError, match=r"words: not a word model"):
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(InputError, match=message):
         WordModel.load(path)
-    whole[-100] ^= 64
-    path.write_bytes(whole)
-    with pytest.raises(InputError, match="checksum"):
-        WordModel.load(path)
-    path.write_bytes(b"nothing like it")
-    with pytest.raises(InputError, match="not a word model"):
-        WordModel.load(path)
-    save_file({"a": np.zeros(3)}, path)
-    with pytest.raises(InputError, match="not a word model"):
-        WordModel.load(path)
-    with pytest.raises(FileNotFoundError, match="missing"):
-        WordModel.load(tmp_path / "missing")
 
 
 @pytest.mark.parametrize(

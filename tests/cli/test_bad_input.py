@@ -1,0 +1,333 @@
+"""Every command says in one line what is wrong, by whatever argument or option it was given, and writes nothing."""
+
+import argparse
+import json
+
+import pytest
+import small_bases
+import tiny_models
+from command import ended_here, tokenlab, tokenlab_here
+from tiny_language_models import language_model
+from tiny_tokenizers import EXPRESSIONS, byte_level, train
+from tokenizers import Tokenizer, models, normalizers
+
+from tokenlab.cli.commands import command_parser
+from tokenlab.language.stored import save_language_model
+from tokenlab.networks.options import SIZES, TokenShape
+from tokenlab.networks.stored import build_network
+from tokenlab.patches.entropy_patcher import EntropyPatcher
+from tokenlab.patches.options import EntropyOptions
+from tokenlab.patches.registry import save_patcher
+
+TEXT = "共同创造美好的新世纪，共同 努力\n\n美好。 hello abc\n"
+
+FILE_LAST = """
+segment
+segment --method words
+segment good.txt --statistics-from
+segment good.txt --model
+segment good.txt --entropies
+entropy --model BERT
+statistics
+bits encode
+bits decode
+bits measure
+bits encode good.txt --known
+codes learn --code byte -o out.json
+codes encode --code code.json
+codes decode --code code.json
+codes check --code code.json
+codes encode good.txt --code
+codes show
+patches cut --patcher space
+patches cut --patcher space --summary
+patches learn -o out.json --tokenizer
+measure --tokenizer t.json
+measure good.txt --tokenizer t.json --parallel
+export -o out
+export good.txt -o out --check
+export good.txt -o out --word-model
+train -o out
+train -o out --from-counts
+train good.txt -o out --check
+count -o out.parquet
+score good.txt
+score good.txt good.txt --words
+exact score --model BYTES
+exact check t.json --text
+compare -o out
+generate --model LM --file
+"""
+"""Commands whose last argument is a file that is missing, or not UTF-8."""
+
+CASES = """
+juggle -> juggle
+--print-completion cmd -> cmd
+segment - -o x -> -o
+segment - -> standard input: the text holds no character
+segment . -> folder
+segment - --format csv -> invalid choice: 'csv'
+segment - --text-key t -> --text-key has no meaning
+segment good.txt --lambda 1e308 -> --lambda is 1e+308
+segment good.txt --lambda 1 --entropy-only -> entropy-only
+segment good.txt --single-character fallback -> greedy
+segment good.txt --n-max 5 --statistics-from s.parquet -> other options
+segment good.txt --statistics-from s.csv -> a table of n-grams
+segment good.txt --memory 1G --method words -> no meaning with --method words
+segment empty --method words -> empty: the text has no character
+segment latin.txt --method words -> latin.txt: the text has no character of a script written without
+segment good.txt --method words --sample many -> --sample is 'many'
+segment good.txt --method words --lambda 1 -> --lambda has no meaning with --method words
+segment good.txt --method words --save-model nowhere/m -> --save-model is
+segment good.txt --save-model m -> --save-model has no meaning with --method variation
+segment good.txt --classes 9 -> --classes has no meaning with --method variation
+segment good.txt --model damaged -> damaged
+segment good.txt --model damaged --seed 1 -> --seed has no meaning with a fitted word model
+segment good.txt --model damaged --method words -> --method has no meaning with --model
+segment good.txt --delimiter ab -> --delimiter is 'ab'
+segment good.txt --delimiter 。 -> the text contains '。'
+segment good.txt --delimiter | --json -> not allowed with
+segment good.txt --delimiter | --format json -> --delimiter has no meaning with --json
+segment good.txt --model BERT --entropies e.parquet -> not allowed with
+segment good.txt --model BERT --lambda 2 -> --lambda has no meaning with --model
+segment good.txt --model BERT --boundaries rise -> --threshold is None
+segment good.txt --model folder -> no config.json
+segment good.txt --boundaries rise -> --boundaries has no meaning with --method variation
+segment good.txt --device cpu -> --device has no meaning with --method variation
+segment good.txt --entropies e.parquet --context 9 -> --context has no meaning with --entropies
+segment good.txt --entropies good.txt -> good.txt:1: no text with an entropy
+segment - --entropies - -> standard input
+segment latin.txt --entropies e.parquet -> line 1 of
+segment longer.txt --entropies e.parquet -> line 4 of
+segment shorter.txt --entropies e.parquet -> goes on behind line 1
+entropy good.txt -> --model
+entropy good.txt --model folder -> no config.json
+entropy good.txt --model BERT --context 65 -> --context is 65, but the model has 64 positions
+entropy good.txt --model BERT --threads 0 -> --threads is 0
+statistics good.txt -o - -> --output is '-'; name a file
+statistics good.txt -o new/s.parquet -> no folder
+statistics good.txt -o folder -> no regular file
+statistics good.txt -o s.csv.gz -> must end in .parquet, .csv, .tsv or .jsonl
+statistics good.txt --top -1 -> --top is -1
+statistics good.txt --workers 2 -> --memory makes; add it
+statistics good.txt --memory 1X -> must be a number and
+statistics good.txt --memory 299M -> at least 300M
+bits encode --known - -> standard input can be only one of the inputs
+bits encode good.txt --prefixes 5 -> --prefixes is 5; use 3 or 4
+bits encode good.txt --mode x -> --mode
+bits measure empty -> empty: no character
+bits measure good.txt --alpha nan -> --alpha
+codes -> ACTION
+codes learn empty --code latom -o out.json -> empty:
+codes learn latin.txt --code latom -N 2 -K 3 -o code.json -> 3^2 = 9
+codes learn good.txt --code random --end-state -o out.json -> --end-state: the code `random` has no such option
+codes learn good.txt --code latom --tables folder -o out.json -> --tables: the code `latom` has no such option
+codes learn good.txt --code latom --seed -1 -o out.json -> --seed
+codes learn good.txt --code radical -o out.json -> --tables
+codes learn good.txt --code myte --tables folder -o out.json -> decompose_map.json
+codes learn latin.txt --code stroke --tables tables -o out.json -> takes none of its characters apart
+codes learn good.txt --code byte -o - -> --output
+codes encode latin.txt --code code.json -> latin.txt:1: the code has no 'I' (U+0049)
+codes encode good.txt --code code.json --unknown no -> invalid choice
+codes encode good.txt --code byte.json --unknown skip -> --unknown
+codes encode good.txt -> --code
+codes decode latin.txt --code code.json -> latin.txt:1: token 1: 'In' is no atom
+codes decode good.txt --code stroke.json -> irreversible
+codes show stroke.json --html page.html -> --html
+codes show code.json --html new/page.html -> no folder
+patches learn --tokenizer t.json -S 1 -o out.json -> -S is 1; it must be at least 2
+patches learn --tokenizer unigram.json -o out.json -> its model is Unigram; hierarchical BPE needs
+patches learn --tokenizer nothing.json -o out.json -> nothing.json: the vocabulary has no token
+patches cut good.txt --patcher bpe -> --patcher bpe needs --tokenizer
+patches cut good.txt --patcher bpe --tokenizer lower/tokenizer.json -> good.txt, text 1:
+patches cut good.txt --patcher bpe --tokenizer t.json --merges none -> --merges has no meaning without --summary
+patches cut good.txt --patcher space --length 3 -> --length has no meaning with --patcher space
+patches cut good.txt --patcher fixed --length 0 -> --length is 0
+patches cut good.txt --patcher entropy --model good.txt -> a file, and no folder of a language model
+patches cut good.txt --patcher learned --model PATCHER -> not a patcher of the kind learned
+patches cut good.txt --patcher entropy --model PATCHER --rise 1 -> --rise has no meaning with --rule threshold
+patches cut good.txt --patcher entropy --model PATCHER --threshold 1 --mean-length 4 -> --threshold is found with
+patches cut good.txt --patcher entropy --model PATCHER --mean-length 4 --cap 3 -> come nearest to 4
+patches flops --size huge -> --size is 'huge'; use one of tiny, mini, base, small, medium
+patches flops --length inf -> --length is inf; it must be at most
+patches flops --patcher bpe -S 3 -> -S is 3; it must be at least the mean length of a patch, 4.13
+measure good.txt -> --tokenizer
+measure - --tokenizer t.json -> nothing can be measured
+measure good.txt --tokenizer t.json --reference good.txt -> good.txt: not
+measure good.txt --tokenizer t.json --parallel shorter.txt -> shorter.txt: 1 texts, but good.txt has 3; parallel
+measure - --tokenizer t.json --parallel - -> standard input can be only one of the inputs
+export good.txt -o out --decoder greedy -> --decoder is 'greedy'; a tokenizer maximises a sum
+export good.txt -o out --vocabulary-size 300 -> --vocabulary-size is 300, but
+export good.txt -o out --to sentencepiece --model bpe -> --model is 'bpe'; only unigram
+export good.txt -o out --special-tokens pad= -> --special-tokens has 'pad='
+export good.txt -o out --entropies e.parquet -> --entropies has no meaning here: a tokenizer scores a piece
+export good.txt -o out --method words -> --method has no meaning here; --variation 0 exports
+export good.txt -o out --json -> --json has no meaning without --check or --check-words
+export - -o out --check - -> standard input can only be INPUT
+export - -o out -> no character
+export good.txt -o folder -> already holds
+export good.txt -o good.txt/x -> may be written
+train -o out -> name INPUT or --from-counts
+train good.txt --from-counts c.tsv -o out -> one of the two
+train --from-counts good.txt -o out -> no table of counts
+train --from-counts c.tsv -o out -> name it by --cut
+train --from-counts c.parquet --cut auto -o out -> was counted with gpt2
+train empty -o out -> there is no text
+train good.txt --cut no.words -o out -> no.words:
+train good.txt --cut= -o out -> --cut is empty
+train good.txt --cut (a -o out -> --cut is '(a'
+train good.txt --vocabulary 9 8 -o out -> --vocabulary is 9 8
+train good.txt --special-tokens eso=<e> -o out -> 'eso' is no role
+train good.txt -o . -> holds the input
+count good.txt -o c.csv -> must end in .parquet or .tsv
+count good.txt c.parquet -o d.parquet -> different cuts
+count c.parquet -o d.parquet --cut gpt2 -> no meaning
+count - -o d.parquet -> no text to count
+score - - -> only one of
+exact next a -> --model
+exact next a --model without -> start
+exact next --model BYTES -> give one text: TEXT
+exact next --file good.txt --bytes --model BYTES -> --bytes has no meaning
+exact next --bytes E4B --model BYTES -> no hexadecimal number
+exact next --bytes E461 --model BYTES -> TEXT: the text is not UTF-8 (byte 0xE4 at byte 1)
+exact next a --top 0 --model BYTES -> --top is 0
+exact next a --device tpu --model BYTES -> --device is 'tpu'
+exact sample a --top-k 3 --by tokens --model BYTES -> --by tokens
+exact sample a --by tokens --estimator naive --model BYTES -> --estimator is naive
+exact complete a --estimator naive --model BYTES -> --estimator is naive
+exact complete a --no-truncate --model BYTES -> leave out --no-truncate
+exact check folder -> no tokenizer
+exact check lower -> --ignore-normalizer
+exact check tokenizers/other -> tokenizers/other
+compare latin.txt -o out -> latin.txt: a comparison needs at least 20 documents
+compare long.txt BPE lower -o out -> lower: cannot be compared
+compare long.txt BPE -o out -> is the only candidate
+compare long.txt -o out --seeds 1 -> --seeds is 1
+compare long.txt -o folder -> --output is
+generate the --model LM --length -1 -> --length is -1
+generate the --model LM --spellings -> --spellings is for models with bpe patches
+generate the --model none -> no folder of a language model
+segment --method words --save-model link.txt good.txt -> --save-model is link.txt, which is an input
+segment --method words --save-model same.txt good.txt -> --save-model is same.txt, which is an input
+segment --method words --save-model folder/../good.txt good.txt -> which is an input
+entropy --model BERT -o good.txt good.txt -> --output is good.txt, which is an input
+statistics -o good.txt good.txt -> --output is good.txt, which is an input
+statistics folder --format jsonl -o folder/a.jsonl -> a file of the input folder
+codes learn --code random -o good.txt good.txt -> --output is good.txt, which is an input
+codes learn --code radical --tables tables good.txt -o tables/ids.json -> a file of the input tables
+codes show code.json --html code.json -> --html is code.json, which is an input
+patches learn --tokenizer BPE -o BPE/tokenizer.json -> which is an input
+export -o good.txt good.txt -> --output is good.txt, which is an input
+export --to sentencepiece -o good.txt good.txt -> --output is good.txt, which is an input
+export --to sentencepiece -o damaged --word-model damaged good.txt -> --output is damaged, which is an input
+export --to sentencepiece -o damaged --statistics-from damaged good.txt -> --output is damaged, which is an input
+export -o folder --check folder/other good.txt -> --output is folder, which holds the input folder/other
+export -o folder --check-words folder/other good.txt -> --output is folder, which holds the input folder/other
+train -o good.txt good.txt -> --output is good.txt, which is an input
+count -o good.txt good.txt -> --output is good.txt, which is an input
+"""
+"""A command -> words of its complaint."""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """The files that the commands name."""
+    folder = tmp_path_factory.mktemp("inputs")
+    texts = {
+        "good.txt": TEXT,
+        "longer.txt": TEXT + "好\n",
+        "shorter.txt": TEXT.partition("\n")[0] + "\n",
+        "latin.txt": "In the beginning God\n",
+        "long.txt": "".join(f"A sentence of number {number}.\n" for number in range(4000)),
+        "empty": "",
+        "damaged": "x" * 100,
+        "c.tsv": "a b\t3\n",
+        "folder/other": "",
+        "folder/a.jsonl": '{"text": "a"}\n',
+        "tables/ids.json": "",
+        "tables/strokes.tsv": "好\tznshhs\n",
+    }
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "bytes").write_bytes(b"ab\n\xff\xfe\n")
+    (folder / "link.txt").symlink_to("good.txt")
+    (folder / "same.txt").hardlink_to(folder / "good.txt")
+    lower = Tokenizer(models.BPE({"a": 0}, []))
+    lower.normalizer = normalizers.Lowercase()
+    for name in ("lower", "BPE", "LM", "PATCHER"):
+        (folder / name).mkdir()
+    lower.save(str(folder / "lower/tokenizer.json"))
+    tokenizer = train(byte_level(EXPRESSIONS["gpt2"]), ["abc abc"], 5)
+    for place, saved in (("t.json", tokenizer), ("BPE/tokenizer.json", small_bases.byte_level())):
+        saved.save(str(folder / place))
+    small_bases.unigram().save(str(folder / "unigram.json"))
+    Tokenizer(models.BPE()).save(str(folder / "nothing.json"))
+    tiny_models.save_bert(folder / "BERT")
+    tiny_models.save_bytes(folder / "BYTES")
+    tiny_models.save_bytes(folder / "without", with_bos=False)
+    network = build_network(TokenShape(256, SIZES["tiny"][0]), 0)
+    save_patcher(EntropyPatcher(network, 32, EntropyOptions(threshold=5.45, cap=5)), folder / "PATCHER")
+    save_language_model(language_model("space", folder / "LM"), folder / "LM")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        tokenlab_here("codes", "learn", "good.txt", "--code", "random", "-o", "code.json")
+        tokenlab_here("codes", "learn", "good.txt", "--code", "byte", "-o", "byte.json")
+        tokenlab_here("codes", "learn", "-", "--code", "stroke", "--tables", "tables", "-o", "stroke.json", stdin="好")
+        tokenlab_here("statistics", "good.txt", "-o", "s.parquet")
+        tokenlab_here("statistics", "good.txt", "-o", "s.csv")
+        tokenlab_here("count", "good.txt", "-o", "c.parquet", "--cut", "gpt2")
+        ended_here("entropy", "good.txt", "--model", "BERT", "-o", "e.parquet")
+    return folder
+
+
+@pytest.fixture
+def folder(inputs, monkeypatch):
+    monkeypatch.chdir(inputs)
+    return inputs
+
+
+def complaint(folder, arguments, stdin=""):
+    """The line of complaint of a command that must leave the folder as it is."""
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    said = tokenlab_here(*arguments, stdin=stdin, status=2)
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+    return said
+
+
+@pytest.mark.parametrize("case", CASES.strip("\n").splitlines())
+def test_bad_input_is_one_line_that_names_it(folder, case):
+    command, _, words = case.rpartition(" -> ")
+    assert words in complaint(folder, command.split())
+
+
+@pytest.mark.parametrize("name", ["nowhere", "bytes"])
+@pytest.mark.parametrize("command", FILE_LAST.strip().splitlines())
+def test_bad_files_are_named(folder, command, name):
+    assert name in complaint(folder, [*command.split(), name])
+
+
+def flags(parser, command=()):
+    """Each command with each of its options that take a value."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from flags(below, (*command, name))
+        elif action.option_strings and action.nargs != 0:
+            yield from ((*command, flag) for flag in action.option_strings if flag.startswith("--"))
+
+
+def test_two_hyphens_as_the_value_of_an_option():
+    found = [*flags(command_parser())]
+    assert len(found) > 200
+    for *command, flag in found:
+        said = tokenlab_here(*command, f"{flag}=--", status=2)
+        assert flag in said and ": expected a value, not --;" in said, said
+
+
+def test_a_panic_of_the_library_is_one_line(folder, tmp_path):
+    settings = json.loads((folder / "t.json").read_text())
+    split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+    (tmp_path / "panics.json").write_text(json.dumps(settings | {"pre_tokenizer": split}))
+    said = tokenlab("measure", "-", "--tokenizer", tmp_path / "panics.json", stdin="a" * 40 + "b\n", status=2)
+    assert "panics.json: the tokenizer fails on this text: Onig: Regex search error:" in said
