@@ -66,7 +66,7 @@ def options_from(
     without: fields for which the command has no flag; another option may have their name. defaults: other defaults than
     those of the dataclass. Raises ParameterError naming the flag.
     """
-    names = [field.name for field in fields(kind) if field.name not in without]
+    names = [name for name in flags_of(kind) if name not in without]
     given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     with named_as_flags(kind):
