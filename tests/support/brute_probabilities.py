@@ -18,7 +18,8 @@ class TableModel:
 
     zeros: share of the tokens with probability zero. After such a token a row of logits is NaN.
     limit: the longest context in tokens.
-    once: whether its trees refuse a context that they hold already; KeyError is raised for parents that were forgotten.
+    once: whether its trees refuse a context that they hold already.
+    Its trees raise KeyError for parents that were forgotten.
     """
 
     def __init__(self, size, end=None, *, seed=0, spread=1.5, zeros=0.0, limit=None, once=True):
