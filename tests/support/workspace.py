@@ -19,10 +19,10 @@ OF_USERS = ("params.yaml", "dvc.lock")
 def make_workspace(folder: Path, **sections: Any) -> Path:
     """A copy of the project that has never run; `sections` replace sections of params.yaml.
 
-    Without a section `codes` the workspace has no codes, without `entropy` no language models of characters, without
-    `exact` none of tokens, without `bits` no bit-level codes, without `patches` no patch models,
-    without `downstream` no classifiers, without `compared` no ways of cutting.
+    Families without a section here have no corpora and models.
     """
+    from tasks.report.page import without_others  # imports Matplotlib, which most tests do not need
+
     copy_project(folder)
     for compiled in ROOT.glob("tokenlab/**/__pycache__/*.nb?"):  # numba's, valid for files of the same time and size
         target = folder / compiled.relative_to(ROOT)
@@ -30,18 +30,10 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
         shutil.copy2(compiled, target)
     for lock in ("dvc.lock", "data/raw/dvc.lock"):
         (folder / lock).unlink(missing_ok=True)
-    defaults = {
-        "bits": NO_BITS,
-        "patches": NO_PATCHES,
-        "compare": NO_COMPARE,
-        "downstream": NO_DOWNSTREAM,
-        "compared": NO_COMPARED,
-        "codes": SMALL_CODES | {"corpora": {}},
-        "concatenated": {},
-        "entropy": NO_ENTROPY,
-        "exact": NO_EXACT,
-    }
-    set_parameters(folder, "params.yaml", defaults | sections)
+    shipped, stages = (yaml.safe_load((folder / name).read_bytes()) for name in ("params.yaml", "dvc.yaml"))
+    without = without_others(shipped, stages["stages"], [])
+    without["patches"]["variants"] = {}  # some name models
+    set_parameters(folder, "params.yaml", without | {"concatenated": {}} | sections)
     set_parameters(folder, "data/raw/params.yaml", {"builtin": {"sentences": 400, "questions": 2, "seed": 0}})
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
     for command in (["add", "-A"], ["commit", "-qm", "start"]):
@@ -130,18 +122,6 @@ SMALL = {
 }
 """A `segmentation` section whose stages take little more than their start-up time."""
 
-NO_ENTROPY: dict[str, Any] = {"models": {}, "public": {}, "scored": {}}
-"""An `entropy` section without language models."""
-
-NO_COMPARE: dict[str, Any] = {
-    "reference": "models/sample/language_models/en",
-    "sample": {"texts": 50, "seed": 0},
-    "measured": {},
-}
-"""A `compare` section that compares nothing."""
-
-NO_EXACT: dict[str, Any] = {"markov": {}, "held_out": {"share": 0.1, "seed": 0}, "models": {}, "evaluated": {}}
-"""An `exact` section without models."""
 
 SMALL_CODES = {
     "corpora": {"en": {"codebooks": {"lengths": {2: 2}}, "baselines": ["character", "byte", "random"]}},
@@ -322,13 +302,6 @@ SMALL_PATCHES: dict[str, Any] = {
 """A `patches` section whose stages take little more than their start-up time. A tokenizer must be in the folder
 `plain`, files of tasks in `bench`."""
 
-NO_BITS: dict[str, Any] = SMALL_LENGTHS | SMALL_TRANSLATION | {"corpora": {}, "translation": {}}
-"""A `bits` section without corpora and pairs of languages."""
-
-NO_PATCHES: dict[str, Any] = SMALL_PATCHES | {
-    name: {} for name in ("tokenizers", "corpora", "models", "variants", "zero_shot")
-}
-"""A `patches` section without corpora and models."""
 
 SMALL_COMPARED: dict[str, Any] = {
     "corpora": {"zh": {"corpus": "zh", "vocabulary": 400}},
@@ -365,8 +338,6 @@ SMALL_COMPARED: dict[str, Any] = {
 }
 """The section `compared`, on a corpus `zh`."""
 
-NO_COMPARED: dict[str, Any] = SMALL_COMPARED | {"corpora": {}, "methods": {}}
-"""A `compared` section without corpora."""
 
 SMALL_DOWNSTREAM: dict[str, Any] = {
     "corpora": {
@@ -417,6 +388,3 @@ SMALL_DOWNSTREAM: dict[str, Any] = {
     "generation": {"count": 40, "scored": 10, "examples": 2, "length": 12, "top_k": 50, "batch": 20},
 }
 """A `downstream` section with small classifiers of built-in sentences."""
-
-NO_DOWNSTREAM: dict[str, Any] = SMALL_DOWNSTREAM | {"corpora": {}, "classified": {}, "language_models": {}}
-"""A `downstream` section without texts."""
