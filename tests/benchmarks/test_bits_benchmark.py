@@ -8,7 +8,7 @@ import pytest
 import small_bases
 
 from benchmarks import bits as benchmark
-from benchmarks.measure import Bench, Measurement
+from benchmarks.measure import Bench
 
 TEXTS = ["鼎鼎大名，a@b", "ありがとう", "plain"]
 
@@ -51,19 +51,6 @@ def test_over_a_base(files):
 def test_a_text_that_is_lost_stops_the_run():
     with pytest.raises(RuntimeError, match="no time is printed"):
         benchmark._restored(["a"], ["b"], 1)
-
-
-def test_tables(monkeypatch, tmp_path):
-    facts = {"tokens": 50, "characters": 100, "bytes": 2_000_000}
-    found = Measurement([2.0], [2.0], 0.0, 0, facts)
-    monkeypatch.setattr(Bench, "measure", lambda *arguments, **options: found)
-    monkeypatch.setattr(benchmark, "verses", lambda *arguments: TEXTS)
-    monkeypatch.delenv(benchmark.PEER, raising=False)
-    lines = benchmark.table(Bench(tmp_path, {}, 1, None))
-    assert "| 3,000 | 1 (1 to 1) | 1 (1 to 1) | 0.500 |" in lines
-    row = "1 (1 to 1) | 1 (1 to 1) | 1.00"
-    assert f"| pieces | Japanese | Hugging Face | {row} | 1.000 | {row} |" in lines
-    assert lines[-1].endswith(f"{benchmark.PEER} names no interpreter that has them.")
 
 
 @pytest.mark.skipif(benchmark.PEER not in os.environ, reason=f"{benchmark.PEER} names no interpreter with gigatoken")

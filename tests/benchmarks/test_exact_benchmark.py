@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import exact as benchmark
 from benchmarks import exact_models
-from benchmarks.measure import Bench, Measurement
+from benchmarks.measure import Bench
 
 TEXT = "and the name of the first is the name of the last"
 
@@ -45,21 +45,6 @@ def test_tokens_one_by_one_and_in_one_pass(folder):
 def test_other_probabilities_stop_the_run():
     with pytest.raises(RuntimeError, match="no time is printed"):
         benchmark._check_equal(-100.0, -100.1)
-
-
-def test_the_peer_is_left_out_where_it_is_not_installed(monkeypatch, tmp_path):
-    monkeypatch.delenv(benchmark.PEER, raising=False)
-    assert "names no interpreter" in benchmark._peer(Bench(tmp_path, {}, 1, None), "text", 1)[0]
-
-
-def test_tables(monkeypatch, tmp_path):
-    facts = {"log_probability": -9.0, "steps": 60, "passes": 60, "contexts": 61, "tokens": 61}
-    found = Measurement([2.0], [2.0], 0.0, 0, facts)
-    monkeypatch.setattr(Bench, "measure", lambda *arguments, **options: found)
-    monkeypatch.setattr(benchmark, "verses", lambda *arguments: [TEXT] * 30)
-    monkeypatch.delenv(benchmark.PEER, raising=False)
-    lines = benchmark.table(Bench(tmp_path, {}, 1, None))
-    assert "| characters, `incremental` | 33.33 (33.33 to 33.33) | 1.00 | 1.00 | 60 | 33.3 | 1 | 1.02 | 1.02 |" in lines
 
 
 @pytest.mark.skipif(benchmark.PEER not in os.environ, reason=f"{benchmark.PEER} names no interpreter with genlm-bytes")

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from benchmarks import gpt as benchmark
-from benchmarks.measure import Bench, Measurement
 from tokenlab.metrics.flops import TRAINING, token_flops
 from tokenlab.networks.options import SIZES
 
@@ -39,18 +38,3 @@ def test_a_step_trains_a_model_of_the_same_size(kind, monkeypatch):
     assert matrices == pytest.approx(50_257 * latent.width + latent.layers * 12 * latent.width**2, rel=0.01)
     dropout = {module.p for module in network.modules() if isinstance(module, torch.nn.Dropout)}
     assert dropout == {"ours": set(), "plain": {0.0}, "default": {0.1}}[kind]
-
-
-def test_table(tmp_path, monkeypatch):
-    def measure(_bench, task, size, context, rounds, *kinds, threads=1, runs):
-        assert (task, size, context, runs) == ("gpt:steps", "small", "512", 1)
-        assert (int(rounds) > 1) == (len(kinds) > 1)
-        seconds = {"product": 1.0, "ours": 2.0, "plain": 3.0, "default": 5.0}
-        found = [seconds, seconds | {"ours": 1.0}, seconds]
-        return Measurement([1.0], [1.0], 0.0, 7_000_000, {"tokens": 1024, "flops": 4096.0, "rounds": found})
-
-    monkeypatch.setattr(Bench, "measure", measure)
-    lines = benchmark.table(Bench(tmp_path, {}, 3, None))
-    assert "| our GPT | 1 | 512 | 2.05e-06 | 25% | 1.00 | 7 |" in lines
-    assert "| `GPT2LMHeadModel` without dropout | 2 | 341 | 1.37e-06 | 17% | 1.50 | 7 |" in lines
-    assert "| `GPT2LMHeadModel` as configured, dropout 0.1 | 2 | 205 | 8.19e-07 | 10% | 2.50 | 7 |" in lines

@@ -95,23 +95,17 @@ for line in engine.stdout:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("killed", ["before it follows", "later"])
-def test_engine_ends_with_its_worker(killed: str) -> None:
+def test_engine_ends_with_a_worker_that_was_killed_before_it_follows() -> None:
     worker = subprocess.Popen(
         [sys.executable, "-c", WORKER, ENGINE], cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert worker.stdin and worker.stdout
     engine = psutil.Process(int(worker.stdout.readline()))
-    if killed == "later":
-        worker.stdin.write("go\n")
-        worker.stdin.flush()
-        assert worker.stdout.readline() == "follows\n"
     worker.kill()
     worker.wait()
-    if killed != "later":
-        os.kill(engine.pid, signal.SIGCONT)  # it is there still
-        worker.stdin.write("go\n")
-        worker.stdin.flush()
+    os.kill(engine.pid, signal.SIGCONT)  # it is there still
+    worker.stdin.write("go\n")
+    worker.stdin.flush()
     _, alive = psutil.wait_procs([engine], timeout=120)  # a watchdog
     worker.stdin.close()
     worker.stdout.close()

@@ -80,38 +80,6 @@ def test_control_c(fresh: Path) -> None:
     assert "Traceback" not in started.output()
 
 
-WAITING = """
-import sys
-from pathlib import Path
-import polars as pl
-from flows.run.processes import Interrupted, Processes, signals_raise
-
-pl.DataFrame({"a": [1]}).select(pl.col("a").sum())  # polars now handles SIGINT before Python does
-try:
-    with signals_raise(), Processes(Path.cwd()) as processes:
-        processes.run(["sh", "-c", "echo started; exec sleep 1000"], lambda line: print(line, flush=True))
-except Interrupted as interruption:
-    sys.exit(f"ended by {interruption}")
-"""
-
-
-def test_interrupt_ends_a_wait_with_polars_imported(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", WAITING]
-    started = killing.start(command, tmp_path)
-    killing.wait_until(lambda: "started" in started.output())
-    started.process.send_signal(signal.SIGINT)
-    assert started.finish() == 1, started.output()
-    assert started.output() == "started\nended by SIGINT\n"
-
-
-@pytest.mark.nightly
-def test_killed_dvc_is_reported(fresh: Path) -> None:
-    started = killing.start(RUNNER, fresh)
-    killing.kill(started, "dvc")
-    assert started.finish() == 1
-    assert "flows: stage first failed (SIGKILL)\n" in started.output()
-
-
 @pytest.mark.slow
 def test_orphans_are_ended_by_the_next_run(fresh: Path, assert_complete: Check) -> None:
     """A child of a stage that follows no parent, as all do where the kernel offers no death signal."""

@@ -60,12 +60,9 @@ def write(name: str, text: str) -> Callable[[Path], None]:
         write("params.yaml", "corpora: {a: b}\n"),
         write("dvc.yaml", PIPELINE + "# edited\n"),
         write("data/raw/params.yaml", "a: b\n"),
-        write("data/raw/dvc.yaml", "a: b\n"),
         write("code/parameters.py", "a = 1\n"),
         write("texts/mine.txt", "other"),
         write("texts/deep/new.txt", "new"),
-        lambda root: shutil.rmtree(root / "texts"),
-        write(".dvc/tmp/tokenlab-parameters/sample.json", '{"state": 1, "paths": 2}'),
         write(".dvc/tmp/tokenlab-parameters/sample.json", ""),
     ],
 )

@@ -218,7 +218,6 @@ def test_plain_dvc_beside_a_run(fresh: Path, assert_complete: Check) -> None:
     plain = killing.start(DVC, fresh)
     assert run.finish() == 0, run.output()
     assert plain.finish() == 0 or "a run is at work in this folder" in plain.output()
-    assert "manually remove" not in run.output()
     assert_complete(fresh)
 
 
@@ -330,11 +329,7 @@ def test_invalid_parameters_stop_a_run_before_it_changes_anything(fresh: Path) -
     assert not (fresh / "dvc.lock").exists()
 
 
-def test_server_that_is_not_there_or_takes_another_password(fresh: Path) -> None:
-    url = "http://127.0.0.1:9/api"
-    status, output = killing.run(["env", f"PREFECT_API_URL={url}", *RUNNER], fresh)
-    assert (status, output.count("\n")) == (2, 1)
-    assert f"no server answers at {url}" in output
+def test_server_that_takes_another_password(fresh: Path) -> None:
     status, output = killing.run(["env", "PREFECT_API_AUTH_STRING=tokenlab:other", *RUNNER], fresh)
     assert (status, output.count("\n")) == (2, 1)
     assert "does not take the password" in output

@@ -3,7 +3,7 @@
 import pytest
 
 from flows.run.plan import Policy, Step
-from flows.run.schedule import Schedule, in_words
+from flows.run.schedule import Schedule
 from tokenlab.core.errors import ParameterError
 
 
@@ -66,10 +66,3 @@ def test_missing_gpu_is_named():
     Schedule([step("train", gpu=2)], workers=1, limits={"gpu": 2})
     with pytest.raises(ParameterError, match="train asks for gpu: 2, and this machine has 1"):
         Schedule([step("train", gpu=2)], workers=1, limits={"gpu": 1})
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.2, "1 s"), (59.6, "60 s"), (90, "2 min"), (3599, "1 h 0 min"), (12000, "3 h 20 min")]
-)
-def test_durations_in_words(seconds, words):
-    assert in_words(seconds) == words

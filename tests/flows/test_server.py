@@ -121,19 +121,14 @@ def test_secret_is_made_once_and_for_the_user_alone(tmp_path: Path) -> None:
     "line", ["PREFECT_API_AUTH_STRING=my:own", "PREFECT_API_URL=x\nPREFECT_SERVER_API_AUTH_STRING=my:own\n"]
 )
 def test_secret_of_the_user_stays(tmp_path: Path, line: str) -> None:
-    """One of the two, which is then the other one as well; and whatever else the file holds."""
+    """One of the two, which is then the other one as well, or both; and whatever else the file holds."""
     (tmp_path / SECRET_FILE).write_text(line)
     assert read_secret(tmp_path) == "my:own"
     text = (tmp_path / SECRET_FILE).read_text()
     assert text.startswith(line) and text.count("PREFECT_API_AUTH_STRING=my:own\n") == 1
     assert text.count("PREFECT_SERVER_API_AUTH_STRING=my:own\n") == 1
-
-
-def test_secret_of_the_servers_is_theirs(tmp_path: Path) -> None:
-    """Where the clients have that of another server."""
     (tmp_path / SECRET_FILE).write_text("PREFECT_API_AUTH_STRING=a:b\nPREFECT_SERVER_API_AUTH_STRING=c:d\n")
-    assert read_secret(tmp_path) == "c:d"
-    assert environment(tmp_path)["PREFECT_API_AUTH_STRING"] == "a:b"
+    assert read_secret(tmp_path) == "c:d" and environment(tmp_path)["PREFECT_API_AUTH_STRING"] == "a:b"
 
 
 def test_secret_is_the_same_for_all_who_need_it_first(tmp_path: Path) -> None:

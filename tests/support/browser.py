@@ -1,8 +1,7 @@
-"""A headless Chromium that opens pages of local servers, reads their text, and takes pictures of them.
+"""A headless Chromium that opens pages of local servers and reads their text.
 
 with open_browser(folder) as browser:
     text = browser.read("http://127.0.0.1:5000/", until="Runs")
-    browser.picture(folder / "page.png")
 """
 
 import base64
@@ -69,10 +68,6 @@ class Browser:
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
         return self._call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
-
-    def picture(self, path: Path) -> None:
-        """Save a picture of the window as PNG."""
-        path.write_bytes(base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"]))
 
     def _call(self, method: str, **parameters: Any) -> dict[str, Any]:
         self._number += 1

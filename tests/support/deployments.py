@@ -2,15 +2,12 @@
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import killing
 import psutil
-import yaml
-from killing import PROJECT, Run
+from killing import Run
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.objects import FlowRun
 from prefect_server import Server
@@ -18,17 +15,10 @@ from prefect_server import Server
 PREFECT = [sys.executable, "-m", "prefect", "--no-prompt"]
 
 
-def deploy(server: Server, folder: Path, every: float | None = None) -> None:
-    """Deploy all of prefect.yaml from `folder`; with `every`, only `on-demand` has a schedule, in seconds."""
-    content = yaml.safe_load((PROJECT / "prefect.yaml").read_text())
-    if every is not None:
-        for deployment in content["deployments"]:
-            deployment.pop("schedules", None)
-            if deployment["name"] == "on-demand":
-                deployment["schedules"] = [{"interval": every}]
-    (folder / "deploy.yaml").write_text(yaml.safe_dump(content))
+def deploy(server: Server, folder: Path) -> None:
+    """Deploy all of prefect.yaml from `folder`."""
     server.start([*PREFECT, "work-pool", "create", "local", "--type", "process"], folder).finish()
-    deployed = server.start([*PREFECT, "deploy", "--all", "--prefect-file", "deploy.yaml"], folder)
+    deployed = server.start([*PREFECT, "deploy", "--all"], folder)
     assert deployed.finish() == 0, deployed.output()
 
 
@@ -49,43 +39,25 @@ def stop_worker(started: Run) -> None:
         started.finish()
 
 
-@contextmanager
-def worker(server: Server, folder: Path) -> Iterator[Run]:
-    """A worker that runs within the block."""
-    started = start_worker(server, folder)
-    try:
-        yield started
-    finally:
-        stop_worker(started)
-
-
 def create_run(client: SyncPrefectClient, name: str, **parameters: Any) -> FlowRun:
     """Create a flow run of a deployment such as `tokenlab/on-demand`; a worker takes it."""
     deployment = client.read_deployment_by_name(name)
     return client.create_flow_run_from_deployment(deployment.id, parameters=parameters)
 
 
-def wait_for_run(client: SyncPrefectClient, started: Run, wanted: Callable[[FlowRun], bool]) -> FlowRun:
-    """The first flow run that satisfies `wanted`, with `started` the worker."""
-    found: list[FlowRun] = []
+def finished_run(client: SyncPrefectClient, started: Run, run: FlowRun) -> FlowRun:
+    """The flow run once it has ended, with `started` the worker."""
 
-    def look() -> bool:
+    def ended() -> bool:
         assert started.process.poll() is None, started.output()
-        found.extend(run for run in client.read_flow_runs(limit=200) if wanted(run))
-        return bool(found)
+        state = client.read_flow_run(run.id).state
+        return bool(state and state.is_final())
 
     try:
-        killing.wait_until(look, seconds=600)
+        killing.wait_until(ended)
     except AssertionError:
         raise AssertionError(started.output()) from None
-    return found[0]
-
-
-def finished_run(client: SyncPrefectClient, started: Run, run: FlowRun) -> FlowRun:
-    """The flow run once it has ended."""
-    return wait_for_run(
-        client, started, lambda other: other.id == run.id and bool(other.state and other.state.is_final())
-    )
+    return client.read_flow_run(run.id)
 
 
 def remove_schedules(client: SyncPrefectClient) -> None:

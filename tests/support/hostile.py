@@ -61,6 +61,18 @@ def assert_refused(request: Hostile, answer: httpx.Response) -> None:
     assert request.status == 401 or not asks_for_token, (request, answer.text)
 
 
+def assert_all_refused(
+    address: str, secret: str, content: str = "", methods: tuple[str, ...] = ("GET", "POST")
+) -> None:
+    """Assert that no hostile request gets or changes anything there."""
+    for request in requests(httpx.URL(address).port or 0):
+        for method in methods:
+            answer = send(method, address, request, secret, content)
+            assert_refused(request, answer)
+            assert "access-control-allow-origin" not in answer.headers, request
+    assert "access-control-allow-origin" not in preflight(address, EVIL).headers
+
+
 def preflight(address: str, origin: str) -> httpx.Response:
     """What a browser asks before a page of `origin` may send a request that changes something."""
     headers = {"Origin": origin, "Access-Control-Request-Method": "POST"}

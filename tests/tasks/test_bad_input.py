@@ -26,11 +26,9 @@ def refused(folder, *arguments):
 @pytest.mark.parametrize(
     ("form", "content", "gold", "message"),
     [
-        ("text", "", None, "no document"),
         ("text", "好\n好\udcff好\n", None, ":2: not UTF-8"),
         ("ces", CES, None, "corpus.bad:"),
         ("text", "好\n", "words", "set corpora.bad.gold to null"),
-        ("texts", "好\n", None, "corpora.bad.format"),
     ],
 )
 def test_bad_corpora(folder, form, content, gold, message):
@@ -56,18 +54,6 @@ def test_too_few_sentences(folder):
         (folder / "few.txt").write_text(text, encoding="utf-8")
         assert run(folder, "-m", "tasks.corpora.prepare", "params.yaml", "few").returncode == 0
         assert message in refused(folder, "tasks.segmentation.ngram_statistics", "params.yaml", "few")
-
-
-def test_a_name_that_refers_to_nothing(folder):
-    """The runner checks all parameters first; a bare `dvc repro` says the same line."""
-    (folder / "some.txt").write_text("".join(f"第{number}句话。\n" for number in range(200)), encoding="utf-8")
-    corpora = {"some": {"path": "some.txt", "format": "text", "gold": None}}
-    segmentation = SMALL | {"corpora": {"some": {}}, "full": SMALL["full"] | {"methods": ["nowhere"]}}
-    set_parameters(folder, "params.yaml", {"corpora": corpora, "segmentation": segmentation})
-    assert run(folder, "-m", "tasks.corpora.prepare", "params.yaml", "some").returncode == 0
-    assert "nowhere is not in segmentation.methods" in refused(
-        folder, "tasks.segmentation.segment", "params.yaml", "some"
-    )
 
 
 def test_download_without_mirror_and_network(folder, monkeypatch):

@@ -1,9 +1,7 @@
 """MLflow has a run for every row of the pipeline's tables, none twice, also after interruptions."""
 
-import fcntl
 import json
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -23,7 +21,6 @@ from tracked_pipeline import PARAMS, TRACKING, VIEW, set_params
 import flows.tracking.synchronise
 from flows.run.history import History
 from flows.tracking.lock import Pipeline
-from flows.tracking.mlflow_pages import view_tags
 from flows.tracking.rows import MEAN, ROW, Row, rows_of
 from tasks.views import VIEWS, Question, View
 from tokenlab.core.errors import InputError, ParameterError
@@ -196,20 +193,6 @@ def test_views_of_the_project_are_consistent(view: View) -> None:
     assert view.table.format_map({"preset": "p", "key": "k"}).endswith(".parquet")
 
 
-def test_pages_sort_by_the_better_metric() -> None:
-    def ascending(metric: str) -> bool:
-        tags = view_tags([replace(VIEW, metrics=[metric])])
-        return json.loads(json.loads(tags["mlflow.sharedViewState.runs"])["state"])["orderByAsc"]
-
-    assert [ascending(name) for name in ("f1", "perplexity", "unknown")] == [False, True, False]
-
-
-def test_unknown_preset_is_one_line(project: Path) -> None:
-    command = [sys.executable, "-m", "flows", "track", "--preset", "none"]
-    status, output = killing.run(command, project)
-    assert (status, output.count("\n")) == (2, 1) and "no preset" in output
-
-
 def test_tracked_once_then_again_from_the_cache(project: Path) -> None:
     """Every row once; nothing new the second time; everything again from the cache alone when the store is deleted."""
     assert track(project) == "mlflow: 24 runs (24 written); compare with `make compare QUESTION=words`"
@@ -237,17 +220,6 @@ def test_tracked_once_then_again_from_the_cache(project: Path) -> None:
         shutil.rmtree(project / folder)
     assert "24 runs (24 written)" in track(project)
     assert contents(project) == found
-
-
-@pytest.mark.nightly
-def test_a_row_with_hundreds_of_parameters(project: Path) -> None:
-    many = {f"digit{number}": number for number in range(250)}
-    set_params(project, corpora={name: corpus | many for name, corpus in PARAMS["corpora"].items()})
-    repro(project)
-    assert "24 runs (24 written)" in track(project)
-    found = contents(project)
-    for row in rows(project):
-        assert found[row.key][2] == row.params and len(row.params) > len(many)
 
 
 @pytest.mark.slow
@@ -289,7 +261,7 @@ def test_removed_rows_are_superseded_and_restored(project: Path) -> None:
 
 @pytest.mark.nightly
 def test_tag_restricts_tracking(project: Path) -> None:
-    """The runs of another question stay as they are, and its files are not needed."""
+    """The runs of another question stay as they are."""
     path = project / "dvc.yaml"
     path.write_text(
         path.read_text() + "  again:\n    foreach: ${corpora}\n    do:\n"
@@ -297,27 +269,16 @@ def test_tag_restricts_tracking(project: Path) -> None:
         '      deps: ["reports/sample/${key}/scores.parquet"]\n'
         '      outs: ["reports/sample/${key}/again.parquet"]\n'
     )
-    again = replace(
-        VIEW,
-        stage="again",
-        question=Question("copies", "Which copy is better?"),
-        table="reports/{preset}/{key}/again.parquet",
-        artefacts=[],
-    )
+    table = "reports/{preset}/{key}/again.parquet"
+    again = replace(VIEW, stage="again", question=Question("copies", "Which copy?"), table=table, artefacts=[])
     views = [VIEW, again]
     repro(project)
     assert "48 runs (48 written)" in track(project, views=views)
     set_params(project, corpora={"zh": PARAMS["corpora"]["zh"]})
     repro(project)
-    lock = yaml.safe_load((project / "dvc.lock").read_text())["stages"]["again@zh"]["outs"][0]
-    (project / lock["path"]).unlink()
-    (project / f".dvc/cache/files/md5/{lock['md5'][:2]}/{lock['md5'][2:]}").unlink()
-    line = "mlflow: 12 runs (12 superseded); compare with `make compare QUESTION=words`"
-    assert track(project, tag="scores", views=views) == line
+    assert "12 runs (12 superseded)" in track(project, tag="scores", views=views)
     assert len(runs(project)) == 12 + 24
     assert track(project, tag="none", views=views) == ""
-    with pytest.raises(InputError, match=r"again\.parquet: neither"):
-        track(project, views=views)
 
 
 @pytest.mark.nightly
@@ -357,24 +318,6 @@ def test_killed_while_it_writes(project: Path) -> None:
     shutil.rmtree(project / ".mlflow")
     track(project)
     assert contents(project) == found
-
-
-def test_interrupted_while_another_tracker_holds_the_store(project: Path) -> None:
-    """With polars imported, which lets the system resume an interrupted call."""
-    (project / ".mlflow").mkdir()
-    with (project / ".mlflow/lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        started = killing.start(TRACKING, project)
-        waits_for = Path(lock.name)
-        killing.wait_until(
-            lambda: (
-                started.process.poll() is not None
-                or waits_for in [Path(file.path) for file in started.process.open_files()]
-            )
-        )
-        started.process.send_signal(signal.SIGINT)
-        assert started.finish() == 128 + signal.SIGINT
-    assert started.output() == "flows: ended by SIGINT\n"
 
 
 def count(folder: Path) -> int:

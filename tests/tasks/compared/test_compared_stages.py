@@ -1,13 +1,11 @@
 """Ways of cutting as two stages: what is trained and scored, equal budgets, interruptions, and what is measured."""
 
-import contextlib
 import json
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from tokenizers import Tokenizer
 from workspace import SMALL_CODES, SMALL_COMPARED
 
 from tasks.compared import train as stage_module
@@ -31,9 +29,8 @@ def stage(**changed):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(workdir):
     """The working directory of the tests, with both stages run; the first was killed in its sixth training."""
-    folder = tmp_path_factory.mktemp("compared")
     run, scored, killed, places = stage_module.run_trial, [], [], []
     checkpoint_folder = stage_module.checkpoint_folder
 
@@ -49,7 +46,7 @@ def folder(tmp_path_factory):
             raise KeyboardInterrupt
         return run(trial, place, **others)
 
-    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patched:
+    with pytest.MonkeyPatch.context() as patched:
         write_corpus(generate("zh", sentences=400, seed=3), CORPUS)
         patched.setattr(stage_module, "run_trial", once_killed)
         patched.setattr(stage_module, "checkpoint_folder", same_folder)
@@ -61,7 +58,7 @@ def folder(tmp_path_factory):
         assert scored.index(False) == 5  # What was scored is not trained again.
         assert not [*Path(".work").rglob("*.json")]
         evaluate(stage())
-        yield folder
+    return workdir
 
 
 @pytest.fixture
@@ -96,14 +93,6 @@ def test_candidates_give_texts_back_and_networks_of_the_first_seed_are_kept(fold
         coder = read_candidate(folder / MADE / "candidates" / name)
         (passage,) = coder.code(["今天很好。".encode()])
         assert coder.decode(passage.ids.tolist()).decode() == "今天很好。"
-
-
-def test_words_by_entropy_shape_the_merges(folder):
-    one, other = (
-        Tokenizer.from_file(str(folder / MADE / f"candidates/{name}/tokenizer.json")).get_vocab()
-        for name in ("bpe", "entropy")
-    )
-    assert 256 < len(other) <= 400 and one != other
 
 
 def test_units_are_measured_with_gold_words(scores):
@@ -150,13 +139,9 @@ def test_perturbations_cost_bits_and_boundaries(folder):
 @pytest.mark.parametrize(
     ("method", "wrong"),
     [
-        ({"kind": "tokens", "cut": "worrds"}, "cut is 'worrds'"),
         ({"kind": "code", "code": "later"}, "code is 'later'"),
-        ({"kind": "bytes", "cut": "none"}, "Extra inputs"),
         ({"kind": "patches", "of": "bpe"}, "longest"),
         ({"kind": "patches", "of": "space", "target": 4.0}, "target is an option of patches of entropy"),
-        ({"kind": "patches", "of": "bpe", "longest": 3, "cap": 6}, "cap is no option"),
-        ({"kind": "chunks"}, "ratio"),
     ],
 )
 def test_a_method_that_cannot_be_is_one_line(method, wrong, tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 """The patch models as stages: tokenizers, patches, training, evaluation, tasks; and the same bytes again."""
 
-import contextlib
 import json
 import shutil
 from collections import Counter
@@ -37,35 +36,21 @@ def stage(variant="en", **changes):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(workdir):
     """The working directory of the tests, with all stages run but the tasks."""
-    folder = tmp_path_factory.mktemp("patches")
-    with contextlib.chdir(folder):
-        for language in ("en", "zh"):
-            write_corpus(generate(language, sentences=220, seed=0), f"data/sample/corpora/{language}")
-        learn(stage())
-        shutil.copytree("models/sample/patch_tokenizers/en/280/tokenizer", "plain")
-        learn(stage("plain"))
-        make_patches(stage())
-        train_models(stage())
-        evaluate_models(stage())
-        yield folder
+    for language in ("en", "zh"):
+        write_corpus(generate(language, sentences=220, seed=0), f"data/sample/corpora/{language}")
+    learn(stage())
+    shutil.copytree("models/sample/patch_tokenizers/en/280/tokenizer", "plain")
+    learn(stage("plain"))
+    make_patches(stage())
+    train_models(stage())
+    evaluate_models(stage())
+    return workdir
 
 
 def table(folder, *parts):
     return pl.read_parquet(folder.joinpath("reports/sample", *parts))
-
-
-def test_merges_for_every_tokenizer_and_longest(folder):
-    merges = table(folder, "patch_tokenizers/en/merges.parquet")
-    assert merges["tokenizer", "longest"].rows() == [("en-300", 3), ("en-300", 5), ("en-280", 3), ("en-280", 5)]
-    assert merges["vocabulary"].to_list() == [300, 300, 280, 280]
-    assert (merges["hierarchical_vocabulary"] == merges["merges"] + 257).all()
-    assert (merges["largest_length"] <= merges["longest"]).all()
-    assert table(folder, "patch_tokenizers/plain/merges.parquet")["tokenizer"].unique().to_list() == ["plain"]
-    lengths = pl.read_csv(folder / "reports/sample/patch_tokenizers/en/lengths.csv")
-    assert (lengths.group_by("tokenizer", "longest").agg(pl.col("tokens").sum())["tokens"] >= 280).all()
-    assert lengths.filter(tokenizer="en-300", longest=0, length=1)["tokens"].item() == 256
 
 
 def test_passages_hold_every_byte_once_and_the_patches_of_the_patchers(folder):
@@ -84,30 +69,15 @@ def test_passages_hold_every_byte_once_and_the_patches_of_the_patchers(folder):
             assert all(map(np.array_equal, block.starts[name], again)), name
 
 
-def test_a_row_for_each_patcher_and_longest(folder):
+def test_patchers_are_measured(folder):
     rows = table(folder, "patches/en/patchers.parquet")
-    assert rows["patcher", "longest"].rows() == [
-        *[("bpe", 3), ("bpe", 5), ("bpe-280", 3), ("bpe-280", 5)],
-        *[(name, None) for name in ("space", "entropy", "entropy-published", "character", "fixed")],
-        *[("plain", 3), ("plain", 5)],
-    ]
-    assert rows.filter(pl.col("longest").is_null())["symbols"].unique().to_list() == [256]
-    assert rows.filter(~pl.col("modelled"))["patcher"].unique(maintain_order=True).to_list() == [
-        "entropy-published",
-        "plain",
-    ]
     facts = {row["patcher"]: row for row in rows.iter_rows(named=True)}
     # The published tokenizer here is a copy of the smaller one.
     same = [name for name in rows.columns if name not in ("patcher", "tokenizer", "modelled")]
     assert [facts["plain"][name] for name in same] == [facts["bpe-280"][name] for name in same]
     assert facts["character"]["gold_recall"] == 1 and facts["fixed"]["largest_patch"] == 4
-    assert facts["space"]["largest_patch"] <= 6 and facts["entropy"]["cap"] == 6
-    assert facts["entropy"]["threshold"] != facts["entropy-published"]["threshold"] == pytest.approx(1.335442066192627)
+    assert facts["entropy-published"]["threshold"] == pytest.approx(1.335442066192627)
     assert facts["entropy"]["calibrated"] == pytest.approx(4.0, abs=1.0)
-    assert facts["entropy-published"]["calibrated"] is None
-    for row in facts.values():
-        assert row["bytes_per_patch"] == row["bytes"] / row["patches"]
-        assert row["symbols_per_patch"] == row["symbols_made"] / row["patches"]
     lengths = pl.read_csv(folder / "reports/sample/patches/en/lengths.csv").filter(unit="bytes")
     sums = lengths.group_by("patcher").agg((pl.col("length") * pl.col("patches")).sum())
     assert set(sums["length"]) == {facts["space"]["bytes"]}
@@ -119,7 +89,7 @@ def test_a_row_for_each_patcher_and_longest(folder):
     assert facts["fixed"]["fertility"] == pytest.approx(patches / words)
 
 
-def test_every_model_spends_the_same_compute_and_has_a_curve(folder):
+def test_every_model_spends_the_same_compute(folder):
     metrics = json.loads((folder / "reports/sample/patch_models/en/metrics.json").read_text())["models"]
     assert [*metrics] == sorted(f"{name}-seed0{end}" for name in VARIANTS for end in ("", "-small"))
     for name, facts in metrics.items():
@@ -127,11 +97,9 @@ def test_every_model_spends_the_same_compute_and_has_a_curve(folder):
         budget = 5e7 if name.endswith("-small") else 1e8
         # Half an update more or less, and batches that are more or less full.
         assert abs(facts["training_flops"] - budget) < of_a_batch + 1e7, name
-    loss = pl.read_csv(folder / "reports/sample/patch_models/en/loss.csv")
-    assert loss["variant"].unique(maintain_order=True).to_list() == VARIANTS
-    last = loss.filter(~pl.col("small")).group_by("variant", maintain_order=True).last()
+    loss = pl.read_csv(folder / "reports/sample/patch_models/en/loss.csv").filter(~pl.col("small"))
+    last = loss.group_by("variant", maintain_order=True).last()
     assert last["flops"].to_list() == [metrics[f"{name}-seed0"]["training_flops"] for name in VARIANTS]
-    assert loss["held_out"].is_finite().all()
     assert not list(folder.glob(".work/**/*.safetensors"))
     model = read_language_model(folder / "models/sample/patch_models/en/bpe-v280-seed0")
     assert model.context == 96 and model.coder.hierarchical.longest == 3
@@ -187,15 +155,10 @@ def test_only_documents_with_gold_words_are_gold(tmp_path):
     assert found == {name for name in test if int(name) % 2} and len(found) < len(test)
 
 
-def test_a_row_for_each_model(folder):
+def test_bits_and_operations_of_models(folder):
     scores = table(folder, "patch_scores/en/scores.parquet")
-    assert scores["variant"].to_list() == VARIANTS and set(scores["size"]) == {"tiny"}
+    assert scores["variant"].to_list() == VARIANTS and scores["test_bytes"].n_unique() == 1
     rows = {row["variant"]: row for row in scores.iter_rows(named=True)}
-    assert [rows[name]["vocabulary"] for name in VARIANTS] == [300, None, 300, None, None, None, 280]
-    assert [rows[name]["longest"] for name in VARIANTS] == [None, None, 5, None, None, None, 3]
-    assert rows["bpe-v280"]["ablation"] == "vocabulary" and rows["bpe"]["ablation"] is None
-    assert rows["space"]["hash"] and not rows["entropy"]["hash"]
-    assert len(set(scores["test_bytes"])) == 1
     for name, row in rows.items():
         bits = row["nats_per_symbol"] / np.log(2) * (row["symbols_per_patch"] or 1) / (row["bytes_per_patch"] or 1)
         assert row["bits_per_byte"] == pytest.approx(bits), name
@@ -203,8 +166,6 @@ def test_a_row_for_each_model(folder):
     measured = table(folder, "patches/en/patchers.parquet").filter(patcher="bpe", longest=5).row(0, named=True)
     for column in ("bytes_per_patch", "symbols_per_patch", "gold_f1", "fertility", "symbols"):
         assert rows["bpe"][column] == measured[column]
-    assert rows["bpe-tokens"]["bytes_per_patch"] == measured["bytes_per_patch"] and rows["bpe-tokens"]["symbols"] == 300
-    assert rows["bytes"]["gold_f1"] is None and rows["bytes"]["fertility"] > rows["space"]["fertility"]
     assert rows["bpe"]["flops_padded"] > rows["bpe"]["flops_built"]
     for name in ("bpe", "bpe-v280"):  # The latent Transformer reads as many patches as there are.
         row = rows[name]
@@ -212,9 +173,6 @@ def test_a_row_for_each_model(folder):
         latent, local = (StackShape(**SMALL_PATCHES["sizes"]["tiny"][stack]) for stack in ("latent", "local"))
         expected = paper_flops(latent, local, row["symbols"], length, row["symbols_per_patch"]).total
         assert row["flops_paper"] * 1e9 == pytest.approx(expected)
-    examples = json.loads((folder / "reports/sample/patch_scores/en/examples.json").read_text())["examples"]
-    assert len(examples) == 2 and set(examples[0]["texts"]) == {name for name in VARIANTS if name != "bpe-v280"}
-    assert all(len(example["prompt"].encode()) <= 20 for example in examples)
 
 
 @pytest.mark.slow
@@ -248,12 +206,8 @@ def test_in_processes_of_their_own_they_give_the_same_bytes(folder):
     [
         (learn, {"tokenizers": {"en": {"source": "data/sample/corpora/en", "vocabularies": [50000]}}}, "lower"),
         (make_patches, {"corpora": {"en": SMALL_PATCHES["corpora"]["en"] | {"vocabulary": 290}}}, "have 280, 300"),
-        (make_patches, {"patchers": {"space": {"kind": "space", "length": 3}}}, "length"),
-        (train_models, {"variants": {"x": {"model": "patches", "patcher": "bpe"}}}, "longest length"),
         (train_models, {"variants": {"x": {"model": "patches", "patcher": "entropy-published"}}}, "no patcher"),
         (train_models, {"models": {"en": SMALL_PATCHES["models"]["en"] | {"budget": {}}}}, "either flops or steps"),
-        (train_models, {"models": {"en": SMALL_PATCHES["models"]["en"] | {"size": "big"}}}, "patches.sizes.big"),
-        (train_models, {"training": SMALL_PATCHES["training"] | {"batch": 0}}, "batch is 0"),
     ],
 )
 def test_parameters_that_do_not_fit_are_refused(folder, work, changes, message):

@@ -1,21 +1,20 @@
 """Stage `entropy_model`: its outputs, held-out sentences, resuming after a kill, and bad input."""
 
 import contextlib
-import csv
 import hashlib
 import json
-import shutil
 import signal
 import subprocess
 import sys
 
 import killing
+import polars as pl
 import pytest
 from workspace import SMALL, SMALL_TRAINING, make_workspace, run, set_parameters
 
 from tasks.runtime.stage import Stage
 from tasks.segmentation.entropy_model import train_model
-from tokenlab.core.errors import InputError, TokenlabError, one_line
+from tokenlab.core.errors import TokenlabError, one_line
 from tokenlab.generated import generate
 from tokenlab.text.splits import draw_splits
 from tokenlab.text.store import read_corpus, write_corpus
@@ -79,14 +78,10 @@ def train_here(folder, name, model, segmentation=SMALL):
 
 
 @pytest.mark.parametrize("name", ["tiny", "bytes"])
-def test_curve_and_metrics_agree(folder, name):
-    reports = folder / "reports/sample/entropy_models" / name
-    with (reports / "loss.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["step"] for row in rows] == ["15", "30", "40"]
-    metrics = json.loads((reports / "metrics.json").read_text(encoding="utf-8"))
-    assert float(rows[-1]["held_out"]) == metrics["held_out_nats_per_character"] < float(rows[0]["held_out"])
-    assert float(rows[-1]["training"]) == metrics["training_nats_per_character"] < float(rows[0]["training"])
+def test_training_lowers_the_loss(folder, name):
+    losses = pl.read_csv(folder / f"reports/sample/entropy_models/{name}/loss.csv")
+    assert losses["step"].to_list() == [15, 30, 40]
+    assert losses["held_out"][-1] < losses["held_out"][0] and losses["training"][-1] < losses["training"][0]
     assert not checkpoints(folder)
 
 
@@ -103,17 +98,6 @@ def test_no_test_sentence_is_trained_on(folder):
         tokens = sum(len(text) + -(-len(text) // 47) for text in trained)  # a start token for each 47 characters
         metrics = json.loads((folder / f"reports/sample/entropy_models/{name}/metrics.json").read_text())
         assert metrics["training_tokens"] == tokens
-
-
-def test_equal_inputs_give_equal_bytes_and_checkpoints_of_other_inputs_are_ignored(folder):
-    before = hashes(folder, "tiny")
-    other = folder / ".work/entropy_model.tiny/0123456789abcdef/checkpoint.safetensors"
-    other.parent.mkdir(parents=True)
-    other.write_bytes(b"of other parameters")
-    train_here(folder, "tiny", MODEL)
-    assert hashes(folder, "tiny") == before
-    assert checkpoints(folder) == [other]
-    shutil.rmtree(other.parent)
 
 
 def start(folder):
@@ -140,34 +124,19 @@ def test_killed_at_any_moment_it_ends_with_the_same_bytes(folder):
     assert not checkpoints(folder)
 
 
-def changed(section, **values):
-    return MODEL | {section: MODEL[section] | values}
-
-
 @pytest.mark.parametrize(
-    ("model", "message"),
+    ("section", "values", "message"),
     [
-        (MODEL | {"text": "nowhere"}, "data/sample/corpora/nowhere: no corpus"),
-        (changed("shape", depth=2), "entropy.models.bad.shape.depth"),
-        (changed("alphabet", min_count=10**9), "lower min_count"),
-        (changed("shape", context=1), "entropy.models.bad: context is 1; it must be at least 2"),
-        (changed("training", learning_rate=1e38, warmup=0), "the loss is not a number at step 15"),
+        ("shape", {"depth": 2}, "entropy.models.bad.shape.depth"),
+        ("alphabet", {"min_count": 10**9}, "lower min_count"),
+        ("training", {"learning_rate": 1e38, "warmup": 0}, "the loss is not a number at step 15"),
+        ("split", {"validation": 0}, "no text to evaluate on"),
     ],
 )
-def test_bad_input_is_one_line_and_writes_nothing(folder, model, message):
+def test_bad_input_is_one_line_and_writes_nothing(folder, section, values, message):
+    model = MODEL | {section: MODEL[section] | values} if section in MODEL else MODEL
+    segmentation = SMALL | ({"split": SMALL["split"] | values} if section == "split" else {})
     with pytest.raises(TokenlabError) as raised:
-        train_here(folder, "bad", model)
+        train_here(folder, "bad", model, segmentation)
     assert message in one_line(raised.value)
     assert not [*folder.glob("*/sample/entropy_models/bad/*"), *folder.glob("*/sample/**/.*.tmp")]
-
-
-def test_no_validation_sentences(folder):
-    without = SMALL | {"split": SMALL["split"] | {"validation": 0}}
-    with pytest.raises(InputError, match="no text to evaluate on"):
-        train_here(folder, "bad", MODEL, without)
-
-
-def test_ends_with_status_2(folder):
-    done = run(folder, "-m", "tasks.segmentation.entropy_model", "params.yaml", "other")
-    assert done.returncode == 2
-    assert done.stderr == "entropy_model other: params.yaml: entropy.models.other is missing; add it\n"
