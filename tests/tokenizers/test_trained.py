@@ -4,6 +4,7 @@ import collections
 import gzip
 import itertools
 import json
+import random
 import re
 from unittest import mock
 
@@ -16,6 +17,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.generated import generate
+from tokenlab.text.readers import read_documents
 from tokenlab.tokenizers import piece_counts
 from tokenlab.tokenizers.cuts import Cut, make_cut
 from tokenlab.tokenizers.options import TrainOptions
@@ -99,12 +101,43 @@ def test_merges_of_characters_are_those_of_hugging_face(corpora):
         assert model["vocab"] == {token: number for number, token in enumerate(reserved)} | ids
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("options", [{}, {"byte_tokens": "fallback"}, {"model": "unigram", "byte_tokens": "fallback"}])
+def test_every_verse_of_every_bible_is_decoded_to_itself(mirror, options):
+    for path in sorted((mirror / "bible").glob("*.gz")):
+        verses = [document.text for document in read_documents(path, "ces")]
+        (counts,) = count_pieces(verses[::20], [make_cut("auto", verses[::200])])
+        (tokenizer,) = train_tokenizers(counts, TrainOptions((3000,), **options))
+        decoded = tokenizer.decode_batch([found.ids for found in tokenizer.encode_batch(verses)])
+        assert decoded == verses, path.name
+
+
+@pytest.mark.nightly
+def test_a_million_random_strings_are_decoded_to_themselves():
+    characters = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+    drawn = random.Random(0)
+    for _ in range(100):
+        texts = ["".join(drawn.choices(characters, k=drawn.randrange(12))) for _ in range(10_000)]
+        texts += ["".join(drawn.choices("ab \n\rก็ดี漢か。3<|pad>0x41", k=9)) for _ in range(100)]
+        for tokenizer in TRAINED:
+            tokenizer.encode_special_tokens = True
+            decoded = tokenizer.decode_batch([found.ids for found in tokenizer.encode_batch(texts)])
+            assert decoded == texts
+
+
 def test_a_rare_character_is_bytes_and_ends_a_sequence():
     counts = PieceCounts(["aXb", "cab"], np.array([1, 999]), Cut("none", None))
     (tokenizer,) = train_tokenizers(counts, TrainOptions((270,), byte_tokens="fallback", coverage=0.999))
     assert tokenizer.encode("aXb").tokens == ["a", "<0x58>", "b"]
     assert tokenizer.encode("cab").tokens == ["cab"]
     assert tokenizer.decode(tokenizer.encode("cabXไ\n").ids) == "cabXไ\n"
+
+
+def test_counts_beyond_int32_decide():
+    """The pair ab occurs 3 x 2^31 times: negative as int32, and rarer than cd as uint32."""
+    counts = PieceCounts(["ab", "abe", "cd"], np.array([2**32, 2**31, 2**31 + 1]), Cut("none", None))
+    (tokenizer,) = train_tokenizers(counts, TrainOptions((3 + 256,), special_tokens=TOKENS[:2]))
+    assert json.loads(tokenizer.to_str())["model"]["merges"] == [["a", "b"]]
 
 
 def built_in(cut, **options):
