@@ -10,7 +10,7 @@ import yaml
 from tasks.report import readme
 from tasks.report.papers import PAPERS, claims, ours, printed
 from tasks.report.svg import LARGEST
-from tasks.report.table import Table, read_markdown
+from tasks.report.table import Table, read_markdown, read_paper
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -71,13 +71,36 @@ def test_a_column_of_a_paper_stands_beside_ours_of_the_same_measure():
                     assert any(like.fullmatch(other) for other in header), (path, heading)
 
 
+COLUMNS = {"f1": "BPE F1", "characters": "|C|", "K": "K, N = {}", "length": "bytes/patch", "shorter": "0 known"}
+COLUMNS |= {"bleu": "BLEU", "relative_gain": "relative gain"}
+"""Measure of a paper's figure -> our column."""
+ROWS = {"bpe": "BPE alone", "gpt2": "gpt2", "slimpajama": "en", "skypile": "zh"}
+ROWS |= {"bytes": "byte fallback", "bits": "bit-level", "slimpajama.bpe": "gpt2", "skypile.bpe": "llama3"}
+"""Row of a paper, or its corpus -> ours; others have the same name."""
+
+
 @pytest.mark.parametrize("paper", PAPERS)
-def test_claims_of_a_paper_name_our_figures_and_its_own(paper):
-    tables = of_cpu()
+def test_a_figure_of_a_paper_is_held_against_the_same_measure_and_row(paper):
+    tables, readings = of_cpu(), set()
     for claim in claims(paper):
         assert ours(tables, claim), f"{claim['table']} has no {claim['row']} with {claim['column']}"
-        if "." in claim["printed"]:
-            assert float(printed(paper, claim))
+        if "." not in claim["printed"]:
+            continue
+        section, *names = claim["printed"].split(".")
+        measure = section if section in COLUMNS else next(name for name in names if name in COLUMNS)
+        assert claim["column"] == COLUMNS[measure].format(names[-1])
+        assert float(printed(paper, claim))
+        if section == "rows" and names[0] not in ROWS:  # Table 1: both readings
+            reading, *weight = claim["row"] if len(claim["row"]) > 1 else claim["row"][0].split(", ")
+            assert weight == [{"entropy": "entropy only"}.get(names[0], names[0])] and reading in claim["place"]
+            readings.add((names[0], reading))
+        else:
+            known = names[: names.index(measure)] if measure in names else names
+            row = [ROWS.get(name, name) for name in known]
+            assert claim["row"] == [*row[:1], *(ROWS.get(".".join(known), name) for name in row[1:])]
+    if paper == "entropy_pretokenization":
+        statistical = set(read_paper(paper)["rows"]) - set(ROWS)
+        assert readings == {(row, reading) for row in statistical for reading in ("literal", "self")}
 
 
 @pytest.mark.parametrize("page", readme._TABLE_PAGES, ids=str)
