@@ -1,6 +1,7 @@
 """The drawing stages and the page, from small results of computing stages."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import bits_inputs
@@ -21,7 +22,7 @@ DRAWINGS = (draw_segmentation, draw_codes, draw_exact, draw_bits, draw_patches)
 FAMILIES = {
     "segmentation": (["zh", "plain"], inputs.write_segmentation, "words"),
     "models": (["zh"], inputs.write_model, "models"),
-    "codes": (["en"], inputs.write_codes, "codes"),
+    "codes": (["en"], partial(inputs.write_codes, codes=inputs.CODES | {"toy": None}), "codes"),
     "exact": (["tokens"], inputs.write_exact, "exact"),
     "bits": (["ja", "ko"], bits_inputs.write_bits, "bits-savings"),
     "translation": (["en-ja", "en-ko"], bits_inputs.write_translation, "bits-translation"),
