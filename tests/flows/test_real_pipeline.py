@@ -22,7 +22,7 @@ KILLS = [
     ("runner", "tasks.segmentation.segment"),
     ("stage", "tasks.segmentation.tokenizer"),
     ("dvc", "tasks.segmentation.evaluation.evaluate"),
-    ("runner", "tasks.report.draw_segmentation"),
+    ("runner", "tasks.report.page"),
 ]
 """Which process is killed while the command of which stage runs, in this order."""
 
