@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from types import FrameType
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 from tokenlab.core.errors import EXIT_STATUS, TokenlabError, of_rust, one_line
 
@@ -23,6 +23,8 @@ _TRY_AGAIN = 0.05
 """Seconds after which an interrupt is repeated that fell into a destructor or a callback, where Python drops it."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of a write; without the name of a file, of a write to standard output."""
+_MODELS = ("torch", "transformers", "huggingface_hub")
+"""Packages of the extra `models`."""
 _TEMPORARY = r"\.([^/\s]+)\.[a-z0-9_]{8}\.tmp"
 """Names that `tokenlab.core.files` gives to files until they are whole; a message has their final names."""
 
@@ -48,7 +50,7 @@ def ended_well(command: Callable[[], None], *, whole_process: bool) -> int:
             _flush()
             return 0
         except BaseException as error:
-            fixable = isinstance(error, TokenlabError | OSError | MemoryError | ModuleNotFoundError) or of_rust(error)
+            fixable = isinstance(error, TokenlabError | OSError | MemoryError) or _is_missing(error) or of_rust(error)
             if not signals.number and not fixable:
                 raise  # SystemExit, and errors in the program
             signals.ignore()
@@ -139,12 +141,17 @@ class _Signals:
             self._hook(unraisable)
 
 
+def _is_missing(error: BaseException) -> TypeGuard[ModuleNotFoundError]:
+    """Whether a package of language models is not installed; another missing module is an error in the program."""
+    return isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] in _MODELS
+
+
 def _reason(error: BaseException, number: int) -> tuple[int, str]:
     """The exit status and the line for standard error, which is empty where the reader of the output went away."""
     if number:
         name = signal.Signals(number).name
         return _BY_SIGNAL + number, "interrupted" if name == "SIGINT" else f"ended by {name}"
-    if isinstance(error, ModuleNotFoundError):
+    if _is_missing(error):
         return EXIT_STATUS, f"this needs {error.name}, which is not installed; pip install tokenlab[models]"
     if isinstance(error, BrokenPipeError):
         return _BY_SIGNAL + 13, ""
