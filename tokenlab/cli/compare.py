@@ -64,8 +64,14 @@ class _Work:
     """The candidates that were named."""
     options: CompareOptions
     body: "Body"
-    training: Path
-    held_out: Path
+
+    @property
+    def training(self) -> Path:
+        return self.folder / "training"
+
+    @property
+    def held_out(self) -> Path:
+        return self.folder / "held-out"
 
 
 def _compare(arguments: argparse.Namespace) -> None:
@@ -79,7 +85,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     check_folder("--output", arguments.output, [arguments.input, *arguments.candidates], _FILES.__contains__)
     if len(arguments.candidates) == 1:
         raise ParameterError(f"{arguments.candidates[0]} is the only candidate; name two or more, or none")
-    import tokenlab.comparison.pool  # noqa: F401
+    import tokenlab.comparison.pool  # noqa: F401  Here, so that a missing package is said before any work.
 
     with open_corpus(arguments) as text, named_as_flags(CompareOptions):
         work = _begun(text, arguments.candidates, options, output)
@@ -116,12 +122,12 @@ def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: 
     used = [about, [*coders], [identity(coder) for coder in coders.values()]]
     digest = hashlib.sha256(json.dumps([used, documents]).encode()).hexdigest()[:16]
     folder = output.with_name(output.name + _UNFINISHED) / digest
-    training, held_out = folder / "training", folder / "held-out"
+    work = _Work(folder, Path(text.name).name, parts, coders, options, body)
     with written(str(folder)):
-        for part, place in ((parts.training, training), (parts.held_out, held_out)):
+        for part, place in ((parts.training, work.training), (parts.held_out, work.held_out)):
             if not place.exists():
                 write_documents(part, body.context, place)
-    return _Work(folder, Path(text.name).name, parts, coders, options, body, training, held_out)
+    return work
 
 
 def _named(paths: Sequence[str]) -> dict[str, Path]:

@@ -65,8 +65,7 @@ def _entropy(options: argparse.Namespace) -> None:
     """The entropy, in nats, of a causal language model's prediction at each character of a text, one sentence per line.
     Characters inside a token of the model have no value.
     """
-    from tokenlab.core.files import atomic_file
-    from tokenlab.entropy.scored_lines import json_line, write_parquet
+    from tokenlab.entropy.scored_lines import json_line
 
     if options.output is not None:
         check_output("--output", options.output, [options.input], _ENDINGS)
@@ -74,12 +73,7 @@ def _entropy(options: argparse.Namespace) -> None:
         lines = scored_lines(text, options)
         if options.output is not None:
             with written(options.output):
-                if options.output.lower().endswith(".parquet"):
-                    write_parquet(lines, options.output)
-                    return
-                with atomic_file(options.output) as temporary, temporary.open("wb") as file:
-                    for sentence, values in lines:
-                        file.write(json_line(sentence, values).encode())
+                _write(lines, options.output)
             return
         for sentence, values in lines:
             if options.json:
@@ -87,3 +81,15 @@ def _entropy(options: argparse.Namespace) -> None:
             else:
                 shown = ("" if value != value else f"{value:.6f}" for value in values.tolist())
                 write(tabbed(zip(sentence, shown, strict=True)) + "\n")
+
+
+def _write(lines: Iterator["Line"], name: str) -> None:
+    from tokenlab.core.files import atomic_file
+    from tokenlab.entropy.scored_lines import json_line, write_parquet
+
+    if name.lower().endswith(".parquet"):
+        write_parquet(lines, name)
+        return
+    with atomic_file(name) as temporary, temporary.open("wb") as file:
+        for sentence, values in lines:
+            file.write(json_line(sentence, values).encode())
