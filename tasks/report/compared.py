@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullLocator
 
 from tasks.report.inputs import corpus_facts, notes_of, read_parts
 from tasks.report.plot import draw_all, grid, save
@@ -46,7 +47,7 @@ _KINDS = {"tokens": INK, "code": ACCENT, "patches": SECOND, "chunks": PURPLE, "b
 """Kind of a method -> colour."""
 _LABEL = 0.2
 """Inches of a name's line."""
-_AXES = {"flops_per_byte": "operations of a forward pass, per byte", "parameters": "weights"}
+_AXES = {"flops_per_byte": "million operations of a forward pass, per byte", "parameters": "million weights"}
 
 
 def compared_results(stage: Stage) -> Results:
@@ -235,11 +236,15 @@ def draw_compared(stage: Stage) -> None:
 
 def draw_fronts(scores: pl.DataFrame, path: Path) -> None:
     """A panel for each cost. scores: of one corpus at equal operations."""
-    means = scores.group_by("method", "kind", maintain_order=True).agg(pl.col("bits_per_byte", *_AXES).mean())
+    means = scores.group_by("method", "kind", maintain_order=True).agg(pl.col("bits_per_byte").mean(), pl.col(*_AXES).mean() / 1e6)
     means = means.sort("bits_per_byte", maintain_order=True)
     figure, (row,) = grid(1, 2, (10.8, 0.9 + _LABEL * max(16, len(means))), sharey=True)
     for axes, (cost, label) in zip(row, _AXES.items(), strict=True):
         axes.set(xscale="log", xlabel=label)
+        axes.margins(x=0.12)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_locator(NullLocator())
         for (kind,), points in means.group_by("kind", maintain_order=True):
             axes.plot(
                 points[cost], points["bits_per_byte"], "o", color=_KINDS[str(kind)], markersize=4, label=str(kind)
@@ -271,6 +276,6 @@ def _name(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
     for place in reversed(range(len(heights))):
         heights[place] = min(heights[place], 1 - gap * (len(heights) - 1 - place))
     for (cost, bits, name, kind), height in zip(points, heights, strict=True):
-        line = {"arrowstyle": "-", "color": _KINDS[kind], "linewidth": 0.3}
+        line = {"arrowstyle": "-", "color": _KINDS[kind], "linewidth": 0.3, "relpos": (0, 0.5), "shrinkA": 0}
         at: Any = {"textcoords": "axes fraction", "va": "center", "fontsize": 7, "arrowprops": line}
         axes.annotate(name, (cost, bits), (1.03, height), color=_KINDS[kind], **at)
