@@ -49,7 +49,7 @@ _PIPELINE_PAGE, _FRONT = Path("docs/pipeline.md"), Path("README.md")
 _TABLE_PAGES = (
     _FRONT,
     *(Path("docs", f"{name}.md") for name in ("entropy-pretokenization", "word-model", "export", "latom", "exact")),
-    *(Path("docs", f"{name}.md") for name in ("bits", "patches")),
+    *(Path("docs", f"{name}.md") for name in ("bits", "patches", "compare")),
 )
 _FIGURES = {
     "segmentation": "segmentation/pku/lambda.svg",
@@ -84,7 +84,7 @@ def main() -> None:
     try:
         for preset, folder in KEPT_TABLES.items():
             keep_tables(Path("reports", preset, "tables"), folder)
-        _keep_figures(Path("reports/cpu/figures"), Path("docs/figures"))
+        _keep_figures(Path("docs/figures"))
         for page in _TABLE_PAGES:
             _rewrite(page, _TABLES_SECTION, _tables)
         _rewrite(_PIPELINE_PAGE, PIPELINE_SECTION, _pipeline)
@@ -114,11 +114,13 @@ def keep_tables(made: Path, kept: Path) -> None:
                 (folder / name).write_bytes(content)
 
 
-def _keep_figures(made: Path, kept: Path) -> None:
-    """Copy the main figures to the pages, those that the last run drew."""
-    for family, figure in _FIGURES.items():
-        if (made / figure).exists():
-            write_text(kept / f"{family}.svg", (made / figure).read_text(encoding="utf-8"))
+def _keep_figures(kept: Path) -> None:
+    """Copy to the pages the main figures of `cpu`, and the comparisons of `answer`, as far as the last run drew them."""
+    figures = {family: Path("reports/cpu/figures", figure) for family, figure in _FIGURES.items()}
+    figures |= {f"compared-{path.stem}": path for path in Path("reports/answer/compared_figures").glob("*.svg")}
+    for name, made in figures.items():
+        if made.exists():
+            write_text(kept / f"{name}.svg", made.read_text(encoding="utf-8"))
 
 
 def pipeline_diagram(root: Path) -> str:
@@ -188,7 +190,7 @@ def overview_table() -> Table:
     header = ["method", *(f"Chinese, {size} sentences" for size in sizes), *_OTHER_TEXTS]
     every = dict.fromkeys(note for table in (summary, *texts) for note in table.notes)
     notes = [note for note in every if not note.startswith(_LEFT_OUT)]
-    return Table(_OVERVIEW, "Word F1 in per cent of what each method cuts", header, rows, notes)
+    return Table(_OVERVIEW, "Word F1 in per cent of what each method cuts", header, rows, ["; ".join(notes)])
 
 
 def _read(path: Path) -> str:
