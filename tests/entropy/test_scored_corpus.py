@@ -136,3 +136,21 @@ def test_lines_that_are_none(tmp_path, record):
     path.write_text(json.dumps({"text": "a", "entropy": [None]}) + "\n" + record + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"lines\.json:2: no text with an entropy"):
         list(read_entropy_lines(path))
+
+
+def test_a_line_without_an_entropy_for_each_character_in_parquet(tmp_path):
+    path = tmp_path / "lines.parquet"
+    write_parquet([("ab", np.zeros(2, np.float32)), ("ab", np.zeros(1, np.float32))], path)
+    with pytest.raises(InputError, match=r"lines\.parquet:2: no text with an entropy for each character"):
+        list(read_entropy_lines(path))
+
+
+def test_a_text_longer_than_the_longest_line(tmp_path):
+    text = "x" * ((1 << 20) + 1)
+    line = text, np.zeros(len(text), np.float32)
+    write_parquet([line], tmp_path / "lines.parquet")
+    (tmp_path / "lines.json").write_text(json_line(*line), encoding="utf-8")
+    for name in ("lines.parquet", "lines.json"):
+        with pytest.raises(InputError, match=r"more than 1 MiB; divide it, or raise longest_line"):
+            list(read_entropy_lines(tmp_path / name, 1))
+    assert [len(values) for _, values in read_entropy_lines(tmp_path / "lines.parquet", 2)] == [len(text)]

@@ -93,6 +93,18 @@ def test_the_files_do_not_depend_on_the_blocks(tmp_path, monkeypatch):
     assert open_passages(written(tmp_path / "c", one)).identity != open_passages(first).identity
 
 
+def test_another_identity_for_another_text_of_the_same_sizes_and_statistics(tmp_path):
+    block = random_block(3, 0, least=40)
+    least, between, greatest = np.argsort(block.data)
+    data = list(block.data)
+    data[between] = data[between][:-1] + bytes([data[between][-1] ^ 1])
+    assert data[least] < data[between] < data[greatest] and data != block.data
+    folders = written(tmp_path / "a", block), written(tmp_path / "b", block._replace(data=data))
+    one, other = (folder / "part-00000.parquet" for folder in folders)
+    assert pq.read_metadata(one).to_dict() == pq.read_metadata(other).to_dict()
+    assert open_passages(folders[0]).identity != open_passages(folders[1]).identity
+
+
 @pytest.fixture
 def small_buffers(monkeypatch):
     """Several row groups, several of which are shuffled together."""

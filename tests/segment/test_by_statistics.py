@@ -155,6 +155,8 @@ def test_bad_boundary_scores():
     for scores in ([np.zeros(1)], [np.zeros(1), np.zeros(3)]):
         with pytest.raises(InputError, match=r"sentence 2: 2 characters but [03] boundary scores"):
             list(Segmenter(statistics).segment(["天", "天地"], scores))
+    with pytest.raises(InputError, match="more boundary scores than the 1 sentences"):
+        list(Segmenter(statistics).segment(["天"], [np.zeros(1), np.zeros(1)]))
 
 
 def test_variation_worked_by_hand():

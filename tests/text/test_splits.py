@@ -28,7 +28,13 @@ def test_small_corpora_keep_the_proportion_and_never_validate_on_test(seeds):
     for split in splits.of_seed.values():
         assert (len(split.train), len(split.test)) == (35, 15)
         assert not np.isin(splits.validation, split.test).any()
-    assert 0 < len(splits.validation) <= 10
+    assert len(splits.validation) == 10
+
+
+def test_too_few_for_validation_beside_the_test_sets_of_all_seeds():
+    with pytest.raises(InputError, match=r"20 of 100 sentences .* the test sets of 20 seeds leave 0; use fewer seeds"):
+        draw_splits(100, range(20), sentences=80, train=0.5, validation=20)
+    assert len(draw_splits(100, range(20), sentences=80, train=0.5, validation=0).validation) == 0
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tokenlab.core.errors import InputError
 from tokenlab.translation.generation import translate
 from tokenlab.translation.model import build_model
 from tokenlab.translation.options import GenerationOptions, TranslationShape
@@ -51,6 +52,12 @@ def test_longest_is_bounded_by_the_positions():
     for longest, most in ((6, 6), (1000, 40)):
         found = translate(MODEL, SOURCES, GenerationOptions(longest=longest), never=[END])
         assert all(len(one.ids) == most and not one.ended for one in found)
+
+
+def test_a_sentence_longer_than_the_positions_is_an_error():
+    with pytest.raises(InputError, match="a sentence to translate has 41 tokens, but positions is 40; raise positions"):
+        translate(MODEL, sentences([[5] * 40], END), GenerationOptions(longest=6))
+    assert len(translate(MODEL, sentences([[5] * 39], END), GenerationOptions(longest=6))) == 1
 
 
 def test_beams_find_more_probable_translations():

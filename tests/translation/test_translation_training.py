@@ -108,6 +108,12 @@ def test_nothing_to_train_on_is_an_error():
         train(build_model(SHAPE, 24, PADDING, END, 0), TRAINING, nothing, OPTIONS)
 
 
+def test_a_sentence_longer_than_the_positions_is_an_error():
+    long = Pairs(HELD_OUT.source, sentences([[5] * 16] * len(HELD_OUT), END), PADDING)
+    with pytest.raises(InputError, match="a sentence to evaluate on has 17 tokens, but positions is 16; raise pos"):
+        train(build_model(SHAPE, 24, PADDING, END, 0), TRAINING, long, OPTIONS)
+
+
 @pytest.mark.parametrize("changes", [{"accumulate": 3}, {"checkpoint_activations": True}])
 def test_an_update_in_less_memory_is_the_same(changes):
     dropout = 0.2 if "checkpoint_activations" in changes else 0.0

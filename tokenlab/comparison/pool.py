@@ -50,6 +50,8 @@ def measured_speeds(trials: Sequence[Trial], seconds: float, workers: int) -> li
 def _in_processes(
     work: Callable[[Any], Any], jobs: Sequence[Any], workers: int, progress: Callable[[float], None] | None
 ) -> list[Any]:
+    if not jobs:
+        return []
     # Workers are spawned: a fork would copy the locks of threads.
     context = multiprocessing.get_context("spawn")
     done = context.Array("d", len(jobs))
@@ -64,7 +66,7 @@ def _in_processes(
                 if progress is not None:
                     progress(sum(done[:]))
         except BaseException:
-            for process in multiprocessing.active_children():
+            for process in list(pool._processes.values()):
                 process.terminate()
             pool.shutdown(cancel_futures=True)
             raise

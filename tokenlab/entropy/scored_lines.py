@@ -46,29 +46,35 @@ def write_parquet(lines: Iterable[Line], path: str | Path) -> None:
 def read_entropy_lines(path: str | Path, longest_line: int = LONGEST_LINE) -> Iterator[Line]:
     """The lines of a file in either format, which is recognised by its first bytes.
 
-    longest_line: MiB that a line may have.
+    longest_line: MiB that a line of JSON or a text of Parquet may have.
 
     Raises:
         InputError: no such file, or a file that `tokenlab entropy` did not write.
     """
-    if is_parquet(path):
-        for batch in parquet_batches(path, _SCHEMA, _ROWS):
-            yield from zip(batch.column("text").to_pylist(), entropy_lists(batch.column("entropy")), strict=True)
-        return
-    for number, line in enumerate(read_lines(path, longest_line=longest_line), 1):
-        try:
-            record = json.loads(line)
-            values = np.array([np.nan if value is None else value for value in record["entropy"]], np.float32)
-            text = record["text"]
-            whole = isinstance(text, str) and values.shape == (len(text),)
-        except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
-            whole = False
-        if not whole:
+    read = _parquet_lines if is_parquet(path) else _json_lines
+    for number, line in enumerate(read(path, longest_line), 1):
+        if line is None or line[1].shape != (len(line[0]),):
             raise InputError(
                 f"{path}:{number}: no text with an entropy for each character; give a file written by `tokenlab "
                 "entropy --format json` or `-o FILE.parquet`"
             )
-        yield text, values
+        yield line
+
+
+def _parquet_lines(path: str | Path, longest_line: int) -> Iterator[Line]:
+    for batch in parquet_batches(path, _SCHEMA, _ROWS, longest_line):
+        yield from zip(batch.column("text").to_pylist(), entropy_lists(batch.column("entropy")), strict=True)
+
+
+def _json_lines(path: str | Path, longest_line: int) -> Iterator[Line | None]:
+    """None for lines of anything else."""
+    for line in read_lines(path, longest_line=longest_line):
+        try:
+            record = json.loads(line)
+            values = np.array([np.nan if value is None else value for value in record["entropy"]], np.float32)
+            yield (record["text"], values) if isinstance(record["text"], str) else None
+        except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
+            yield None
 
 
 def _numbers(entropy: NDArray[np.float32]) -> list[float | None]:

@@ -70,15 +70,25 @@ class _Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Passages:
-    """A store of passages, opened. patcher: the one whose patches are read. identity: a hash of sizes and statistics of
-    all columns, which another store does not have."""
+    """A store of passages, opened. patcher: the one whose patches are read."""
 
     groups: tuple[_Group, ...]
     patchers: tuple[str, ...]
     patcher: str | None
     count: int
     bytes: int
-    identity: str
+
+    @cached_property
+    def identity(self) -> str:
+        """A hash of all bytes of the shards, in hexadecimal digits: it tells stores apart.
+
+        Raises InputError for a file that cannot be read.
+        """
+        whole = hashlib.sha256()
+        for path in dict.fromkeys(group.path for group in self.groups):
+            with _input_errors(path), path.open("rb") as file:
+                whole.update(hashlib.file_digest(file, "sha256").digest())
+        return whole.hexdigest()
 
     def blocks(self) -> Iterator[PassageBlock]:
         """All passages in the order of writing, with the patches of the patcher.
@@ -175,7 +185,6 @@ def open_passages(folder: str | Path, patcher: str | None = None) -> Passages:
     groups: list[_Group] = []
     patchers: tuple[str, ...] | None = None
     passages = size = 0
-    identity = hashlib.sha256()
     for path in paths:
         with _input_errors(path), pq.ParquetFile(path) as file:
             columns, metadata = file.schema_arrow.names, file.metadata
@@ -189,12 +198,11 @@ def open_passages(folder: str | Path, patcher: str | None = None) -> Passages:
         patchers = found
         groups += (_Group(path, number) for number in range(metadata.num_row_groups))
         passages += metadata.num_rows
-        identity.update(_footer(path))
         size += int(_read_columns(path, ["bytes"])["bytes"].to_numpy().sum())
     assert patchers is not None
     if patcher is not None and patcher not in patchers:
         raise ParameterError(f"patcher is {patcher!r}; {folder} has {', '.join(patchers) or 'none'}")
-    return Passages(tuple(groups), patchers, patcher, passages, size, identity.hexdigest())
+    return Passages(tuple(groups), patchers, patcher, passages, size)
 
 
 def shuffled_batches(
@@ -358,15 +366,6 @@ def _read_columns(path: Path, columns: list[str], group: int | None = None) -> p
         if table.num_rows != file.metadata.row_group(group).num_rows:
             raise InputError(f"{path}: damaged (rows are missing); write the passages again")
         return table
-
-
-def _footer(path: Path) -> bytes:
-    """A file's metadata as it is stored: schema, sizes and statistics, and at its end the length of all this."""
-    with path.open("rb") as file:
-        file.seek(-8, 2)
-        length = int.from_bytes(file.read(4), "little")
-        file.seek(-8 - length, 2)
-        return file.read()
 
 
 @contextmanager

@@ -18,7 +18,7 @@ def entropy_boundaries(entropy: ArrayLike, options: BoundaryOptions) -> NDArray[
     """The positions before which boundaries stand, ascending.
 
     Args:
-        entropy: a value in nats per character (or byte), NaN where there is none; see `boundaries`.
+        entropy: a value in nats per character (or byte), NaN where there is none; see `find_boundaries`.
     """
     return find_boundaries(entropy, RULES[options.rule], options.threshold)
 

@@ -93,7 +93,8 @@ class Segmenter:
                 boundary is unlikely. NaN adds nothing, nor do values inside a cluster that cannot be cut.
 
         Raises:
-            InputError: a lone surrogate; the numbers of scores and characters of a sentence differ.
+            InputError: a lone surrogate; the numbers of scores and characters of a sentence differ; more scores than
+                sentences.
             ParameterError: boundary scores without decoder `viterbi`.
         """
         if boundary_scores is not None and self.options.decoder != "viterbi":
@@ -107,6 +108,8 @@ class Segmenter:
             if remaining is not None:
                 scores = [_checked(next(remaining, None), sentence, next(numbers)) for sentence in batch]
             yield self.segment_batch(batch, scores)
+        if remaining is not None and next(remaining, None) is not None:
+            raise InputError(f"more boundary scores than the {next(numbers) - 1} sentences; score this text again")
 
     def batches(self, sentences: Iterable[str]) -> Iterator[list[str]]:
         """The sentences as `segment` takes them at once."""

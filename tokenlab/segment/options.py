@@ -50,7 +50,7 @@ class SegmentOptions:
 
     tie: which span wins where utilities are within 1e-9 of each other.
 
-    vbe_weight: mu, the weight of the variation of branching entropy (`utility`). Where it is not 0, n-grams of three
+    vbe_weight: mu, the weight of the variation of branching entropy (`utilities`). Where it is not 0, n-grams of three
     and more characters that occur once are no candidates: their branching entropy is 0, so V carries no information.
     For a single character, V is taken against the entropy of the characters of the text; only `literal` adds it.
     """

@@ -9,7 +9,8 @@ def sample_lines(lines: Iterable[str], characters: int) -> list[str]:
     """The lines with the lowest hashes (BLAKE2b), as many as have at most so many characters together, by their hashes.
 
     Which lines these are, and their order, does not depend on the order of the lines or of the files that they come
-    from. Lines of the same content are drawn all or not at all. Blank lines are left out. Memory is that of the sample.
+    from. Lines of the same content are drawn all or not at all. Blank lines are left out. The first line
+    without room ends the sample: a very long line may leave it small or empty. Memory is that of the sample.
     """
     highest_first: list[tuple[int, str]] = []
     copies: dict[int, int] = {}

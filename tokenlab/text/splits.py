@@ -35,7 +35,8 @@ def draw_splits(documents: int, seeds: Sequence[int], *, sentences: int, train: 
     documents is divided in the same proportion.
 
     Raises:
-        InputError: fewer than 10 documents, or an empty training or test set.
+        InputError: fewer than 10 documents; an empty training or test set; too few documents in no test set for
+            validation.
     """
     if documents < _FEWEST:
         raise InputError(f"the corpus has {documents} sentences; training and test sets need at least {_FEWEST}")
@@ -56,4 +57,9 @@ def draw_splits(documents: int, seeds: Sequence[int], *, sentences: int, train: 
     tested = np.isin(order, np.concatenate([split.test for split in splits.values()]))
     trained = np.isin(order, np.concatenate([split.train for split in splits.values()]))
     candidates = np.concatenate((order[~tested & ~trained], order[~tested & trained]))
+    if len(candidates) < validation:
+        raise InputError(
+            f"{validation} of {documents} sentences would be for validation, but the test sets of {len(seeds)} seeds "
+            f"leave {len(candidates)}; use fewer seeds, draw fewer sentences, or fewer for validation"
+        )
     return Splits(splits, candidates[:validation])

@@ -10,6 +10,7 @@ from tqdm import tqdm
 from transformers import GenerationConfig, MarianMTModel
 
 from tokenlab.core.devices import check_device, computing
+from tokenlab.translation.model import check_lengths
 from tokenlab.translation.options import GenerationOptions
 from tokenlab.translation.pairs import Sentences, padded
 
@@ -35,8 +36,9 @@ def translate(
         never: ids that are never generated, such as those of special tokens that spell nothing. The padding never is.
         name: shown by the progress bar.
 
-    Raises ParameterError where the device is not there.
+    Raises InputError for a sentence longer than the model's positions, ParameterError where the device is not there.
     """
+    check_lengths(model, sources, "translate")
     device = torch.device(options.device)
     check_device(device, options.dtype)
     # Sentences of one length together: little padding, and translations of similar length.

@@ -16,6 +16,7 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel
 from tokenlab.core.errors import InputError
 from tokenlab.networks.products import use_openblas
 from tokenlab.translation.options import TranslationShape
+from tokenlab.translation.pairs import Sentences
 
 MEAN = -1
 """Instead of the row to copy: the mean of all rows."""
@@ -77,6 +78,16 @@ def grow_model(model: MarianMTModel, copies: Sequence[int]) -> MarianMTModel:
             else:
                 parameter.copy_(old[name])
     return grown
+
+
+def check_lengths(model: MarianMTModel, some: Sentences, what: str) -> None:
+    """Raise InputError for a sentence longer than the model's positions. what: is done with the sentences."""
+    longest, positions = int(some.lengths.max(initial=0)), model.config.max_position_embeddings
+    if longest > positions:
+        raise InputError(
+            f"a sentence to {what} has {longest} tokens, but positions is {positions}; raise positions, or leave out "
+            "long sentences"
+        )
 
 
 def save_model(model: MarianMTModel, folder: str | Path) -> None:

@@ -10,7 +10,7 @@ from tokenlab.training.options import TrainingOptions
 
 Schedule = Literal["inverse_sqrt", "cosine"]
 """The learning rate after the warm-up: proportional to 1 / sqrt(step) as in Vaswani et al. (2017), whatever the number
-of updates; or half a cosine down to 0 at the last update, which is better where that number is small."""
+of updates; or half a cosine that reaches 0 one update after the last, which is better where that number is small."""
 
 
 @dataclass(frozen=True)

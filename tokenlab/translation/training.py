@@ -19,6 +19,7 @@ from tokenlab.networks.interface import Loss
 from tokenlab.training import loop, processes
 from tokenlab.training.checkpoint import Configuration, Evaluation
 from tokenlab.training.loop import Update
+from tokenlab.translation.model import check_lengths
 from tokenlab.translation.options import TranslationTraining
 from tokenlab.translation.pairs import IGNORED, Batch, Pairs, ordered_batches, shuffled_batches
 
@@ -61,12 +62,15 @@ def train(
         The evaluations, in the order of the steps, in nats per target token.
 
     Raises:
-        InputError: no training or no held-out pair; a pair longer than a batch; a damaged checkpoint.
+        InputError: no training or no held-out pair; a pair longer than a batch, a sentence longer than the model's
+            positions; a damaged checkpoint.
         ParameterError: the loss is not a number; the device is not there; another number of processes.
     """
     for what, pairs in (("train on", training), ("evaluate on", held_out)):
         if not len(pairs):
             raise InputError(f"there is no pair of sentences to {what}")
+        check_lengths(model, pairs.source, what)
+        check_lengths(model, pairs.target, what)
     learner = _Learner(model, training, held_out, options)
     return loop.train(learner, options, checkpoint, name, keep_best=True, patience=options.patience)
 

@@ -3,7 +3,8 @@
 Memory of fitting, linear in the text: about 80 bytes per unit (cluster of a run), 70 per word of the lexicon,
 60 per pair of neighbours that occurred in a collected sweep, and before that what `ngram_statistics` takes, which is
 more: the peak for 1.8 million characters of Chinese news is the latter's, 0.95 GB in all. Segmenting takes 0.1 KB per
-character of a batch. Runs of more than 4,096 units are cut, so that the sampler's own arrays stay below 3 MB.
+character of a batch. Runs of more than 4,096 units are cut, so that the sampler's own arrays take at most 2.4 MB, or
+5.2 MB with words of up to 10 units.
 
 The sampler uses only + - * / and comparisons of float64 and random numbers of its own (splitmix64), so that a seed
 gives the same words on every machine; word classes and the length bonus need `log` and `exp` of the C library.
