@@ -66,6 +66,10 @@ juggle -> juggle
 segment - -o x -> -o
 segment - -> standard input: the text holds no character
 segment . -> folder
+segment good.txt --mehtod words -> tokenlab segment: unrecognized arguments: --mehtod words; did you mean --method?
+segment good.txt other -> see `tokenlab segment --help`
+segment good.txt --format json -> invalid choice: 'json'
+segment good.txt --workers 99999999999999999999 -> --workers is 99999999999999999999; it must be at most
 segment - --format csv -> invalid choice: 'csv'
 segment - --text-key t -> --text-key has no meaning
 segment good.txt --lambda 1e308 -> --lambda is 1e+308
@@ -87,7 +91,6 @@ segment good.txt --model damaged --method words -> --method has no meaning with 
 segment good.txt --delimiter ab -> --delimiter is 'ab'
 segment good.txt --delimiter 。 -> the text contains '。'
 segment good.txt --delimiter | --json -> not allowed with
-segment good.txt --delimiter | --format json -> --delimiter has no meaning with --json
 segment good.txt --model BERT --entropies e.parquet -> not allowed with
 segment good.txt --model BERT --lambda 2 -> --lambda has no meaning with --model
 segment good.txt --model BERT --boundaries rise -> --threshold is None
@@ -162,6 +165,7 @@ export good.txt -o out --to sentencepiece --model bpe -> --model is 'bpe'; only 
 export good.txt -o out --special-tokens pad= -> --special-tokens has 'pad='
 export good.txt -o out --entropies e.parquet -> --entropies has no meaning here: a tokenizer scores a piece
 export good.txt -o out --method words -> --method has no meaning here; --variation 0 exports
+export good.txt -o out --check empty -> empty: no character in it; nothing can be measured
 export good.txt -o out --json -> --json has no meaning without --check or --check-words
 export - -o out --check - -> standard input can only be INPUT
 export - -o out -> no character
@@ -174,6 +178,8 @@ train --from-counts c.tsv -o out -> name it by --cut
 train --from-counts c.parquet --cut auto -o out -> was counted with gpt2
 train empty -o out -> there is no text
 train good.txt --cut no.words -o out -> no.words:
+train good.txt --check empty -o out -> empty: no character in it; nothing can be measured
+train good.txt --coverage 0.9 -o out -> --coverage has no meaning with --bytes level
 train good.txt --cut= -o out -> --cut is empty
 train good.txt --cut (a -o out -> --cut is '(a'
 train good.txt --vocabulary 9 8 -o out -> --vocabulary is 9 8
@@ -202,6 +208,7 @@ exact check tokenizers/other -> tokenizers/other
 compare latin.txt -o out -> latin.txt: a comparison needs at least 20 documents
 compare long.txt BPE lower -o out -> lower: cannot be compared
 compare long.txt BPE -o out -> is the only candidate
+compare long.txt -o out --workers 99999999999 -> --workers is 99999999999; it must be at most
 compare long.txt -o out --seeds 1 -> --seeds is 1
 compare long.txt -o folder -> --output is
 generate the --model LM --length -1 -> --length is -1

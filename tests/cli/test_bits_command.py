@@ -54,7 +54,7 @@ def test_known_characters(known):
     assert encoded("--known", known, stdin="日本A\\ \u3000\x1f\U0001f600") == [
         "T:日 P:39 N:14E N:0AC T:A T:\\u005C T:\\u0020 T:\\u3000 T:\\u001F T:\U0001f600"
     ]
-    assert [json.loads(line) for line in encoded("--known", known, "--format", "json", stdin="日 \\\nB")] == [
+    assert [json.loads(line) for line in encoded("--known", known, "--json", stdin="日 \\\nB")] == [
         ["T:日", "T: ", "T:\\"],
         ["B:42"],
     ]
@@ -66,8 +66,8 @@ def test_known_characters(known):
 
 @pytest.mark.parametrize("emission", ["run", "change"])
 def test_back_again(known, emission):
-    for form, more in product(("text", "json"), ((), ("--known", known))):
-        options = ["--format", form, "--emission", emission]
+    for form, more in product(((), ("--json",)), ((), ("--known", known))):
+        options = [*form, "--emission", emission]
         tokens = "".join(line + "\n" for line in encoded(*options, *more))
         for given in {(), more}:
             assert bits("decode", *options, *given, stdin=tokens) == ("".join(line + "\n" for line in LINES), "")
@@ -125,7 +125,7 @@ def test_what_is_no_token(known):
 
 def test_what_is_no_list_of_tokens():
     for line in NO_JSON + NO_LIST:
-        error = complaint("decode", "--format", "json", stdin=f"[]\n{line}\n")
+        error = complaint("decode", "--json", stdin=f"[]\n{line}\n")
         assert error.startswith("tokenlab: standard input:2: ") and len(error) < 200, line
 
 

@@ -28,9 +28,7 @@ def scores(model, **options):
 
 def test_a_value_for_each_character(tokenlab, model, text):
     expected = scores(model)
-    records = [
-        json.loads(line) for line in tokenlab("entropy", text, "--model", model, "--format", "json").splitlines()
-    ]
+    records = [json.loads(line) for line in tokenlab("entropy", text, "--model", model, "--json").splitlines()]
     assert [record["text"] for record in records] == LINES
     for record, values in zip(records, expected, strict=True):
         read = np.array([np.nan if v is None else v for v in record["entropy"]], np.float32)
@@ -46,7 +44,7 @@ def test_a_value_for_each_character(tokenlab, model, text):
 
 def test_windows_are_those_that_were_asked_for(tokenlab, model, text):
     options = ["--context", 6, "--stride", 2, "--batch-tokens", 8, "--dtype", "float32", "--device", "cpu"]
-    records = tokenlab("entropy", text, "--model", model, "--format", "json", *options).splitlines()
+    records = tokenlab("entropy", text, "--model", model, "--json", *options).splitlines()
     expected = scores(model, context=6, stride=2)
     read = np.array([np.nan if v is None else v for v in json.loads(records[0])["entropy"]], np.float32)
     np.testing.assert_allclose(read, expected[0], atol=1e-5)
@@ -55,7 +53,7 @@ def test_windows_are_those_that_were_asked_for(tokenlab, model, text):
 
 @pytest.mark.parametrize("rule", [(), ("threshold", 1.5)], ids=lambda rule: rule[0] if rule else "maxima")
 def test_segment_by_model_by_json_and_by_parquet(tokenlab, model, text, tmp_path, rule):
-    (tmp_path / "e.json").write_text(tokenlab("entropy", text, "--model", model, "--format", "json"), encoding="utf-8")
+    (tmp_path / "e.json").write_text(tokenlab("entropy", text, "--model", model, "--json"), encoding="utf-8")
     assert tokenlab("entropy", text, "--model", model, "-o", tmp_path / "e.parquet") == ""
     options = ["--boundaries", rule[0], "--threshold", rule[1]] if rule else []
     for isolate in ("script", "none"):
@@ -66,6 +64,6 @@ def test_segment_by_model_by_json_and_by_parquet(tokenlab, model, text, tmp_path
             ["--entropies", tmp_path / "e.parquet"],
         ):
             assert tokenlab("segment", text, *given, *options, "--isolate", isolate) == expected
-    records = map(json.loads, tokenlab("segment", text, "--model", model, "--format", "json").splitlines())
+    records = map(json.loads, tokenlab("segment", text, "--model", model, "--json").splitlines())
     for record, line in zip(records, tokenlab("segment", text, "--model", model).splitlines(), strict=True):
         assert [record["text"][a:b] for a, b in record["offsets"]] == line.split()

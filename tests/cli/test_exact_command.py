@@ -58,7 +58,7 @@ def exact(tokenlab):
 def test_next_prints_the_library_s_numbers(exact, folder, chosen):
     options = ["--no-truncate" if name == "truncate" else f"--{name}={value}" for name, value in chosen.items()]
     expected = library(folder, **chosen).next_character("hello w", 5)
-    shown = json.loads(exact("next", "hello w", "--model", folder, "--top", 5, "--format", "json", *options))
+    shown = json.loads(exact("next", "hello w", "--model", folder, "--top", 5, "--json", *options))
     assert [row["character"] for row in shown["characters"]] == list(expected.characters)
     log2 = [row["log2"] for row in shown["characters"]] + [shown["end"]["log2"], shown["rest"]["log2"]]
     nats = [*expected.log_probability, expected.end, expected.rest]
@@ -103,7 +103,7 @@ def test_score_prints_the_library_s_numbers(exact, folder, model, text, with_end
     expected = [*score_texts(model, LINES)]
     expected.append(total(expected))
     flags = ["--with-end"] * with_end
-    records = [json.loads(line) for line in exact("score", text, "--model", folder, "--format", "json").splitlines()]
+    records = [json.loads(line) for line in exact("score", text, "--model", folder, "--json").splitlines()]
     assert [record.get("line") for record in records] == [1, 2, 3, None]
     rows = [line.split("\t") for line in exact("score", text, "--model", folder, *flags).splitlines()][1:]
     for record, row, score in zip(records, rows, expected, strict=True):
@@ -124,7 +124,7 @@ def test_score_prints_the_library_s_numbers(exact, folder, model, text, with_end
 
 def test_a_text_longer_than_the_context(exact, tmp_path, text):
     save(tmp_path / "short", positions=6)
-    record = json.loads(exact("score", text, "--model", tmp_path / "short", "--format", "json").splitlines()[-1])
+    record = json.loads(exact("score", text, "--model", tmp_path / "short", "--json").splitlines()[-1])
     assert record["total"]["windows"] > 3 and np.isfinite(record["total"]["bits"])
     message = exact("next", "hello world " * 9, "--model", tmp_path / "short", status=2)
     assert "it has positions for 6" in message
@@ -133,7 +133,7 @@ def test_a_text_longer_than_the_context(exact, tmp_path, text):
 def test_sample_is_the_library_s(exact, folder, model):
     expected = sample(model, "hello w", 30, seed=3)
     assert exact("sample", "hello w", "--model", folder, "-n", 30, "--seed", 3) == expected.text + "\n"
-    record = json.loads(exact("sample", "hello w", "--model", folder, "-n", 30, "--seed", 3, "--format", "json"))
+    record = json.loads(exact("sample", "hello w", "--model", folder, "-n", 30, "--seed", 3, "--json"))
     assert (record["text"], record["ended"], record["prompt"]) == (expected.text, expected.ended, "hello w")
     assert record["log2"] * np.log(2) == pytest.approx(expected.log_probability, abs=1e-4)
     warped = sample(model, "hello", 9, SamplingOptions(0.7, 5, 0.9), seed=1).text
@@ -148,7 +148,7 @@ def test_sample_is_the_library_s(exact, folder, model):
 def test_completions_side_by_side(exact, folder, model, method):
     expected = complete(model, "hello w", CompletionOptions(length=6, method=method, beams=3))
     options = ["--model", folder, "-n", 6, "--method", method, "--beams", 3]
-    record = json.loads(exact("complete", "hello w", *options, "--format", "json"))
+    record = json.loads(exact("complete", "hello w", *options, "--json"))
     rows = {line.split("\t")[0]: line.split("\t") for line in exact("complete", "hello w", *options).splitlines()}
     assert list(rows) == ["way", "exact", "plain", "healing"]
     for way in expected:
@@ -159,9 +159,9 @@ def test_completions_side_by_side(exact, folder, model, method):
 
 @pytest.mark.slow
 def test_check(exact, folder, tmp_path, text):
-    report = json.loads(exact("check", folder, "--text", text, "--format", "json"))
+    report = json.loads(exact("check", folder, "--text", text, "--json"))
     assert report["handled"] and report["failed"] == 0 and report["tokens"] == 300
-    built_in = json.loads(exact("check", folder / "tokenizer.json", "--format", "json"))
+    built_in = json.loads(exact("check", folder / "tokenizer.json", "--json"))
     assert report["texts"] == built_in["texts"] + len(LINES)
     shown = exact("check", folder)
     assert ": handled exactly\n" in shown and "corollary H.3: " in shown

@@ -51,11 +51,11 @@ def test_check(tmp_path, chinese_text, chinese_sentences):
     segmenter = Segmenter(ngram_statistics(chinese_sentences), SegmentOptions())
     gold.write_text("".join(batch.text() for batch in segmenter.segment(chinese_sentences)), encoding="utf-8")
     arguments = ["export", chinese_text, "-o", tmp_path / "out"]
-    figures = json.loads(tokenlab(*arguments, "--check", chinese_text, "--format", "json"))
+    figures = json.loads(tokenlab(*arguments, "--check", chinese_text, "--json"))
     assert figures["lines"] == figures["lines_restored"] == len(chinese_sentences)
     assert figures["segments_equal_to_a_word"] > 0.97
     assert "f1_of_words" not in figures
-    again = json.loads(tokenlab(*arguments, "--check-words", gold, "--format", "json"))
+    again = json.loads(tokenlab(*arguments, "--check-words", gold, "--json"))
     assert {name: again[name] for name in figures if "second" not in name} == {
         name: figures[name] for name in figures if "second" not in name
     }
@@ -70,7 +70,7 @@ def test_word_model(tmp_path, chinese_text, chinese_sentences):
     model = WordModel.fit(chinese_sentences, WordOptions(sweeps=4))
     model.save(tmp_path / "words.safetensors")
     how = ["export", chinese_text, "--word-model", tmp_path / "words.safetensors", "-o", tmp_path / "out"]
-    figures = json.loads(tokenlab(*how, "--check", chinese_text, "--format", "json"))
+    figures = json.loads(tokenlab(*how, "--check", chinese_text, "--json"))
     assert figures["lines"] == figures["lines_restored"] == len(chinese_sentences)
     assert figures["segments_equal_to_a_word"] > 0.95
     expected = word_tokenizer(model.segment(chinese_sentences), ExportOptions())

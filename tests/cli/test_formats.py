@@ -109,7 +109,7 @@ def test_a_name_tells_where_the_first_bytes_do_not(tmp_path):
 def test_format_json_is_still_the_output():
     """The output's format had this flag once."""
     for command in (["segment"], ["statistics"], ["bits", "encode"]):
-        printed = tokenlab_here(*command, "-", "--format", "json", stdin="日本\n")
+        printed = tokenlab_here(*command, "-", "--json", stdin="日本\n")
         assert printed == tokenlab_here(*command, "-", "--json", stdin="日本\n")
         assert printed.startswith(("{", "["))
 

@@ -30,14 +30,14 @@ def test_the_library_s_text(generated, folder):
     shown = text.decode(errors="backslashreplace")
     assert "\\x" in shown  # Random weights write what is no UTF-8.
     assert generated(*arguments) == shown + "\n"
-    record = json.loads(generated(*arguments, "--format=json"))
+    record = json.loads(generated(*arguments, "--json"))
     assert record == {"prompt": "the thing", "text": shown, "bytes": text.hex()}
 
 
 def test_spellings(generated, folder):
     model = read_language_model(folder)
     (text,) = generate(model, [b""], GenerationOptions(30, spellings=True))
-    record = json.loads(generated("", "--model", folder, "--length=30", "--spellings", "--format=json"))
+    record = json.loads(generated("", "--model", folder, "--length=30", "--spellings", "--json"))
     assert record["bytes"] == text.hex()
 
 

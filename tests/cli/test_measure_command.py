@@ -28,7 +28,7 @@ def files(tmp_path):
 
 def test_json_has_every_measure_of_every_tokenizer(files):
     chosen = ["--tokenizer", files / "0.json", "--tokenizer", files / "30.json", "--reference", files / "0.json"]
-    first, second = json.loads(tokenlab("measure", files / "text.txt", *chosen, "--format", "json"))
+    first, second = json.loads(tokenlab("measure", files / "text.txt", *chosen, "--json"))
     documents = [Document(line, line) for line in LINES if line]
     counts = count_tokens(read_text_tokenizer(files / "30.json"), texts_with_words(documents))
     expected = of_tokenizer(counts) | {"normalised_length": counts.tokens / first["tokens"]}

@@ -73,7 +73,7 @@ def test_learn_gpt2(tmp_path):
 def test_text_and_json_have_the_same_patches(options, text, tokenizer, model):
     options = [{"TOKENIZER": tokenizer, "MODEL": model}.get(option, option) for option in options]
     shown = command("cut", text, *options).split("\n")[:-1]
-    found = [json.loads(line) for line in command("cut", text, *options, "--format", "json").splitlines()]
+    found = [json.loads(line) for line in command("cut", text, *options, "--json").splitlines()]
     lines = TEXT.encode().split(b"\n")[:-1]
     assert len(shown) == len(found) == len(lines)
     for line, seen, one in zip(lines, shown, found, strict=True):
@@ -86,7 +86,7 @@ def test_text_and_json_have_the_same_patches(options, text, tokenizer, model):
 
 def test_what_is_printed(tmp_path):
     assert command("cut", "-", "--patcher", "space", stdin="a | b\\c 中文") == "a |\\| b\\\\|c |中\\xE6|\\x96\\x87\n"
-    assert command("cut", "-", "--patcher", "fixed", "--format", "json", stdin="中文\n\n") == (
+    assert command("cut", "-", "--patcher", "fixed", "--json", stdin="中文\n\n") == (
         '{"bytes": 6, "starts": [0, 4]}\n{"bytes": 0, "starts": []}\n'
     )
 
@@ -95,9 +95,9 @@ def test_a_summary_with_symbols(text, tokenizer, tmp_path):
     merges = tmp_path / "patches.json"
     command("learn", "--tokenizer", tokenizer, "-S", 6, "-o", merges)
     options = ["--patcher", "bpe", "--tokenizer", tokenizer]
-    printed = command("cut", text, *options, "--merges", merges, "--format", "summary")
+    printed = command("cut", text, *options, "--merges", merges, "--summary")
     found = dict(line.rsplit(" ", 1) for line in printed.splitlines())
-    every = [json.loads(line) for line in command("cut", text, *options, "--format", "json").splitlines()]
+    every = [json.loads(line) for line in command("cut", text, *options, "--json").splitlines()]
     patches = sum(len(one["starts"]) for one in every)
     size = sum(one["bytes"] for one in every)
     assert (int(found["texts"]), int(found["bytes"]), int(found["patches"])) == (len(every), size, patches)
@@ -114,7 +114,7 @@ def test_a_summary_with_symbols(text, tokenizer, tmp_path):
 
 
 def test_a_calibrated_threshold(text, model):
-    options = ["--patcher", "entropy", "--model", model, "--cap", 12, "--mean-length", 4, "--format", "summary"]
+    options = ["--patcher", "entropy", "--model", model, "--cap", 12, "--mean-length", 4, "--summary"]
     found = dict(line.rsplit(" ", 1) for line in command("cut", text, *options).splitlines())
     assert float(found["bytes per patch"]) == pytest.approx(4, abs=0.1)
     assert int(found["largest patch"]) <= 12
@@ -149,7 +149,7 @@ def test_table_2():
 
 def test_a_model_of_ones_own():
     given = ["--size", "mini", "--patcher", "bpe", "--bytes", 512, "--length", 3.2, "--patch-symbols", 3.5]
-    given += ["--symbols", 300, "--longest", 6, "--local-feed-forward", 96, "--format", "json"]
+    given += ["--symbols", 300, "--longest", 6, "--local-feed-forward", 96, "--json"]
     found = json.loads(command("flops", *given))
     assert (found["size"], found["bytes"]) == ("mini", 512)
     (row,) = found["models"]

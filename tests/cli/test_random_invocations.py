@@ -48,7 +48,7 @@ RIGHT = {
     "output": ("out", "out.json", "out.parquet", "out.tsv", "out.jsonl"),
     "save_model": ("out.words",),
     "cut": ("auto", "gpt2", "llama3", "words", "none", "model.words", "\\s+"),
-    "format": ("auto", "text", "json"),
+    "format": ("auto", "text"),
     "device": ("cpu", "auto"),
     "text": ("a", "ab c", "good.txt"),
     "file": ("good.txt",),

@@ -46,7 +46,7 @@ def test_segment_equals_plain_implementation(tmp_path, chinese_sentences):
 def test_segment_keeps_lines_and_offsets_keep_whitespace():
     lines = tokenlab("segment", "-", stdin=TEXT).split("\n")
     assert [line.replace(" ", "") for line in lines] == ["共同创造美好的新世纪，共同努力", "", "美好的世纪abc12％", ""]
-    records = map(json.loads, tokenlab("segment", "-", "--format", "json", stdin=TEXT).splitlines())
+    records = map(json.loads, tokenlab("segment", "-", "--json", stdin=TEXT).splitlines())
     for record, sentence, line in zip(records, TEXT.split("\n"), lines, strict=False):
         assert record["text"] == sentence
         assert [sentence[a:b] for a, b in record["offsets"]] == line.split()
@@ -59,7 +59,7 @@ def test_a_word_model_is_fitted_kept_and_used_again(tmp_path, chinese_text, chin
     (expected,) = model.segment(chinese_sentences[:20])
     stdin = "\n".join(chinese_sentences[:20]) + "\n"
     assert tokenlab("segment", "-", "--model", kept, stdin=stdin) == expected.text()
-    lines = tokenlab("segment", "-", "--model", kept, "--format", "json", stdin=stdin).splitlines()
+    lines = tokenlab("segment", "-", "--model", kept, "--json", stdin=stdin).splitlines()
     assert [json.loads(line)["text"] for line in lines] == chinese_sentences[:20]
 
 

@@ -17,7 +17,7 @@ def test_the_most_frequent_are_printed(tmp_path):
     lines = tokenlab("statistics", "-", "--top", "3", stdin="abab ab\nb\n").splitlines()
     assert lines[0].split("\t") == ["ngram", "n", "count", "min_pmi", "left_entropy", "right_entropy"]
     assert [line.split("\t")[:3] for line in lines[1:]] == [["b", "1", "4"], ["a", "1", "3"], ["ab", "2", "3"]]
-    records = [json.loads(line) for line in tokenlab("statistics", "-", "--format", "json", stdin="ab").splitlines()]
+    records = [json.loads(line) for line in tokenlab("statistics", "-", "--json", stdin="ab").splitlines()]
     assert [record["min_pmi"] is None for record in records] == [True, True, False]
 
 

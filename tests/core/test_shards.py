@@ -176,7 +176,7 @@ def test_a_scheduler_that_goes_away_while_it_is_asked_is_one_line() -> None:
 def test_an_address_without_a_scheduler() -> None:
     pytest.importorskip("distributed")
     with (
-        pytest.raises(ClusterError, match="'nowhere', where no Dask scheduler answers"),
+        pytest.raises(ClusterError, match="no Dask scheduler answers at 'nowhere'"),
         open_cluster(ClusterOptions(cluster="nowhere")),
     ):
         pass

@@ -37,5 +37,5 @@ def test_a_new_metric_is_a_line(toys, tmp_path, capsys):
     assert find_metric("characters_per_token").better == "higher"
     assert main(["score", str(tmp_path / "gold"), str(tmp_path / "gold")]) == 0
     assert capsys.readouterr().out.splitlines()[-1].split() == ["words", "per", "sentence", "1.5000", "words"]
-    main(["score", str(tmp_path / "gold"), str(tmp_path / "gold"), "--format", "json"])
+    main(["score", str(tmp_path / "gold"), str(tmp_path / "gold"), "--json"])
     assert json.loads(capsys.readouterr().out)["words_per_sentence"] == 1.5

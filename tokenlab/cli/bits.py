@@ -55,7 +55,7 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(actions, _decode, "print the text of tokens")
     add_lines(parser, "lines of tokens")
     _add_code(parser, "tokens that are no text: an error (default), one U+FFFD for each run of them, or nothing")
-    add_json(parser, "INPUT has a list of strings a line, as `encode --json` prints", former=True)
+    add_json(parser, "INPUT has a list of strings a line, as `encode --json` prints")
     parser = add_command(actions, _measure, "the tokens of a text, by code and by script")
     add_corpus(parser)
     _add_known(parser)

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -22,6 +23,16 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         said = " ".join(message.split())  # It repeats what was given.
         self.exit(EXIT_STATUS, f"{self.prog}: {said}; see `{self.prog} --help`\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Complain of what is unknown here, in the command that was named, and not at its end in that above it."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            flag = unknown[0].partition("=")[0]
+            meant = get_close_matches(flag, self._option_string_actions, 1) if flag.startswith("--") else []
+            hint = f"; did you mean {meant[0]}?" if meant else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        return found, unknown
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         """Of `--option=--`, argparse before Python 3.13 removes the value and hands on an empty list."""
@@ -74,7 +85,11 @@ def run(arguments: Sequence[str] | None) -> None:
 
 def command_parser() -> argparse.ArgumentParser:
     """The parser of all commands."""
-    parser = _Parser(prog="tokenlab", description="How should this text be cut?", allow_abbrev=False)
+    what = (
+        "Cut text for language models: find words without a dictionary, train tokenizers, measure and compare them. "
+        "`tokenlab COMMAND --help` explains a command."
+    )
+    parser = _Parser(prog="tokenlab", description=what, allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     shells = f"print the completion for a shell and exit: {', '.join(SHELLS)}"
     parser.add_argument("--print-completion", action=_Completion, choices=SHELLS, metavar="SHELL", help=shells)

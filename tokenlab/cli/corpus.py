@@ -19,7 +19,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +70,6 @@ def add_corpus(
     name: str = "INPUT",
     optional: bool = False,
     several: str | None = None,
-    flags: Sequence[str] = ("json",),
 ) -> None:
     """Add the argument that names a corpus, and its format.
 
@@ -78,47 +77,33 @@ def add_corpus(
         unit: what a line is.
         optional: standard input is read where nothing is named.
         several: the `nargs` of argparse where several inputs may be named.
-        flags: of the output, which `--format` once named: `--format json` still is `--json`.
     """
     kinds = f"UTF-8 text, one {unit} per line, or another format (--format); plain, gzip or zstd"
     if optional:
-        add_lines(parser, kinds, name)
+        _add_optional(parser, kinds, name)
     else:
         parser.add_argument("input", metavar=name, nargs=several, help=f"{kinds}; `-` is standard input")
-        add_options(parser, LineOptions)
-    parser.add_argument(
-        "--format",
-        action=_FormatAction,
-        choices=["auto", *_FORMATS, *flags],
-        metavar="FORMAT",
-        default=argparse.SUPPRESS,
-        help=_HELP.format(name=name, unit=unit) + "".join(f"; {flag}, as --{flag}" for flag in flags),
-    )
+    formats = ["auto", *_FORMATS]
+    text = _HELP.format(name=name, unit=unit)
+    parser.add_argument("--format", choices=formats, metavar="FORMAT", default="auto", help=text)
     key = "key or column of the text in jsonl and parquet (default text)"
     parser.add_argument("--text-key", metavar="KEY", default=None, help=key)
-    parser.set_defaults(corpus_format="auto", json=False)
-
-
-def add_lines(parser: argparse.ArgumentParser, what: str, name: str = "INPUT") -> None:
-    """Add the argument that names an input, standard input where nothing is named, and `--longest-line`."""
-    parser.add_argument("input", metavar=name, nargs="?", default="-", help=f"{what}; default: standard input")
     add_options(parser, LineOptions)
 
 
-def add_json(target: argparse._ActionsContainer, what: str, *, former: bool = False) -> None:
-    """Add `--json`, which prints `what`. former: the command reads no corpus, but `--format json` still is `--json`."""
+def add_lines(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the argument that names an input, standard input where nothing is named, and `--longest-line`."""
+    _add_optional(parser, what)
+    add_options(parser, LineOptions)
+
+
+def _add_optional(parser: argparse.ArgumentParser, what: str, name: str = "INPUT") -> None:
+    parser.add_argument("input", metavar=name, nargs="?", default="-", help=f"{what}; default: standard input")
+
+
+def add_json(target: argparse._ActionsContainer, what: str) -> None:
+    """Add `--json`, which prints `what`."""
     target.add_argument("--json", action="store_true", default=False, help=what)
-    if former:
-        hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-        target.add_argument("--format", action=_FormatAction, choices=["text", "json"], **hidden)
-
-
-class _FormatAction(argparse.Action):
-    def __call__(self, parser: Any, options: argparse.Namespace, value: Any, option: str | None = None) -> None:
-        if value in ("auto", *_FORMATS):
-            options.corpus_format = value
-        else:
-            setattr(options, value, True)
 
 
 @dataclass(frozen=True)
@@ -149,10 +134,16 @@ class Corpus:
             else:
                 yield f"{self.name}, row {place}" if self.format == "parquet" else f"{self.name}:{place}", document.text
 
-    def check(self) -> None:
-        """Read everything once, so that errors of reading come before anything is written."""
-        for _ in self.placed_documents():
-            pass
+    def check(self, *, measured: bool = False) -> None:
+        """Read everything once, so that errors of reading come before anything is written.
+
+        measured: something will be measured on it, so a text without any character is an error, too.
+        """
+        found = False
+        for _, document in self.placed_documents():
+            found = found or bool(document.text.strip())
+        if measured and not found:
+            raise InputError(f"{self.name}: no character in it; nothing can be measured")
 
     def placed_documents(self) -> Iterator[tuple[int | str, Document]]:
         """The texts, empty ones too, with gold words where the corpus has them; each with its place: the number of a
@@ -205,7 +196,7 @@ def open_corpus(options: argparse.Namespace, *, checked: bool = False) -> Iterat
 
 def open_corpora(stack: ExitStack, names: Iterable[str], options: argparse.Namespace) -> list[Corpus]:
     """Several corpora in the format of the options, as long as the stack is open. Raises as `open_corpus`."""
-    settings = options.corpus_format, options.text_key, longest_line_of(options)
+    settings = options.format, options.text_key, longest_line_of(options)
     return [stack.enter_context(open_source(name, *settings)) for name in names]
 
 

@@ -54,7 +54,7 @@ def add_parser(commands: Commands) -> None:
     add_text(parser, "TEXT")
     parser.add_argument("--top", type=int, default=20, metavar="N", help="how many characters (default 20)")
     shown = "print one object; without, character, probability and its binary logarithm, separated by tabs"
-    add_json(parser, shown, former=True)
+    add_json(parser, shown)
     _add_model(parser)
 
     parser = add_command(actions, _score, "bits per character of texts")
@@ -70,14 +70,14 @@ def add_parser(commands: Commands) -> None:
     by = "draw characters (default), or a cover of the prompt and then tokens: the same distribution, faster"
     parser.add_argument("--by", choices=["characters", "tokens"], default="characters", help=by)
     add_options(parser, SamplingOptions)
-    add_json(parser, "print one object at the end; without, the text as it comes", former=True)
+    add_json(parser, "print one object at the end; without, the text as it comes")
     _add_model(parser)
 
     how = "complete a prompt that may end inside a word: exactly, by plain prompting, by token healing"
     parser = add_command(actions, _complete, how)
     add_text(parser, "PROMPT")
     add_options(parser, CompletionOptions)
-    add_json(parser, "print one object; without, a row for each way, cells separated by tabs", former=True)
+    add_json(parser, "print one object; without, a row for each way, cells separated by tabs")
     _add_model(parser)
 
     parser = add_command(actions, _check, "does a tokenizer meet the premises? counterexamples")
@@ -85,7 +85,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("tokenizer", metavar="TOKENIZER", help=names)
     _add_normalizer_flag(parser)
     parser.add_argument("--text", metavar="FILE", help="further texts to check, one per line; `-` is standard input")
-    add_json(parser, "print one object; without, a line for each fact", former=True)
+    add_json(parser, "print one object; without, a line for each fact")
 
 
 def _next(options: argparse.Namespace) -> None:

@@ -96,7 +96,7 @@ def _export(arguments: argparse.Namespace) -> None:
     with ExitStack() as stack:
         if checked is not None:  # Before any work: an error in this text, too, must leave nothing behind.
             compared = stack.enter_context(open_source(checked, longest_line=longest_line_of(arguments)))
-            compared.check()
+            compared.check(measured=True)
         text = stack.enter_context(open_corpus(arguments, checked=True))
         stack.enter_context(named_as_flags(SegmentOptions, ExportOptions))
         letters: Counter[str] = Counter()

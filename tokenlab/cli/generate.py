@@ -21,7 +21,7 @@ def add_parser(commands: Commands) -> None:
     add_text(parser, "PROMPT")
     parser.add_argument("--model", required=True, metavar="FOLDER", help="a folder with a trained language model")
     add_options(parser, GenerationOptions, without=_NO_FLAG)
-    add_json(parser, "print one object; without, the continuation", former=True)
+    add_json(parser, "print one object; without, the continuation")
     add_options(parser.add_argument_group("computation"), PlaceOptions, without=("dtype",))
 
 

@@ -135,7 +135,7 @@ def add_parser(commands: Commands) -> None:
 
 def _add_cut(actions: Commands) -> None:
     parser = add_command(actions, _cut, "cut texts into patches")
-    add_corpus(parser, flags=("json", "summary"))
+    add_corpus(parser)
     parser.add_argument("--patcher", required=True, choices=tuple(_MEANT), help="kind of patches")
     shown = parser.add_mutually_exclusive_group()
     add_json(
@@ -164,7 +164,7 @@ def _add_flops(actions: Commands) -> None:
     models = "a model: tokens and bytes are those without patches; can be repeated (default: all)"
     parser.add_argument("--patcher", action="append", choices=_MODELS, help=models)
     add_options(parser, _CostOptions)
-    add_json(parser, "print one object; without, a table, cells separated by tabs", former=True)
+    add_json(parser, "print one object; without, a table, cells separated by tabs")
 
 
 def check_model_folder(name: str) -> None:

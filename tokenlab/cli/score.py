@@ -21,7 +21,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--words", metavar="LIST", help=words)
     skip = "leave out lines in which both differ in more than whitespace, and say which; without, there must be none"
     parser.add_argument("--skip-differing", action="store_true", help=skip)
-    add_json(parser, "print one object", former=True)
+    add_json(parser, "print one object")
 
 
 def _score(options: argparse.Namespace) -> None:

@@ -162,8 +162,6 @@ def _way(options: argparse.Namespace) -> str:
 
 def _delimiter(options: argparse.Namespace) -> str | None:
     given: str | None = getattr(options, "delimiter", None)
-    if given is not None and options.json:  # by `--format json`
-        raise ParameterError("--delimiter has no meaning with --json; leave one of them out")
     if given is not None and (len(given) != 1 or given.isspace() or not given.isprintable()):
         raise ParameterError(f"--delimiter is {given!r}; it must be one visible character that the text does not have")
     return given

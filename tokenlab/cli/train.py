@@ -14,6 +14,7 @@ from tokenlab.cli.options import (
     add_command,
     add_options,
     add_shards,
+    check_meaning,
     named_as_flags,
     options_from,
     shards_from,
@@ -68,7 +69,7 @@ def add_parser(commands: Commands) -> None:
     add_json(parser, "print an object for each size, one a line")
     add_shards(parser)
     counting = add_command(commands, _count, "count the pieces that a tokenizer is trained from")
-    add_corpus(counting, "text or table of counts", several="+")
+    add_corpus(counting, several="+")
     table = "write this table: Parquet, or TSV where it ends in .tsv"
     counting.add_argument("-o", "--output", required=True, metavar="FILE", help=table)
     counting.argument_default = argparse.SUPPRESS
@@ -93,6 +94,8 @@ def _train(arguments: argparse.Namespace) -> None:
     in the folder holds the same.
     """
     options, shards = options_from(arguments, TrainOptions), shards_from(arguments)
+    if options.byte_tokens == "level":
+        check_meaning(arguments, "with --bytes level, whose alphabet is bytes", (), coverage="--coverage")
     inputs, tables = getattr(arguments, "input", []), arguments.from_counts
     if bool(inputs) == bool(tables):
         raise ParameterError("name INPUT or --from-counts FILE, one of the two")
@@ -106,7 +109,7 @@ def _train(arguments: argparse.Namespace) -> None:
         compared = [stack.enter_context(open_source(name, longest_line=longest_line_of(arguments))) for name in checked]
         texts = open_corpora(stack, inputs, arguments)
         for text in compared:
-            text.check()  # Before any work: an error in a text must leave nothing behind.
+            text.check(measured=True)  # Before any work: an error in a text must leave nothing behind.
         counts, plain = _counts(texts, tables, getattr(arguments, "cut", None), *shards)
         with named_errors(", ".join([*inputs, *tables])):
             trained = train_tokenizers(counts[0], options)
@@ -127,8 +130,8 @@ def _train(arguments: argparse.Namespace) -> None:
 
 
 def _count(arguments: argparse.Namespace) -> None:
-    """Count the pieces into which a cut divides texts, and add tables of such counts. `tokenlab train --from-counts`
-    learns from the table as from the text. Memory grows with the distinct pieces.
+    """Count the pieces into which a cut divides texts. Any INPUT may also be a table of such counts, which is added.
+    `tokenlab train --from-counts` learns from the table as from the text. Memory grows with the distinct pieces.
     """
     from tokenlab.tokenizers.piece_counts import is_counts, merge_counts, read_counts, write_counts
 
@@ -218,7 +221,7 @@ def _measured(tokenizer: "Tokenizer", counts: "PieceCounts", cut: "Cut", texts: 
 
     row = {"vocabulary": tokenizer.get_vocab_size(), **_measures(tokenizer, texts)}
     row["unreached_tokens"] = len(unreached_tokens(tokenizer, counts.pieces))
-    if cut.cutter is not None:
+    if texts and cut.cutter is not None:
         lines = (document.text for document in _beginning(texts))
         row["lines_cut_differently"] = 0
         while batch := list(islice(lines, 1 << 10)):
@@ -227,7 +230,7 @@ def _measured(tokenizer: "Tokenizer", counts: "PieceCounts", cut: "Cut", texts: 
 
 
 def _measures(tokenizer: "Tokenizer", texts: Sequence[Corpus]) -> Row:
-    """Measures on the beginning of texts; None where there are none."""
+    """Measures on the beginning of texts; none where there are no texts."""
     from tokenizers import Tokenizer
 
     from tokenlab.metrics.counting import count_tokens
@@ -236,7 +239,7 @@ def _measures(tokenizer: "Tokenizer", texts: Sequence[Corpus]) -> Row:
     from tokenlab.tokenizers.measured import HuggingFaceTokenizer
 
     if not texts:
-        return {"lines": None, "tokens": None, "bytes_per_token": None, "tokens_per_word": None}
+        return {}
     copied = HuggingFaceTokenizer(Tokenizer.from_str(tokenizer.to_str()))  # It is changed there.
     counts = count_tokens(copied, texts_with_words(_beginning(texts)))
     return {
@@ -276,6 +279,11 @@ def _write(
         "special tokens": " ".join(f"`{token}`" for token in options.special_tokens) or "none",
     }
     measured = ", ".join(Path(name).name for name in checked) or f"the first {_MEASURED:,} characters of the text"
+    about = [f"On {measured}."] if "tokens" in row else ["Counts hold no text to measure tokens on."]
+    if "byte_level_tokens" in row:
+        about.append(
+            "`byte_level` is plain byte-level BPE (the cut of GPT-2) of the same size, trained on the same text."
+        )
     parts = [
         f"# A tokenizer of {row['vocabulary']:,} entries",
         "Made by `tokenlab train`; `transformers.AutoTokenizer.from_pretrained` reads this folder without tokenlab.",
@@ -284,8 +292,7 @@ def _write(
         "## Options",
         _table(settings),
         "## Measures",
-        f"On {measured}. `byte_level` is plain byte-level BPE (the cut of GPT-2) of the same size, trained on the same "
-        "text.",
+        " ".join(about),
         _table({name.replace("_", " "): _cell(value) for name, value in row.items()}),
     ]
     (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")

@@ -47,6 +47,8 @@ _IN_FLIGHT = 16
 """The same, and results that wait for those of slower shards before them."""
 _CONNECTING = 30
 """Seconds after which a scheduler that does not answer is an error."""
+_MOST_WORKERS = 10_000
+"""More than a machine has processors; pools of processes fail on far larger numbers."""
 _NO_WORKER = "10m"
 """After which a local cluster without workers is an error."""
 
@@ -65,6 +67,8 @@ class ClusterOptions:
 
     def __post_init__(self) -> None:
         check_least("workers", self.workers, 1)
+        if self.workers > _MOST_WORKERS:
+            raise ParameterError(f"workers is {self.workers}; it must be at most {_MOST_WORKERS:,}")
 
 
 class Cluster(NamedTuple):
@@ -247,7 +251,7 @@ def _dask_client(address: str, workers: int) -> "Iterator[Client]":
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise ClusterError(
-                f"cluster is {address!r}, where no Dask scheduler answers ({reason}); check it"
+                f"no Dask scheduler answers at {address!r} ({reason}); check --cluster, or else ${VARIABLE}"
             ) from None
         try:
             yield client
