@@ -54,9 +54,7 @@ def problems_of_preset(root: Path, pipeline: Path) -> tuple[list[str], list[str]
     if sections is not None and not lines:
         lines += check_references(sections)
         lines += check_patches(sections.patches, [*sections.corpora, *sections.concatenated])
-        made = {*outputs_of(root / PIPELINE, PIPELINE, given)}
-        raw = read_params(root / RAW / PARAMS, str(RAW / PARAMS))
-        made |= {*outputs_of(root / RAW / PIPELINE, str(RAW / PIPELINE), raw)}
+        made = outputs_of(root, Path(PIPELINE), pipeline.parent) | outputs_of(root, RAW / PIPELINE, RAW)
         paths = not_made(sections, made)
         lines += check_paths(root, sections.preset, paths)
     if sections is not None and not lines:

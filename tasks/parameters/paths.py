@@ -1,17 +1,21 @@
 """Paths in the parameters: each must be there, or be made by a stage. Texts to segment must have words to find."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
-from typing import Any
 
 import regex
-import yaml
+from dvc.dvcfile import ProjectFile
+from dvc.exceptions import DvcException
+from dvc.parsing import DataResolver
+from dvc.repo import Repo
 
 from tasks.parameters.sections import Sections
-from tokenlab.core.errors import InputError
+from tokenlab.core.errors import InputError, one_line
 from tokenlab.segment.isolation import run_sets
+
+_OUTPUTS = ("outs", "metrics", "plots")
+"""The keys of a stage that list its outputs."""
 
 
 def not_made(sections: Sections, made: set[str]) -> dict[str, str]:
@@ -64,41 +68,19 @@ def paths_of(sections: Sections) -> Iterator[tuple[str, str]]:
         yield f"compare.measured.{name}.also", entry.also
 
 
-_PLACE = re.compile(r"\$\{([^}]*)\}")
+def outputs_of(root: Path, pipeline: Path, folder: Path) -> set[str]:
+    """The paths of all outputs of a dvc.yaml, as DVC resolves it with the parameters in `folder`, from the root.
 
-
-def outputs_of(pipeline: Path, name: str, sections: Mapping[str, Any]) -> Iterator[str]:
-    """The paths of all outputs, from the root of the project; `${...}` stands for a parameter, as in DVC.
-
-    Raises InputError where the file, which messages call `name`, is no pipeline.
+    Raises InputError where DVC cannot read it.
     """
     try:
-        stages = yaml.load(pipeline.read_bytes(), Loader=yaml.CSafeLoader)["stages"]
-        for stage in stages.values():
-            for names in _variants(stage.get("foreach"), sections):
-                body = stage.get("do", stage)
-                for entry in (*body.get("outs", []), *body.get("metrics", []), *body.get("plots", [])):
-                    path = next(iter(entry)) if isinstance(entry, dict) else entry
-                    yield _PLACE.sub(lambda found, names=names: str(_value(found[1], names)), path)  # type: ignore[misc]
-    except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
-        raise InputError(f"{name}: not a pipeline ({error}); `dvc status` says more") from None
-
-
-def _variants(each: Any, sections: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The names that `${...}` may take, for each variant of a loop."""
-    if each is None:
-        yield {**sections}
-        return
-    entries = _value(each[2:-1], sections) if isinstance(each, str) else each
-    for key, item in entries.items() if isinstance(entries, Mapping) else ((None, item) for item in entries):
-        yield {**sections, "key": key, "item": item}
-
-
-def _value(name: str, names: Mapping[str, Any]) -> Any:
-    found: Any = names
-    for part in name.split("."):
-        found = found[part]
-    return found
+        with Repo(str(root)) as repo:
+            definition = ProjectFile(repo, str(root / pipeline)).contents
+            stages = DataResolver(repo, str(root / folder), definition).resolve()["stages"]
+    except DvcException as error:
+        raise InputError(f"{pipeline}: not a pipeline ({one_line(error)}); `dvc status` says more") from None
+    entries = [entry for stage in stages.values() for kind in _OUTPUTS for entry in stage.get(kind, [])]
+    return {next(iter(entry)) if isinstance(entry, dict) else entry for entry in entries}
 
 
 def check_scripts(root: Path, sections: Sections, not_made: Mapping[str, str]) -> Iterator[str]:
