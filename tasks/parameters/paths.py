@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path, PurePath
 
 import regex
@@ -13,6 +14,19 @@ from dvc.repo import Repo
 from tasks.parameters.sections import Sections
 from tokenlab.core.errors import InputError, one_line
 from tokenlab.segment.isolation import run_sets
+
+_PATHS = (
+    ("corpora", "path"),
+    ("entropy.scored", "model"),
+    ("exact.evaluated", "model"),
+    ("bits.corpora", "tokenizer"),
+    ("patches.tokenizers", "source"),
+    ("patches.zero_shot", "files"),
+    ("downstream.classified", "tokenizers"),
+    ("compare.measured", "tokenizers"),
+    ("compare.measured", "also"),
+)
+"""A section of entries, and the field of an entry that is a path."""
 
 _OUTPUTS = ("outs", "metrics", "plots")
 """The keys of a stage that list its outputs."""
@@ -41,31 +55,16 @@ def check_paths(root: Path, preset: str, paths: Mapping[str, str]) -> Iterator[s
 
 def paths_of(sections: Sections) -> Iterator[tuple[str, str]]:
     """All paths, and their places in the parameters."""
-    for name, corpus in sections.corpora.items():
-        yield f"corpora.{name}.path", corpus.path
-    for name, scored in sections.entropy.scored.items():
-        yield f"entropy.scored.{name}.model", scored.model
-    for name, evaluated in sections.exact.evaluated.items():
-        yield f"exact.evaluated.{name}.model", evaluated.model
-    for name, measured in sections.bits.corpora.items():
-        yield f"bits.corpora.{name}.tokenizer", measured.tokenizer
-    for name, tokenizers in sections.patches.tokenizers.items():
-        yield f"patches.tokenizers.{name}.source", tokenizers.source
-    for name, tasks in sections.patches.zero_shot.items():
-        yield f"patches.zero_shot.{name}.files", tasks.files
+    for section, field in _PATHS:
+        for name, entry in attrgetter(section)(sections).items():
+            yield f"{section}.{name}.{field}", getattr(entry, field)
     for name, labelled in sections.downstream.corpora.items():
         # Topics come from the package itself, which is not in the folder of a user.
         files = {} if labelled.format == "topics" else labelled.languages
         for language, file in files.items():
             yield f"downstream.corpora.{name}.languages.{language}", str(PurePath(labelled.path, file))
-    for name, classified in sections.downstream.classified.items():
-        yield f"downstream.classified.{name}.tokenizers", classified.tokenizers
-    comparison = sections.compare
-    if comparison.measured:
-        yield "compare.reference", comparison.reference
-    for name, entry in comparison.measured.items():
-        yield f"compare.measured.{name}.tokenizers", entry.tokenizers
-        yield f"compare.measured.{name}.also", entry.also
+    if sections.compare.measured:
+        yield "compare.reference", sections.compare.reference
 
 
 def outputs_of(root: Path, pipeline: Path, folder: Path) -> set[str]:
