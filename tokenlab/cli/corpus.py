@@ -78,7 +78,7 @@ def add_corpus(
         unit: what a line is.
         optional: standard input is read where nothing is named.
         several: the `nargs` of argparse where several inputs may be named.
-        flags: of the output, which `--format` once named: `--format json` still is `--json`.
+        flags: options of the output that `--format` accepts as well, as it once did: `--format json` is `--json`.
     """
     kinds = f"UTF-8 text, one {unit} per line, or another format (--format); plain, gzip or zstd"
     if optional:
@@ -106,7 +106,7 @@ def add_lines(parser: argparse.ArgumentParser, what: str, name: str = "INPUT") -
 
 
 def add_json(target: argparse._ActionsContainer, what: str, *, former: bool = False) -> None:
-    """Add `--json`, which prints `what`. former: the command reads no corpus, but `--format json` still is `--json`."""
+    """Add `--json`, whose help is `what`. former: `--format json` is the same, also in a command without a corpus."""
     target.add_argument("--json", action="store_true", default=False, help=what)
     if former:
         hidden: dict[str, Any] = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
@@ -214,7 +214,7 @@ def open_source(
     source: str, form: str = "auto", text_key: str | None = None, longest_line: int = LONGEST_LINE
 ) -> Iterator[Corpus]:
     """The corpus in a file, in a folder, or in `-`, standard input. Raises as `open_corpus`."""
-    name, path = _named(source), Path(source)
+    name, path = source_name(source), Path(source)
     check_no_output(source)
     if source != "-" and (path.is_file() or (path.is_dir() and form in ("ces", *_DOCUMENTS))):
         yield _corpus(name, path, form, text_key, longest_line)
@@ -243,10 +243,11 @@ def numbered_lines(options: argparse.Namespace, what: str) -> Iterator[tuple[str
     check_no_output(options.input)
     lines = read_lines(options.input, longest_line=longest_line_of(options))
     for number, line in enumerate(with_progress(lines, what), 1):
-        yield f"{_named(options.input)}:{number}", line
+        yield f"{source_name(options.input)}:{number}", line
 
 
-def _named(source: str) -> str:
+def source_name(source: str) -> str:
+    """The name of an input in messages."""
     return "standard input" if source == "-" else source
 
 
