@@ -4,7 +4,7 @@
 2. Units of the test text: lengths, use of the vocabulary, errors of decoding, boundaries beside gold words.
 3. Models of the first seed on perturbed text: bits, and boundaries that stay.
 4. Tokens: exact bits of some texts, the sum over all encodings, beside those of the one encoding.
-5. N-grams of bytes of the same text.
+5. N-grams of bytes, of all the training text and of as much of it as the best model of equal operations read.
 
 Costs are counted; nothing here is timed.
 """
@@ -112,7 +112,9 @@ def evaluate(stage: Stage) -> None:
     robustness = [{**about, "method": name, **row} for name in methods for row in found[name].robustness]
     write_table(reports / "robustness.parquet", robustness)
     passages = {part: [*_passages(documents, trainings.body.context)] for part, documents in parts.items()}
-    write_table(reports / "ngrams.parquet", [about | ngrams(passages, evaluation.ngrams)])
+    every = max(1, size // _read_by_best(budgets[FLOPS]))
+    of_ngrams = [about | ngrams(passages, step, evaluation.ngrams) for step in sorted({every, 1})]
+    write_table(reports / "ngrams.parquet", of_ngrams)
     write_json(reports / "answers.json", answers)
     write_json(reports / "metrics.json", nested(rows, "budget", "method", "seed"))
 
@@ -144,13 +146,14 @@ def _answer(verdict: Comparison, scores: Scores) -> Row:
 
 def _columns(score: Score, size: int) -> Row:
     """size: bytes of the training text."""
-    quarter, half = (
-        min(score.curve, key=lambda point: abs(point[0] - share * score.training_bytes))[1] for share in (0.25, 0.5)
+    quarter, half, whole = (
+        min(score.curve, key=lambda point: abs(point[0] - share * score.training_bytes))[1] for share in (0.25, 0.5, 1)
     )
     return {
         "bits_per_byte": score.documents.bits_per_byte,
         "quarter": quarter,
         "half": half,
+        "whole": whole,
         "training_bytes": score.training_bytes,
         "epochs": score.training_bytes / size,
         "training_flops": score.training_flops,
@@ -259,13 +262,27 @@ def _exact(network: TokenNetwork, tokenizer: Path, texts: Sequence[str]) -> Row:
     return dict(zip(_EXACT, values, strict=True))
 
 
-def ngrams(parts: Mapping[Part, Sequence[bytes]], longest: int) -> Row:
-    """Bits per byte of test passages by n-grams of bytes, of the order that validation passages choose."""
+def _read_by_best(scores: Scores) -> int:
+    """Bytes of training text that the models of the best method read, in the mean."""
+    best = min(scores.values(), key=lambda seeds: np.mean([score.documents.bits_per_byte for score in seeds.values()]))
+    return round(float(np.mean([score.training_bytes for score in best.values()])))
+
+
+def ngrams(parts: Mapping[Part, Sequence[bytes]], every: int, longest: int) -> Row:
+    """Bits per byte of test passages by n-grams of bytes, of the order that validation passages choose.
+
+    every: one training passage out of so many is counted.
+    """
+    parts = {**parts, "training": parts["training"][::every]}
     ids = {part: [np.frombuffer(text, np.uint8).astype(np.int32) for text in texts] for part, texts in parts.items()}
     nats = kneser_ney_nats(ids["training"], [*ids["validation"], *ids["test"]], 256, longest)
     validation, test = np.split(nats, [sum(map(len, ids["validation"]))], axis=1)
     best = int(validation.sum(axis=1).argmin())
-    return {"order": best + 1, "bits_per_byte": float(test[best].mean() / np.log(2))}
+    return {
+        "order": best + 1,
+        "bits_per_byte": float(test[best].mean() / np.log(2)),
+        "training_bytes": sum(map(len, parts["training"])),
+    }
 
 
 if __name__ == "__main__":

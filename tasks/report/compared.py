@@ -7,10 +7,11 @@ Bits per byte at equal operations and at equal bytes, units of the test text, an
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullLocator
 
 from tasks.report.inputs import corpus_facts, notes_of, read_parts
 from tasks.report.plot import draw_all, grid, save
@@ -25,14 +26,15 @@ _VERDICT = (
     "test documents; one seed gives no verdict"
 )
 _CURVE = (
-    "at a quarter, at half: of the same training, whose learning rate falls over all of it, on the beginning of the "
-    "test text"
+    "a quarter, half, all: after these parts of the training, whose learning rate falls over all of it, on the "
+    "beginning of the test text"
 )
 _EXACT = (
     "exact: the sum over all encodings of {texts} bytes of test text, by the model of the first seed; gap: bits per "
     "byte that the tokenizer's own encoding takes more"
 )
 _NGRAMS = "every model is worse than the n-grams, which are of all the training text: the budget is small"
+_NGRAM_TEXTS: dict[str, Literal["first", "last"]] = {"as much text as the models read": "first", "all text": "last"}
 _COSTS = "Mops/byte: operations of a forward pass, what reading or generating a byte costs"
 _UNITS = (
     "tokens, or patches where there are some; fertility: units a word; errors: passages that are not decoded to "
@@ -45,7 +47,7 @@ _KINDS = {"tokens": INK, "code": ACCENT, "patches": SECOND, "chunks": PURPLE, "b
 """Kind of a method -> colour."""
 _LABEL = 0.2
 """Inches of a name's line."""
-_AXES = {"flops_per_byte": "operations of a forward pass, per byte", "parameters": "weights"}
+_AXES = {"flops_per_byte": "million operations of a forward pass, per byte", "parameters": "million weights"}
 
 
 def compared_results(stage: Stage) -> Results:
@@ -85,6 +87,7 @@ _METHOD = Column("method", "method")
 _BITS = Column("bits/byte ↓", "bits_per_byte", "{:.3f}", spread=True, result=True)
 _READING = Column("Mops/byte", "flops_per_byte", "{:.3f}", 1e-6, note=_COSTS)
 _WEIGHTS = Column("weights", "parameters", "{:,}")
+_READ = Column("MB read", "training_bytes", "{:.3g}", 1e-6)
 
 
 def _standing(rows: pl.DataFrame) -> str:
@@ -103,25 +106,27 @@ _VERDICTS = [Column("behind", _behind, optional=True), Column("verdict", _standi
 def _flops_table(
     name: str, scores: pl.DataFrame, ngrams: pl.DataFrame, answer: Mapping[str, Any] | None, notes: list[str]
 ) -> Table:
-    """A row for each method at equal operations, and the best n-gram model."""
+    """A row for each method at equal operations, and n-gram models of all the training text, and of as much as the best
+    method reads."""
     exact = f"{max(scores['exact_bytes'].drop_nulls().to_list(), default=0):,}"
     columns = [
         _METHOD,
         _BITS,
         *_VERDICTS,
-        Column("at a quarter", "quarter", "{:.3f}", spread=True, note=_CURVE),
-        Column("at half", "half", "{:.3f}", spread=True),
+        Column("a quarter", "quarter", "{:.3f}", spread=True, note=_CURVE),
+        Column("half", "half", "{:.3f}", spread=True),
+        Column("all", "whole", "{:.3f}", spread=True),
         _READING,
         _WEIGHTS,
-        Column("MB read", "training_bytes", "{:.3g}", 1e-6),
+        _READ,
         Column("epochs", "epochs", "{:.2f}"),
         Column("exact", "exact_bits_per_byte", "{:.3f}", optional=True, note=_EXACT.format(texts=exact)),
         Column("gap", lambda rows: rows["naive_bits_per_byte"] - rows["exact_bits_per_byte"], "{:.4f}", optional=True),
     ]
 
     below = [
-        {_METHOD.heading: f"{order}-grams of bytes", _BITS.heading: shown(bits, "{:.3f}")}
-        for order, bits in ngrams.select("order", "bits_per_byte").iter_rows()
+        {_METHOD.heading: f"{rows['order'][0]}-grams of bytes"} | {c.heading: c.cell(rows) for c in (_BITS, _READ)}
+        for rows in ngrams.iter_slices(1)
     ]
     if scores["bits_per_byte"].to_numpy().min() > ngrams["bits_per_byte"].to_numpy().min():
         notes = [*notes, _NGRAMS]
@@ -142,12 +147,13 @@ def _corpora_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: list[str])
     behind = pl.col("mean") - pl.col("mean").min().over("name")
     with_distances = scores.with_columns(mean=mean).with_columns(behind_best=behind)
     ordered = with_distances.sort(pl.col("behind_best").mean().over("method"), maintain_order=True)
-    bits = dict(ngrams.select("name", "bits_per_byte").iter_rows())
-    below = {_METHOD.heading: "n-grams of bytes"} | {name: shown(bits[name], "{:.3f}") for name in corpora}
+    below: list[dict[str, str]] = []
+    for text, keep in _NGRAM_TEXTS.items():
+        of_text = ngrams.sort("training_bytes").unique("name", keep=keep, maintain_order=True)
+        bits = {name: shown(value, "{:.3f}") for name, value in of_text.select("name", "bits_per_byte").iter_rows()}
+        below.append({_METHOD.heading: f"n-grams of bytes, {text}", **bits})
     title = f"Bits per byte ↓ of language models trained with equal operations, by way of cutting{_seeds(scores)}"
-    return tabulate(
-        "compared-corpora", title, ordered, columns, key=["method"], notes=notes, after=lambda part: [below]
-    )
+    return tabulate("compared-corpora", title, ordered, columns, key=["method"], notes=notes, after=lambda part: below)
 
 
 def _largest(scores: pl.DataFrame, column: str) -> float:
@@ -230,11 +236,15 @@ def draw_compared(stage: Stage) -> None:
 
 def draw_fronts(scores: pl.DataFrame, path: Path) -> None:
     """A panel for each cost. scores: of one corpus at equal operations."""
-    means = scores.group_by("method", "kind", maintain_order=True).agg(pl.col("bits_per_byte", *_AXES).mean())
+    means = scores.group_by("method", "kind", maintain_order=True).agg(pl.col("bits_per_byte").mean(), pl.col(*_AXES).mean() / 1e6)
     means = means.sort("bits_per_byte", maintain_order=True)
     figure, (row,) = grid(1, 2, (10.8, 0.9 + _LABEL * max(16, len(means))), sharey=True)
     for axes, (cost, label) in zip(row, _AXES.items(), strict=True):
         axes.set(xscale="log", xlabel=label)
+        axes.margins(x=0.12)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_locator(NullLocator())
         for (kind,), points in means.group_by("kind", maintain_order=True):
             axes.plot(
                 points[cost], points["bits_per_byte"], "o", color=_KINDS[str(kind)], markersize=4, label=str(kind)
@@ -266,6 +276,6 @@ def _name(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
     for place in reversed(range(len(heights))):
         heights[place] = min(heights[place], 1 - gap * (len(heights) - 1 - place))
     for (cost, bits, name, kind), height in zip(points, heights, strict=True):
-        line = {"arrowstyle": "-", "color": _KINDS[kind], "linewidth": 0.3}
+        line = {"arrowstyle": "-", "color": _KINDS[kind], "linewidth": 0.3, "relpos": (0, 0.5), "shrinkA": 0}
         at: Any = {"textcoords": "axes fraction", "va": "center", "fontsize": 7, "arrowprops": line}
         axes.annotate(name, (cost, bits), (1.03, height), color=_KINDS[kind], **at)

@@ -395,6 +395,7 @@ def write_compared(stage: Stage, corpus: str, seeds: int = 3) -> None:
             "bits_per_byte": bits + seed / 100,
             "quarter": bits + 1,
             "half": bits + 0.5,
+            "whole": bits + 0.25,
             "training_bytes": 20_000_000,
             "epochs": 0.5,
             "training_flops": 2e9,
@@ -434,6 +435,9 @@ def write_compared(stage: Stage, corpus: str, seeds: int = 3) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pl.DataFrame(rows, infer_schema_length=None).write_parquet(folder / "scores.parquet")
     pl.DataFrame(perturbed, infer_schema_length=None).write_parquet(folder / "robustness.parquet")
-    ngrams = [{"name": corpus, "corpus": corpus, "order": 5, "bits_per_byte": 2.1}]
+    ngrams = [
+        {"name": corpus, "corpus": corpus, "order": 5, "bits_per_byte": bits, "training_bytes": size}
+        for bits, size in ((2.1, 8_000_000), (2.9, 2_000_000))
+    ]
     pl.DataFrame(ngrams).write_parquet(folder / "ngrams.parquet")
     write_json(folder / "answers.json", dict.fromkeys(("flops", "bytes"), said if seeds > 1 else None))

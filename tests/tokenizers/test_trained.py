@@ -17,6 +17,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.generated import generate
+from tokenlab.segment.words.model import WordModel
 from tokenlab.text.readers import read_documents
 from tokenlab.tokenizers import piece_counts
 from tokenlab.tokenizers.cuts import Cut, make_cut
@@ -214,9 +215,18 @@ def test_counts_are_kept(tmp_path):
         merge_counts([read, read_counts(tmp_path / "b.tsv")])
 
 
+def test_words_are_learned_from_a_sample_of_a_long_text(monkeypatch):
+    samples = []
+    monkeypatch.setattr("tokenlab.tokenizers.cuts._SAMPLE", 100)
+    monkeypatch.setattr(WordModel, "fit", lambda sample, progress: samples.append(sum(map(len, sample))))
+    make_cut("auto", ["\n".join(THAI * 20), *THAI])
+    assert 100 <= samples[0] < 200
+
+
 @pytest.mark.parametrize("memory", [5000, 10**9])
-def test_counts_of_shards_are_those_of_the_text(corpora, tmp_path, memory):
-    """Many shards, and one."""
+def test_counts_of_shards_are_those_of_the_text(corpora, tmp_path, monkeypatch, memory):
+    """Many shards, whose runs are merged three at a time, and one."""
+    monkeypatch.setattr("tokenlab.tokenizers.piece_counts._RUNS", 3)
     for lines in corpora.values():
         cuts = [make_cut("auto", lines), make_cut("gpt2", [])]
         found = count_in_shards(lines[:80], cuts, memory, tmp_path)

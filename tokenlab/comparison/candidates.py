@@ -13,7 +13,8 @@ Patches that are tokens of a tokenizer without a second BPE are its tokens.
 """
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,16 +104,15 @@ def train_candidates(
     documents: Sequence[str],
     folder: Path,
     progress: Callable[[str], None] | None = None,
-    cuts: dict[str, Cut] | None = None,
+    cuts: Mapping[str, Cut] | None = None,
 ) -> list[Path]:
     """Train candidates on documents, each into FOLDER/NAME, atomically; one that is there already is kept.
 
-    progress: called with the name before each training. cuts: those that are made already, by name; others are added.
+    progress: called with the name before each training. cuts: those that are made already, by name.
 
     Raises InputError and ParameterError as `train_tokenizers` and `learn_code`: a text too small for the vocabulary.
     """
-    cuts = {} if cuts is None else cuts
-    codes: dict[tuple[str, Path | None], Code] = {}
+    shared = _Shared(documents, cuts or {})
     for recipe in recipes:
         if (folder / recipe.name).exists():
             continue
@@ -120,39 +120,40 @@ def train_candidates(
             progress(recipe.name)
         with atomic_folder(folder / recipe.name) as place:
             if isinstance(recipe, CodeRecipe):
-                _train_code(recipe, documents, cuts, codes).save(place)
+                _train_code(recipe, shared).save(place)
             elif isinstance(recipe, PatchRecipe):
-                _train_patches(recipe, documents, cuts).save(place)
+                _train_patches(recipe, shared).save(place)
             else:
-                _train_tokens(recipe, documents, cuts, place)
+                _train_tokens(recipe, shared, place)
     return [folder / recipe.name for recipe in recipes]
 
 
-def _train_tokens(recipe: TokenRecipe, documents: Sequence[str], cuts: dict[str, Cut], place: Path) -> None:
-    (tokenizer,) = train_tokenizers(_counted(recipe.cut, documents, cuts), recipe.options)
+class _Shared:
+    """What recipes learn from: counts of pieces for each cut, and codes; each is made once."""
+
+    def __init__(self, documents: Sequence[str], cuts: Mapping[str, Cut]) -> None:
+        self._documents, self._cuts = documents, cuts
+        self.counts, self.code = cache(self._counts), cache(self._code)
+
+    def _counts(self, cut: str) -> PieceCounts:
+        made = self._cuts.get(cut) or make_cut(cut, self._documents)
+        return count_pieces(self._documents, [made])[0]
+
+    def _code(self, kind: str, tables: Path | None) -> Code:
+        return learn_code(kind, character_corpus(self._documents), unknown="byte", tables=tables)
+
+
+def _train_tokens(recipe: TokenRecipe, shared: _Shared, place: Path) -> None:
+    (tokenizer,) = train_tokenizers(shared.counts(recipe.cut), recipe.options)
     save_trained(tokenizer, (), place)
 
 
-def _counted(cut: str, documents: Sequence[str], cuts: dict[str, Cut]) -> PieceCounts:
-    if cut not in cuts:
-        cuts[cut] = make_cut(cut, documents)
-    return count_pieces(documents, [cuts[cut]])[0]
-
-
-def _train_code(
-    recipe: CodeRecipe,
-    documents: Sequence[str],
-    cuts: dict[str, Cut],
-    codes: dict[tuple[str, Path | None], Code],
-) -> CodeCoder:
-    """The code, and BPE over all its atoms; codes: those that are learned already."""
-    key = recipe.kind, recipe.tables
-    if key not in codes:
-        codes[key] = learn_code(recipe.kind, character_corpus(documents), unknown="byte", tables=recipe.tables)
-    code = codes[key]
+def _train_code(recipe: CodeRecipe, shared: _Shared) -> CodeCoder:
+    """The code, and BPE over all its atoms."""
+    code = shared.code(recipe.kind, recipe.tables)
     if recipe.vocabulary is None:
         return CodeCoder(code)
-    counts = _counted(recipe.cut, documents, cuts)
+    counts = shared.counts(recipe.cut)
     pieces = [atom_numbers(code.encode(piece)) for piece in counts.pieces]
     alphabet, offsets = atom_count(code), np.cumsum([0, *map(len, pieces)])
     size = max(recipe.vocabulary, alphabet)
@@ -160,9 +161,9 @@ def _train_code(
     return CodeCoder(code, bpe_tokenizer(sweep.merges, atoms(alphabet)))
 
 
-def _train_patches(recipe: PatchRecipe, documents: Sequence[str], cuts: dict[str, Cut]) -> PatchCoder:
+def _train_patches(recipe: PatchRecipe, shared: _Shared) -> PatchCoder:
     with tempfile.TemporaryDirectory() as name:
-        _train_tokens(recipe.tokens, documents, cuts, Path(name, "tokens"))
+        _train_tokens(recipe.tokens, shared, Path(name, "tokens"))
         patcher = read_bpe_patcher(Path(name, "tokens"), recipe.tokens.name)
     return PatchCoder(patcher, learn_hierarchical([token for token in patcher.tokens if token], recipe.longest))
 

@@ -33,7 +33,7 @@ from tokenlab.text.code_points import code_points
 from tokenlab.tokenizers.options import CUTS, WORDS_FILE
 
 _SAMPLE = 500_000
-"""Characters of the text from which words are learned."""
+"""Characters of the text from which words are learned: whole texts, until they are so many; of each one no more."""
 _HAN_AND_KANA = r"\p{Han}\p{Hiragana}\p{Katakana}ーｰ○"
 _OTHERS = tuple(rf"\p{{{script}}}" for script in ("Thai", "Lao", "Khmer", "Myanmar", "Tibetan"))
 _UNSPACED = _HAN_AND_KANA + "".join(_OTHERS)
@@ -164,7 +164,7 @@ def _learn(cut: str, texts: Iterable[str], first: int, progress: Callable[[int, 
     """Words of a sample; None where it has no character of the scripts that are cut."""
     classes, sample, size = CharacterClasses("script"), [], 0
     for text in texts:
-        for line in text.split("\n"):
+        for line in text[:_SAMPLE].split("\n"):
             if line and (classes(code_points(line)) >= first).any():
                 sample.append(line)
                 size += len(line)

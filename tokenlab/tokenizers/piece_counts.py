@@ -35,6 +35,8 @@ _WORDS_KEPT = 1 << 18
 _BYTES_PER_CHARACTER = 8
 """Of a shard and the counters of its pieces, for two cuts."""
 _ROWS = 1 << 12
+_RUNS = 64
+"""Runs that are merged at once: each is an open file."""
 _FIELDS = [pa.field("piece", pa.large_string(), nullable=False), pa.field("count", pa.int64(), nullable=False)]
 
 
@@ -118,7 +120,7 @@ def count_in_shards(
     with scratch_folder(folder) as place:
         shards = in_batches(texts, max(1, memory // _BYTES_PER_CHARACTER), size=lambda text: len(text) + 1)
         runs = map_shards(partial(_count_shard, cuts, place), enumerate(shards), list, cluster)
-        return [_merged([_rows(run[number]) for run in runs], cut) for number, cut in enumerate(cuts)]
+        return [_merge_runs([run[number] for run in runs], cut) for number, cut in enumerate(cuts)]
 
 
 def _count_shard(cuts: Sequence[Cut], folder: Path, shard: tuple[int, list[str]]) -> list[Path]:
@@ -130,8 +132,17 @@ def _count_shard(cuts: Sequence[Cut], folder: Path, shard: tuple[int, list[str]]
     return paths
 
 
+def _merge_runs(paths: list[Path], cut: Cut) -> PieceCounts:
+    """The sum of the counts in sorted runs; runs beyond `_RUNS` wait until others are merged to one."""
+    while len(paths) > _RUNS:
+        first, paths = paths[:_RUNS], paths[_RUNS:]
+        write_counts(_merged(map(_rows, first), cut), first[0])
+        paths.append(first[0])
+    return _merged(map(_rows, paths), cut)
+
+
 def _rows(path: Path) -> Iterator[tuple[str, int]]:
-    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+    with pq.ParquetFile(path, page_checksum_verification=True, buffer_size=1 << 20, pre_buffer=False) as file:
         for batch in file.iter_batches(_ROWS):
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 

@@ -9,7 +9,7 @@ import pytest
 from workspace import SMALL_CODES, SMALL_COMPARED
 
 from tasks.compared import train as stage_module
-from tasks.compared.evaluate import evaluate
+from tasks.compared.evaluate import evaluate, ngrams
 from tasks.compared.parameters import Code
 from tasks.compared.train import train
 from tasks.patches.texts import Texts, part_documents
@@ -118,8 +118,18 @@ def test_verdicts_and_ngrams(folder, scores):
     assert answers["bytes"] is None and scores.filter(budget="bytes")["behind"].null_count() == len(METHODS)
     assert answers["flops"]["use"] in METHODS and answers["flops"]["seeds"] == [2, 3]
     assert (flops["behind"] == 0).sum() in (2, 3) and flops["interval"].min() == 0
-    ngrams = pl.read_parquet(folder / REPORTS / "ngrams.parquet").row(0, named=True)
-    assert 1 <= ngrams["order"] <= 3 and 1 < ngrams["bits_per_byte"] < 8
+    baselines = pl.read_parquet(folder / REPORTS / "ngrams.parquet")
+    assert baselines["order"].is_between(1, 3).all() and baselines["bits_per_byte"].is_between(1, 8).all()
+    whole, *parts = baselines["training_bytes"]
+    assert all(size < whole for size in parts)
+
+
+def test_ngrams_of_every_third_passage():
+    texts = [f"{number} {number**3}".encode() for number in range(60)]
+    parts = {"training": texts, "validation": texts[:9], "test": texts[:9]}
+    third = ngrams(parts, 3, 3)
+    assert third == ngrams(parts | {"training": texts[::3]}, 1, 3)
+    assert third["bits_per_byte"] > ngrams(parts, 1, 3)["bits_per_byte"]
 
 
 def test_perturbations_cost_bits_and_boundaries(folder):
