@@ -30,7 +30,7 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Crashed, Failed, Running, State
 
 from flows.run.history import FOLDER
-from flows.run.workspace import wait_for_lock
+from flows.run.workspace import locked
 from tokenlab.core.errors import TokenlabError
 from tokenlab.core.parent_death import PARENT, die_with_parent
 
@@ -81,16 +81,15 @@ def one_at_a_time(root: Path) -> Iterator[None]:
     if run is None or run.deployment_id is None:
         yield
         return
+
+    def waiting(_: int) -> contextlib.AbstractContextManager[None]:
+        if run.auto_scheduled:
+            raise StillRunning("the last run of this deployment is still at work")
+        return shown_waiting("waiting until the last run of this deployment has ended")
+
     place = root / FOLDER / "deployments" / f"{run.deployment_id}.lock"
     place.parent.mkdir(parents=True, exist_ok=True)
-    with place.open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if run.auto_scheduled:
-                raise StillRunning("the last run of this deployment is still at work") from None
-            with shown_waiting("waiting until the last run of this deployment has ended"):
-                wait_for_lock(lock.fileno())
+    with locked(place, waiting):
         yield
 
 

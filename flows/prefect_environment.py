@@ -10,12 +10,11 @@ import fcntl
 import os
 import secrets
 import stat
-import sys
 from pathlib import Path
 
 from dotenv import dotenv_values
 
-from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
+from tokenlab.core.errors import InputError, ending_in_one_line, one_line
 
 HOST = "127.0.0.1"
 
@@ -101,15 +100,6 @@ def _complete(path: Path) -> None:
             raise InputError(f"{path}: {one_line(error)}") from None
 
 
-def main() -> int:
-    """Make the secret of the present folder, as set-up does."""
-    try:
+if __name__ == "__main__":  # as set-up runs it
+    with ending_in_one_line("setup"):
         read_secret(Path.cwd().resolve())
-    except (TokenlabError, OSError) as error:
-        print(f"setup: {one_line(error)}", file=sys.stderr)
-        return EXIT_STATUS
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

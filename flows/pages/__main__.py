@@ -6,7 +6,7 @@ servers.
 """
 
 import argparse
-import sys
+import contextlib
 from pathlib import Path
 
 from flows.pages.servers import (
@@ -20,14 +20,14 @@ from flows.pages.servers import (
 )
 from flows.prefect_environment import SECRET_FILE
 from flows.run.processes import Interrupted, signals_raise
-from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
+from tokenlab.core.errors import InputError, ending_in_one_line
 from tokenlab.core.parent_death import die_with_parent
 
 _USUAL = {"prefect": 4200, "mlflow": 5000, "reports": 8000}
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Serve until asked to end; return the exit status: 0, or 2 for an error that the user can correct."""
+def main() -> None:
+    """Serve until asked to end, or end with status 2 for an error that the user can correct."""
     parser = argparse.ArgumentParser(prog="python -m flows.pages", description="Serve the project's pages here.")
     parser.add_argument(
         "--compare",
@@ -39,19 +39,12 @@ def main(arguments: list[str] | None = None) -> int:
         parser.add_argument(
             f"--{name}-port", type=int, metavar="PORT", help=f"by default {usual} if it is free, else any"
         )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     die_with_parent()
     names = ["mlflow"] if options.compare else [options.only] if options.only else list(_USUAL)
-    try:
-        with signals_raise():
-            ports = {name: choose_port(getattr(options, f"{name}_port"), _USUAL[name]) for name in names}
-            serve(Path.cwd().resolve(), ports, options.compare)
-    except (TokenlabError, OSError) as error:
-        print(f"ui: {one_line(error)}", file=sys.stderr)
-        return EXIT_STATUS
-    except Interrupted:
-        pass
-    return 0
+    with ending_in_one_line("ui"), contextlib.suppress(Interrupted), signals_raise():
+        ports = {name: choose_port(getattr(options, f"{name}_port"), _USUAL[name]) for name in names}
+        serve(Path.cwd().resolve(), ports, options.compare)
 
 
 def serve(root: Path, ports: dict[str, int], question: str | None = None) -> None:
@@ -93,4 +86,4 @@ def _show(name: str, text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -36,6 +36,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from flows.pages.servers import MLFLOW_ADDRESS, Question, Server, ask_questions
 from flows.prefect_environment import HOST, origins, read_secret
 from flows.run.plan import pipelines
+from flows.tracking.synchronise import ARTEFACTS, DATABASE
 from tokenlab.core.parent_death import die_with_parent
 
 _HEADERS = {
@@ -143,7 +144,7 @@ def mlflow_application(root: Path) -> ASGIApp:
     from mlflow.server.constants import ARTIFACT_ROOT_ENV_VAR, BACKEND_STORE_URI_ENV_VAR, REGISTRY_STORE_URI_ENV_VAR
     from mlflow.server.handlers import initialize_backend_stores
 
-    store, artefacts = f"sqlite:///{root / '.mlflow/mlruns.db'}", (root / ".mlflow" / "artifacts").as_uri()
+    store, artefacts = f"sqlite:///{root / DATABASE}", (root / ARTEFACTS).as_uri()
     os.environ |= dict.fromkeys((BACKEND_STORE_URI_ENV_VAR, REGISTRY_STORE_URI_ENV_VAR), store)
     os.environ[ARTIFACT_ROOT_ENV_VAR] = artefacts
     # MLflow's page asks its proxy for models at each start; without a target, the proxy says "none" and calls nobody.

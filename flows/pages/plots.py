@@ -3,7 +3,6 @@
 `.dvc/config` names it as `plots.html_template`.
 """
 
-import sys
 from pathlib import Path
 
 import vl_convert
@@ -20,11 +19,5 @@ def page() -> str:
     return PAGE_HTML.replace("{scripts}", f'<meta charset="utf-8"><script>{script}</script>')
 
 
-def main() -> int:
-    """Write the page in the present folder, as set-up does."""
+if __name__ == "__main__":  # as set-up runs it
     write_text(PAGE, page())
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

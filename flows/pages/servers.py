@@ -23,6 +23,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 from flows.prefect_environment import HOST, environment, origins, read_secret
 from flows.tracking.mlflow_pages import question_pages
+from flows.tracking.synchronise import DATABASE
 from tokenlab.core.errors import InputError, ParameterError, TokenlabError
 from tokenlab.core.parent_death import PARENT
 
@@ -111,7 +112,7 @@ class Servers:
                 raise TokenlabError(f"{server.name} ended ({process.returncode}): {' | '.join(lines)}")
 
     def watch(self) -> None:
-        """Return never. Raises as `check` does."""
+        """Check until a server ends; raises as `check` does."""
         while True:
             self.check()
             time.sleep(_SECONDS_BETWEEN_POLLS)
@@ -180,7 +181,7 @@ def choose_port(given: int | None, usual: int) -> int:
 
 def mlflow_server(root: Path, port: int) -> Server:
     """MLflow with the project's store. Raises InputError if nothing has been tracked."""
-    if not (root / ".mlflow" / "mlruns.db").exists():
+    if not (root / DATABASE).exists():
         raise InputError("nothing is in MLflow yet; `make repro` runs the pipeline and tracks its results")
     settings = {
         "MLFLOW_DISABLE_TELEMETRY": "true",

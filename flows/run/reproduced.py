@@ -13,19 +13,19 @@ from typing import Any
 
 import yaml
 
-from flows.run.plan import Selection, put_to_use, read_dag
+from flows.run.plan import DEFAULT_PRESET, Selection, put_to_use, read_dag
 from flows.run.processes import Log, Processes
-from flows.run.workspace import locked, pipeline
+from flows.run.workspace import OUTPUTS, RAW, locked, pipeline
 from tasks.report.readme import KEPT_TABLES, tables_to_keep
 from tokenlab.core.errors import InputError, TokenlabError
 
-LOCKS = ("dvc.lock", "data/raw/dvc.lock")
+LOCKS = ("dvc.lock", str(RAW.with_suffix(".lock")))
 """The lock files of the preset `sample` and of the raw data."""
 
-FOLDERS = ("data/sample", "models/sample", "reports/sample")
+FOLDERS = tuple(Path(folder, DEFAULT_PRESET) for folder in OUTPUTS)
 """Where the stages of the preset `sample` write."""
 
-MADE, KEPT = Path("reports/sample/tables"), KEPT_TABLES["sample"]
+MADE, KEPT = Path("reports", DEFAULT_PRESET, "tables"), KEPT_TABLES[DEFAULT_PRESET]
 """The tables of the last run, and those in git."""
 
 Hashes = dict[str, dict[str, str]]

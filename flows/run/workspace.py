@@ -124,23 +124,22 @@ def locked(
     """
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _try_lock(lock):
             with waiting(lock):
-                wait_for_lock(lock)
+                while not _try_lock(lock):  # in short waits, as in `flows.run.processes`: SIGINT must end them
+                    time.sleep(_SECONDS_BETWEEN_TRIES)
         yield lock
     finally:
         os.close(lock)
 
 
-def wait_for_lock(lock: int) -> None:
-    """Take the flock of an open file. In short waits, as in `flows.run.processes`: SIGINT must end them."""
-    while True:
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        time.sleep(_SECONDS_BETWEEN_TRIES)
+def _try_lock(lock: int) -> bool:
+    """Take the flock of an open file unless another process holds it; return whether it was taken."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _repair(root: Path, unfinished: bool, waiting: Waiting) -> None:

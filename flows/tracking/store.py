@@ -29,10 +29,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 from flows.run.history import History
-from flows.run.workspace import wait_for_lock
+from flows.run.workspace import locked
 from flows.tracking.lock import Pipeline
 from flows.tracking.mlflow_pages import describe, view_tags
 from flows.tracking.rows import Row
+from flows.tracking.synchronise import ARTEFACTS, DATABASE, FOLDER
 from tasks.views import Question, View
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
     from mlflow.entities import Experiment, Run
     from mlflow.store.model_registry.sqlalchemy_store import SqlAlchemyStore as Registry
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
-
-FOLDER = ".mlflow"
-DATABASE = "mlruns.db"
 
 _KEY, _SUPERSEDED, _QUESTION = "key", "superseded", "question"
 _DESCRIPTION = "mlflow.note.content"
@@ -73,8 +71,8 @@ class Store:
     It uses MLflow's store interface: the client queries the store before each change and takes 1.5 times as long.
     """
 
-    def __init__(self, folder: Path, store: "SqlAlchemyStore", registry: "Registry") -> None:
-        self._folder = folder
+    def __init__(self, root: Path, store: "SqlAlchemyStore", registry: "Registry") -> None:
+        self._root = root
         self._store = store
         self._registry = registry
 
@@ -90,7 +88,7 @@ class Store:
         experiments = set()
         best: dict[str, tuple[Row, Run]] = {}
         command = ["git", "rev-parse", "HEAD"]
-        commit = subprocess.run(command, cwd=self._folder.parent, capture_output=True, text=True).stdout.strip()
+        commit = subprocess.run(command, cwd=self._root, capture_output=True, text=True).stdout.strip()
         # For the reader; the key alone decides whether a row has changed.
         code = {"code": commit, "mlflow.source.git.commit": commit} if commit else {}
         for question in tracked:
@@ -128,7 +126,7 @@ class Store:
         every = self._store.search_experiments(ViewType.ALL)
         experiment = next((one for one in every if one.tags.get(_QUESTION) == name), None)
         if experiment is None:
-            location = (self._folder / "artifacts" / name).as_uri()
+            location = (self._root / ARTEFACTS / name).as_uri()
             experiment = self._store.get_experiment(self._store.create_experiment(name, artifact_location=location))
         if experiment.lifecycle_stage != "active":
             self._store.restore_experiment(experiment.experiment_id)
@@ -260,8 +258,7 @@ def open_store(root: Path) -> Iterator[Store]:
     damaged."""
     folder = root / FOLDER
     folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        wait_for_lock(lock.fileno())
+    with locked(folder / "lock"):
         for unfinished in folder.rglob(".*.tmp*"):  # of a killed process: whoever writes here holds the lock
             unfinished.unlink(missing_ok=True)
         os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "1", "MLFLOW_LOGGING_LEVEL": "WARNING"}
@@ -271,12 +268,12 @@ def open_store(root: Path) -> Iterator[Store]:
         from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
         from sqlalchemy import event
 
-        database = folder / DATABASE
-        artefacts = (folder / "artifacts").as_uri()
+        database = root / DATABASE
+        artefacts = (root / ARTEFACTS).as_uri()
         try:
             if _made_elsewhere(database, artefacts):
                 database.unlink()
-                shutil.rmtree(folder / "artifacts", ignore_errors=True)
+                shutil.rmtree(root / ARTEFACTS, ignore_errors=True)
             if not database.exists():
                 # Making the tables takes a second; the rename leaves no half-made database after a kill.
                 with atomic_file(database) as temporary:
@@ -287,7 +284,7 @@ def open_store(root: Path) -> Iterator[Store]:
                 event.listen(store.engine, "connect", _without_flush)
             registry = Registry(f"sqlite:///{database}")
             try:
-                yield Store(folder, store, registry)
+                yield Store(root, store, registry)
             finally:
                 # MLflow keeps its engines, and a kept connection would go on using a database that was deleted.
                 store.engine.dispose()

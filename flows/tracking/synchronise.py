@@ -14,8 +14,12 @@ from flows.run.workspace import RAW
 from tasks.views import VIEWS, View
 from tokenlab.core.files import write_text
 
-_STAMPS = ".mlflow/tracked"
-_DATABASE = ".mlflow/mlruns.db"
+FOLDER = Path(".mlflow")
+"""The folder of MLflow's store in a workspace."""
+
+DATABASE, ARTEFACTS = FOLDER / "mlruns.db", FOLDER / "artifacts"
+
+_STAMPS = FOLDER / "tracked"
 
 
 def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, views: Sequence[View] = VIEWS) -> str:
@@ -66,5 +70,5 @@ def _sources(root: Path, path: Path, views: Sequence[View]) -> str:
 
 def _identity(root: Path) -> str:
     """The database file, for a new one lacks the runs of the old one, and its place, which the runs name."""
-    database = root / _DATABASE
+    database = root / DATABASE
     return f" {database.stat().st_ino if database.exists() else None} {root}"

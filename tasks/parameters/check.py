@@ -18,7 +18,7 @@ import torch
 from pydantic import BaseModel, ValidationError
 
 from tasks.parameters.paths import check_paths, check_scripts, not_made, outputs_of
-from tasks.parameters.references import check_patches, check_references
+from tasks.parameters.references import check_references
 from tasks.parameters.sections import RawSections, Sections
 from tasks.runtime.params import numbers_from_booleans, read_params
 from tokenlab.core.errors import TokenlabError, one_line
@@ -53,10 +53,7 @@ def problems_of_preset(root: Path, pipeline: Path) -> tuple[list[str], list[str]
         lines = [*_whereabouts(pipeline, sections)]
     if sections is not None and not lines:
         lines += check_references(sections)
-        lines += check_patches(sections.patches, [*sections.corpora, *sections.concatenated])
-        made = {*outputs_of(root / PIPELINE, PIPELINE, given)}
-        raw = read_params(root / RAW / PARAMS, str(RAW / PARAMS))
-        made |= {*outputs_of(root / RAW / PIPELINE, str(RAW / PIPELINE), raw)}
+        made = outputs_of(root, Path(PIPELINE), pipeline.parent) | outputs_of(root, RAW / PIPELINE, RAW)
         paths = not_made(sections, made)
         lines += check_paths(root, sections.preset, paths)
     if sections is not None and not lines:

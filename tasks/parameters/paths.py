@@ -1,17 +1,35 @@
 """Paths in the parameters: each must be there, or be made by a stage. Texts to segment must have words to find."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path, PurePath
-from typing import Any
 
 import regex
-import yaml
+from dvc.dvcfile import ProjectFile
+from dvc.exceptions import DvcException
+from dvc.parsing import DataResolver
+from dvc.repo import Repo
 
 from tasks.parameters.sections import Sections
-from tokenlab.core.errors import InputError
+from tokenlab.core.errors import InputError, one_line
 from tokenlab.segment.isolation import run_sets
+
+_PATHS = (
+    ("corpora", "path"),
+    ("entropy.scored", "model"),
+    ("exact.evaluated", "model"),
+    ("bits.corpora", "tokenizer"),
+    ("patches.tokenizers", "source"),
+    ("patches.zero_shot", "files"),
+    ("downstream.classified", "tokenizers"),
+    ("compare.measured", "tokenizers"),
+    ("compare.measured", "also"),
+)
+"""A section of entries, and the field of an entry that is a path."""
+
+_OUTPUTS = ("outs", "metrics", "plots")
+"""The keys of a stage that list its outputs."""
 
 
 def not_made(sections: Sections, made: set[str]) -> dict[str, str]:
@@ -37,68 +55,31 @@ def check_paths(root: Path, preset: str, paths: Mapping[str, str]) -> Iterator[s
 
 def paths_of(sections: Sections) -> Iterator[tuple[str, str]]:
     """All paths, and their places in the parameters."""
-    for name, corpus in sections.corpora.items():
-        yield f"corpora.{name}.path", corpus.path
-    for name, scored in sections.entropy.scored.items():
-        yield f"entropy.scored.{name}.model", scored.model
-    for name, evaluated in sections.exact.evaluated.items():
-        yield f"exact.evaluated.{name}.model", evaluated.model
-    for name, measured in sections.bits.corpora.items():
-        yield f"bits.corpora.{name}.tokenizer", measured.tokenizer
-    for name, tokenizers in sections.patches.tokenizers.items():
-        yield f"patches.tokenizers.{name}.source", tokenizers.source
-    for name, tasks in sections.patches.zero_shot.items():
-        yield f"patches.zero_shot.{name}.files", tasks.files
+    for section, field in _PATHS:
+        for name, entry in attrgetter(section)(sections).items():
+            yield f"{section}.{name}.{field}", getattr(entry, field)
     for name, labelled in sections.downstream.corpora.items():
         # Topics come from the package itself, which is not in the folder of a user.
         files = {} if labelled.format == "topics" else labelled.languages
         for language, file in files.items():
             yield f"downstream.corpora.{name}.languages.{language}", str(PurePath(labelled.path, file))
-    for name, classified in sections.downstream.classified.items():
-        yield f"downstream.classified.{name}.tokenizers", classified.tokenizers
-    comparison = sections.compare
-    if comparison.measured:
-        yield "compare.reference", comparison.reference
-    for name, entry in comparison.measured.items():
-        yield f"compare.measured.{name}.tokenizers", entry.tokenizers
-        yield f"compare.measured.{name}.also", entry.also
+    if sections.compare.measured:
+        yield "compare.reference", sections.compare.reference
 
 
-_PLACE = re.compile(r"\$\{([^}]*)\}")
+def outputs_of(root: Path, pipeline: Path, folder: Path) -> set[str]:
+    """The paths of all outputs of a dvc.yaml, as DVC resolves it with the parameters in `folder`, from the root.
 
-
-def outputs_of(pipeline: Path, name: str, sections: Mapping[str, Any]) -> Iterator[str]:
-    """The paths of all outputs, from the root of the project; `${...}` stands for a parameter, as in DVC.
-
-    Raises InputError where the file, which messages call `name`, is no pipeline.
+    Raises InputError where DVC cannot read it.
     """
     try:
-        stages = yaml.load(pipeline.read_bytes(), Loader=yaml.CSafeLoader)["stages"]
-        for stage in stages.values():
-            for names in _variants(stage.get("foreach"), sections):
-                body = stage.get("do", stage)
-                for entry in (*body.get("outs", []), *body.get("metrics", []), *body.get("plots", [])):
-                    path = next(iter(entry)) if isinstance(entry, dict) else entry
-                    yield _PLACE.sub(lambda found, names=names: str(_value(found[1], names)), path)  # type: ignore[misc]
-    except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
-        raise InputError(f"{name}: not a pipeline ({error}); `dvc status` says more") from None
-
-
-def _variants(each: Any, sections: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The names that `${...}` may take, for each variant of a loop."""
-    if each is None:
-        yield {**sections}
-        return
-    entries = _value(each[2:-1], sections) if isinstance(each, str) else each
-    for key, item in entries.items() if isinstance(entries, Mapping) else ((None, item) for item in entries):
-        yield {**sections, "key": key, "item": item}
-
-
-def _value(name: str, names: Mapping[str, Any]) -> Any:
-    found: Any = names
-    for part in name.split("."):
-        found = found[part]
-    return found
+        with Repo(str(root)) as repo:
+            definition = ProjectFile(repo, str(root / pipeline)).contents
+            stages = DataResolver(repo, str(root / folder), definition).resolve()["stages"]
+    except DvcException as error:
+        raise InputError(f"{pipeline}: not a pipeline ({one_line(error)}); `dvc status` says more") from None
+    entries = [entry for stage in stages.values() for kind in _OUTPUTS for entry in stage.get(kind, [])]
+    return {next(iter(entry)) if isinstance(entry, dict) else entry for entry in entries}
 
 
 def check_scripts(root: Path, sections: Sections, not_made: Mapping[str, str]) -> Iterator[str]:

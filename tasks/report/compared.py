@@ -236,7 +236,9 @@ def draw_compared(stage: Stage) -> None:
 
 def draw_fronts(scores: pl.DataFrame, path: Path) -> None:
     """A panel for each cost. scores: of one corpus at equal operations."""
-    means = scores.group_by("method", "kind", maintain_order=True).agg(pl.col("bits_per_byte").mean(), pl.col(*_AXES).mean() / 1e6)
+    means = scores.group_by("method", "kind", maintain_order=True).agg(
+        pl.col("bits_per_byte").mean(), pl.col(*_AXES).mean() / 1e6
+    )
     means = means.sort("bits_per_byte", maintain_order=True)
     figure, (row,) = grid(1, 2, (10.8, 0.9 + _LABEL * max(16, len(means))), sharey=True)
     for axes, (cost, label) in zip(row, _AXES.items(), strict=True):

@@ -28,7 +28,7 @@ import networkx
 from tasks.report.page import FAMILIES
 from tasks.report.table import NOTE_LINE, Table, read_markdown
 from tasks.runtime.stage import read_json
-from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_line
+from tokenlab.core.errors import InputError, ending_in_one_line
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.text.store import read_corpus
 
@@ -46,11 +46,8 @@ KEPT_TABLES = {preset: Path("docs", "tables", preset) for preset in ("sample", "
 _TABLES = KEPT_TABLES["cpu"]
 _RESULTS = "results.txt"
 _PIPELINE_PAGE, _FRONT = Path("docs/pipeline.md"), Path("README.md")
-_TABLE_PAGES = (
-    _FRONT,
-    *(Path("docs", f"{name}.md") for name in ("entropy-pretokenization", "word-model", "export", "latom", "exact")),
-    *(Path("docs", f"{name}.md") for name in ("bits", "patches", "compare")),
-)
+_WITH_TABLES = ("entropy-pretokenization", "word-model", "export", "latom", "exact", "bits", "patches", "compare")
+_TABLE_PAGES = (_FRONT, *(Path("docs", f"{name}.md") for name in _WITH_TABLES))
 _FIGURES = {
     "segmentation": "segmentation/pku/lambda.svg",
     "codes": "codes/english/held-out.svg",
@@ -79,21 +76,18 @@ _SHOWN = {
 """Configurations of the picture, and their labels."""
 
 
+@ending_in_one_line("readme")
 def main() -> None:
     """Rewrite the sections and the picture; the rest of the pages stays."""
-    try:
-        for preset, folder in KEPT_TABLES.items():
-            keep_tables(Path("reports", preset, "tables"), folder)
-        _keep_figures(Path("docs/figures"))
-        for page in _TABLE_PAGES:
-            _rewrite(page, _TABLES_SECTION, _tables)
-        _rewrite(_PIPELINE_PAGE, PIPELINE_SECTION, _pipeline)
-        _draw_picture()
-        _rewrite(_FRONT, _PICTURE_SECTION, _caption)
-        _rewrite(_FRONT, EXAMPLES_SECTION, _examples)
-    except (TokenlabError, OSError) as error:
-        print(f"readme: {one_line(error)}", file=sys.stderr)
-        sys.exit(EXIT_STATUS)
+    for preset, folder in KEPT_TABLES.items():
+        keep_tables(Path("reports", preset, "tables"), folder)
+    _keep_figures(Path("docs/figures"))
+    for page in _TABLE_PAGES:
+        _rewrite(page, _TABLES_SECTION, _tables)
+    _rewrite(_PIPELINE_PAGE, PIPELINE_SECTION, _pipeline)
+    _draw_picture()
+    _rewrite(_FRONT, _PICTURE_SECTION, _caption)
+    _rewrite(_FRONT, EXAMPLES_SECTION, _examples)
 
 
 def tables_to_keep(folder: Path) -> dict[str, bytes]:

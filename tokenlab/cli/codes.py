@@ -73,11 +73,12 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
     for name, kind in KINDS.items():
         for options in kind.options:
             kinds_of.setdefault(options, []).append(name)
-    for title in dict.fromkeys(map(" and ".join, kinds_of.values())):
-        group = parser.add_argument_group(title, argument_default=argparse.SUPPRESS)
-        for options, names in kinds_of.items():
-            if " and ".join(names) == title:
-                add_options(group, options)
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for options, names in kinds_of.items():
+        title = " and ".join(names)
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title, argument_default=argparse.SUPPRESS)
+        add_options(groups[title], options)
 
 
 def _learn(options: argparse.Namespace) -> None:

@@ -205,7 +205,7 @@ def open_source(
     source: str, form: str = "auto", text_key: str | None = None, longest_line: int = LONGEST_LINE
 ) -> Iterator[Corpus]:
     """The corpus in a file, in a folder, or in `-`, standard input. Raises as `open_corpus`."""
-    name, path = _named(source), Path(source)
+    name, path = source_name(source), Path(source)
     check_no_output(source)
     if source != "-" and (path.is_file() or (path.is_dir() and form in ("ces", *_DOCUMENTS))):
         yield _corpus(name, path, form, text_key, longest_line)
@@ -234,10 +234,11 @@ def numbered_lines(options: argparse.Namespace, what: str) -> Iterator[tuple[str
     check_no_output(options.input)
     lines = read_lines(options.input, longest_line=longest_line_of(options))
     for number, line in enumerate(with_progress(lines, what), 1):
-        yield f"{_named(options.input)}:{number}", line
+        yield f"{source_name(options.input)}:{number}", line
 
 
-def _named(source: str) -> str:
+def source_name(source: str) -> str:
+    """The name of an input in messages."""
     return "standard input" if source == "-" else source
 
 

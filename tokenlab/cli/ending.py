@@ -18,11 +18,11 @@ from tokenlab.core.errors import EXIT_STATUS, TokenlabError, of_rust, one_line
 _BY_SIGNAL = 128
 """Exit status of a process that a signal ended, less the number of the signal."""
 _DOUBLE_PRESS = 1.0
-"""Seconds in which a second Ctrl-C says nothing new: it would interrupt the removal of temporary files."""
+"""A second Ctrl-C within so many seconds is ignored: it would interrupt the removal of temporary files."""
 _TRY_AGAIN = 0.05
-"""Seconds after which an interrupt is repeated that fell into a destructor or a callback, where Python drops it."""
+"""Python drops an interrupt inside a destructor or a callback; it is repeated after so many seconds."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Errors of a write; without the name of a file, of a write to standard output."""
+"""Errors of a write. One without the name of a file is of a write to standard output."""
 _MODELS = ("torch", "transformers", "huggingface_hub")
 """Packages of the extra `models`."""
 _TEMPORARY = r"\.([^/\s]+)\.[a-z0-9_]{8}\.tmp"

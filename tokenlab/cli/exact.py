@@ -12,7 +12,7 @@ from math import exp, isfinite, log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokenlab.cli.corpus import TOKENIZER, add_corpus, add_json, open_corpus, open_source
+from tokenlab.cli.corpus import TOKENIZER, add_corpus, add_json, open_corpus, open_source, source_name
 from tokenlab.cli.options import (
     Commands,
     add_command,
@@ -352,7 +352,7 @@ def given_text(options: argparse.Namespace, name: str) -> bytes:
             raise ParameterError("--bytes has no meaning with --file; leave it out")
         from tokenlab.text.lines import read_whole
 
-        return _checked(read_whole(options.file), "standard input" if options.file == "-" else options.file)
+        return _checked(read_whole(options.file), source_name(options.file))
     if options.bytes:
         try:
             return _checked(bytes.fromhex(options.text), name)

@@ -26,8 +26,8 @@ _MOST = 10**9
 def add_command(
     commands: Commands, run: Callable[[argparse.Namespace], None], help: str, **settings: Any
 ) -> argparse.ArgumentParser:
-    """Add a command, or an action of one: a function of the parsed arguments, which gives it its name, after an
-    underscore, and by its docstring its description."""
+    """Add a command, or an action of one. Its name is that of the function `run` without the underscore, and its
+    description is the docstring of `run`."""
     name = run.__name__.removeprefix("_")
     parser = commands.add_parser(name, help=help, description=getdoc(run), allow_abbrev=False, **settings)
     parser.set_defaults(run=run)

@@ -1,4 +1,4 @@
-"""What commands share: checks of files before any work, whole files, printed rows, progress, names in errors."""
+"""Shared by the commands: checks of paths before any work, whole files, printed rows, progress, names in errors."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def check_output(option: str, name: str, inputs: Iterable[str | None], endings: 
     Args:
         option: its flag.
         inputs: what the command reads; `-` is the file that standard input was redirected from, None is nothing.
-        endings: of names that promise what will be written; any name where there are none.
+        endings: those of the formats that can be written; without any, every name is accepted.
     """
     path = Path(name)
     if name in ("", "-"):
@@ -46,7 +46,7 @@ def _check_writable(option: str, name: str, folder: Path) -> None:
 
 
 def _check_no_input(option: str, name: str, inputs: Iterable[str | None]) -> None:
-    """Refuse a place that is an input, a file of a folder that is one, or a folder that holds one."""
+    """Refuse an output that is an input, lies in an input folder, or contains an input."""
     place = Path(name)
     if not place.exists():
         return
@@ -63,7 +63,7 @@ def _check_no_input(option: str, name: str, inputs: Iterable[str | None]) -> Non
 
 
 def check_folder(option: str, name: str, inputs: Iterable[str | None], known: Callable[[str], bool]) -> None:
-    """Refuse a folder that cannot be written, and one with anything else in it than `known` names: it is replaced."""
+    """Refuse an output folder that cannot be written, or that holds names other than `known` ones: it is replaced."""
     folder = Path(name)
     if name in ("", "-"):
         raise ParameterError(f"{option} is {name!r}; name a folder")
@@ -83,7 +83,7 @@ def check_stdin(*names: str | None) -> None:
 
 @contextmanager
 def written(name: str) -> Iterator[None]:
-    """Around the writing of a whole file or folder: an error has its name, and not the one it had until then."""
+    """Errors of writing a whole file or folder name it, and not the temporary place where it is written first."""
     try:
         yield
     except (TokenlabError, MemoryError):
@@ -100,7 +100,7 @@ def written(name: str) -> Iterator[None]:
 
 @contextmanager
 def room_for_copy(what: str) -> Iterator[None]:
-    """Around writing to a temporary file: an error says what was to be kept there, and where room is missing."""
+    """Errors of writing to a temporary file say what it is a copy of, and where room is missing."""
     try:
         yield
     except OSError as error:
@@ -123,7 +123,7 @@ def temporary_file() -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_output() -> Iterator[Callable[[str], None]]:
-    """A function that writes to standard output when the block ends without an error, and not at all otherwise."""
+    """Yield a function that collects text, which is printed where the block ends without an error."""
     with temporary_file() as spool:
 
         def keep(text: str) -> None:
@@ -142,7 +142,7 @@ def write(text: str) -> None:
 
 
 def note(line: str) -> None:
-    """Say something on standard error that is no error."""
+    """Print a remark on standard error."""
     print(f"tokenlab: {line}", file=sys.stderr)
 
 
@@ -159,9 +159,9 @@ def tabbed(rows: Iterable[Iterable[object]]) -> str:
 def with_progress(
     items: Iterable[Item], what: str, size: Callable[[Any], int] = len, total: int | None = None
 ) -> Iterator[Item]:
-    """The lines or other items, counted in characters on standard error where that is a terminal.
+    """The items, with a bar that counts their characters where standard error is a terminal.
 
-    size: characters of an item. total: of all items, where it is known: then what remains is shown, too.
+    size: characters of an item. total: those of all items, where it is known; the bar then shows what remains.
     """
     with tqdm(desc=what, total=total, unit=" characters", unit_scale=True, disable=None, leave=False) as bar:
         for item in items:
@@ -183,7 +183,7 @@ def sweeps_shown() -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def named_errors(name: str) -> Iterator[None]:
-    """Put the name of an input before errors about it; errors of reading it have it already."""
+    """Errors about an input begin with its name, which errors of reading it have already."""
     try:
         yield
     except BaseException as error:

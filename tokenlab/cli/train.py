@@ -4,7 +4,6 @@ from."""
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,7 @@ from tokenlab.cli.output import (
     write,
     written,
 )
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.options import MemoryOptions
 from tokenlab.core.shards import ClusterOptions, open_cluster
@@ -50,6 +50,8 @@ _FILES = ("tokenizer.json", "tokenizer_config.json", "README.md")
 _ENDINGS = (".parquet", ".tsv")
 _MEASURED = 10_000_000
 """Characters of the text on which tokenizers are measured."""
+_BATCH = 1 << 17
+"""Characters of a batch of lines, unless a single line has more."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -222,10 +224,8 @@ def _measured(tokenizer: "Tokenizer", counts: "PieceCounts", cut: "Cut", texts: 
     row = {"vocabulary": tokenizer.get_vocab_size(), **_measures(tokenizer, texts)}
     row["unreached_tokens"] = len(unreached_tokens(tokenizer, counts.pieces))
     if texts and cut.cutter is not None:
-        lines = (document.text for document in _beginning(texts))
-        row["lines_cut_differently"] = 0
-        while batch := list(islice(lines, 1 << 10)):
-            row["lines_cut_differently"] += cut_differently(tokenizer, cut, batch)
+        batches = in_batches((document.text for document in _beginning(texts)), _BATCH)
+        row["lines_cut_differently"] = sum(cut_differently(tokenizer, cut, batch) for batch in batches)
     return row
 
 

@@ -1,5 +1,9 @@
 """Errors that a user can fix. Commands print them as one line and exit with status 2."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class TokenlabError(Exception):
     """An error that the user can fix. The message is one line: what is wrong, where, and what to do."""
@@ -41,3 +45,13 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "out of memory; use a smaller text or shorter n-grams"
     return " ".join(str(error).split())
+
+
+@contextmanager
+def ending_in_one_line(program: str) -> Iterator[None]:
+    """End the process with one line where the block raises an error that the user can fix."""
+    try:
+        yield
+    except (TokenlabError, OSError) as error:
+        print(f"{program}: {one_line(error)}", file=sys.stderr)
+        sys.exit(EXIT_STATUS)

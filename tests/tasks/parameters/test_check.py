@@ -19,6 +19,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
+    (folder / ".dvc").mkdir()
+    (folder / ".dvc" / "config").write_text("[core]\n    no_scm = true\n")
     return folder
 
 
