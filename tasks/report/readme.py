@@ -109,7 +109,7 @@ def keep_tables(made: Path, kept: Path) -> None:
 
 
 def _keep_figures(kept: Path) -> None:
-    """Copy to the pages the main figures of `cpu`, and the comparisons of `answer`, as far as the last run drew them."""
+    """Copy the main figures of `cpu`, and the comparisons of `answer`, to the pages, where the last run drew them."""
     figures = {family: Path("reports/cpu/figures", figure) for family, figure in _FIGURES.items()}
     figures |= {f"compared-{path.stem}": path for path in Path("reports/answer/compared_figures").glob("*.svg")}
     for name, made in figures.items():
