@@ -215,20 +215,9 @@ class TestAdapter:
             passages = cut_passages(text.encode(), 80)
             assert value == pytest.approx(-passage_nats(model, passages).sum(), abs=1e-4)
 
-    def test_generation(self, model):
-        settings = {"until": ["e", "\n\n"], "max_gen_toks": 6, "do_sample": False}
-        sampled = {"until": "\n", "max_gen_toks": 3, "temperature": 0.7, "top_k": 9}
-        requests = _requests("generate_until", [("the thing", settings), ("then", sampled)])
-        found = HarnessModel(model, seed=3).generate_until(requests)
-        wanted = [
-            *generate(model, [b"the thing"], GenerationOptions(24, temperature=0), [b"e", b"\n\n"]),
-            *generate(model, [b"then"], GenerationOptions(12, temperature=0.7, top_k=9, seed=3), [b"\n"]),
-        ]
-        assert found == [text.decode(errors="backslashreplace") for text in wanted]
-
-    def test_an_unknown_option_of_generation(self, model):
-        with pytest.raises(ParameterError, match="no option top_p"):
-            HarnessModel(model).generate_until(_requests("generate_until", [("a", {"top_p": 0.9})]))
+    def test_tasks_that_generate_are_not_supported(self, model):
+        with pytest.raises(NotImplementedError, match="only log-likelihood tasks are supported"):
+            HarnessModel(model).generate_until(_requests("generate_until", [("a", {})]))
 
 
 @pytest.mark.parametrize("kind", ["space", "chunks"])

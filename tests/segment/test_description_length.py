@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 
 from tokenlab.core.errors import InputError
+from tokenlab.ngrams.counting import ngram_statistics
+from tokenlab.segment.by_statistics import Segmenter
 from tokenlab.segment.description_length import (
-    DescriptionLength,
     bits_of,
     change,
     code_of,
     decide,
     occurrences,
     search,
+    segment_by_description_length,
 )
 from tokenlab.segment.words.lexicon import build_lexicon, remaining_units
 
@@ -108,12 +110,10 @@ def test_search_ends_where_no_change_helps():
 
 def test_text(chinese_sentences):
     sentences = chinese_sentences[:200]
-    found = DescriptionLength.fit(sentences)
-    assert found.bits[1] < found.bits[0]
-    assert found.training.sentences() == sentences
-    assert found.training.text() == DescriptionLength.fit(sentences).training.text()
-    other = [*sentences, "", "龘靐ａｂｃ，中国 "]
-    assert found.segment(other).sentences() == other
-    assert "".join(found.segment(other).text().split()) == "".join("".join(other).split())
+    found = segment_by_description_length(sentences)
+    assert found.sentences() == sentences
+    assert found.text() == segment_by_description_length(sentences).text()
+    (by_statistics,) = Segmenter(ngram_statistics(sentences)).segment(sentences)
+    assert plain_bits(found.text().split()) < plain_bits(by_statistics.text().split())
     with pytest.raises(InputError, match="without spaces"):
-        DescriptionLength.fit(["abc"])
+        segment_by_description_length(["abc"])

@@ -16,9 +16,8 @@ Rounds over all strings go on until one changes nothing. Nothing is random.
 # mypy: allow-untyped-defs
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import log2
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -187,54 +186,27 @@ def search(spans, prefix, last, level, code, offsets, places, rounds):
     return rounds
 
 
-@dataclass(frozen=True)
-class DescriptionLength:
-    """Words of a text found by `fit`, and bits for other text."""
+def segment_by_description_length(sentences: Sequence[str]) -> Segmentation:
+    """Segment a text into the words of its shortest description that the search finds.
 
-    training: Segmentation
-    """The segmentation of the text that was fitted."""
-    bits: tuple[float, float]
-    """The description length of the first segmentation and of this one."""
-    _units: Alphabet
-    _lexicon: Lexicon
-    _costs: NDArray[np.float64]
-    """[types + 1] of `_costs`."""
-
-    @classmethod
-    def fit(cls, sentences: Sequence[str]) -> Self:
-        """Find the words of a text.
-
-        Raises InputError: the text has no character of a script written without spaces; a lone surrogate.
-        """
-        runs = find_runs(sentences)
-        if not len(runs.place):
-            raise InputError(
-                "the text has no character of a script written without spaces (Han, kana, Thai, ...), so no words can "
-                "be found; segment it by statistics"
-            )
-        alphabet = Alphabet(alphabet_of(runs.points, runs.place, runs.place_end))
-        units = alphabet.numbers(runs.points, runs.place, runs.place_end)
-        remaining = remaining_units(runs.first)
-        lexicon, spans = build_lexicon(units, remaining, runs.may_be_new, len(alphabet.clusters), _LONGEST)
-        segmenter = Segmenter(ngram_statistics(sentences))
-        begins = np.concatenate([batch.begins for batch in segmenter.segment(sentences)])[runs.place]
-        code = code_of(lexicon, spans, _lengths(begins, runs, spans, units))
-        first_bits = bits_of(code.sums)
-        offsets, places = occurrences(spans, lexicon.units, len(lexicon))
-        search(spans, lexicon.prefix, lexicon.last_parts[0], lexicon.level, code, offsets, places, _MOST_ROUNDS)
-        costs = _costs(code, lexicon)
-        training = runs.segmentation(code.lengths[:-1] > 0)
-        return cls(training, (first_bits, bits_of(code.sums)), alphabet, lexicon, costs)
-
-    def segment(self, sentences: Sequence[str]) -> Segmentation:
-        """Segment other text into known words and single characters, in as few bits as possible.
-
-        Raises InputError: a lone surrogate.
-        """
-        runs = find_runs(sentences)
-        units = self._units.numbers(runs.points, runs.place, runs.place_end)
-        spans = self._lexicon.spans(units, remaining_units(runs.first), runs.may_be_new)
-        return runs.segmentation(cheapest(spans, runs.first, self._costs))
+    Raises InputError: the text has no character of a script written without spaces; a lone surrogate.
+    """
+    runs = find_runs(sentences)
+    if not len(runs.place):
+        raise InputError(
+            "the text has no character of a script written without spaces (Han, kana, Thai, ...), so no words can "
+            "be found; segment it by statistics"
+        )
+    alphabet = Alphabet(alphabet_of(runs.points, runs.place, runs.place_end))
+    units = alphabet.numbers(runs.points, runs.place, runs.place_end)
+    remaining = remaining_units(runs.first)
+    lexicon, spans = build_lexicon(units, remaining, runs.may_be_new, len(alphabet.clusters), _LONGEST)
+    segmenter = Segmenter(ngram_statistics(sentences))
+    begins = np.concatenate([batch.begins for batch in segmenter.segment(sentences)])[runs.place]
+    code = code_of(lexicon, spans, _lengths(begins, runs, spans, units))
+    offsets, places = occurrences(spans, lexicon.units, len(lexicon))
+    search(spans, lexicon.prefix, lexicon.last_parts[0], lexicon.level, code, offsets, places, _MOST_ROUNDS)
+    return runs.segmentation(code.lengths[:-1] > 0)
 
 
 def code_of(lexicon: Lexicon, spans: NDArray[np.int32], lengths: NDArray[np.int8]) -> Code:
@@ -254,39 +226,3 @@ def _lengths(
     """int8[units]: the lengths of the segments; what is no string of the lexicon is cut."""
     none, odds = np.zeros(len(runs.before), np.int32), np.ones(len(units))
     return word_lengths(begins, Text(spans, units, runs.first, none, none, odds), _LONGEST)
-
-
-def _costs(code: Code, lexicon: Lexicon) -> NDArray[np.float64]:
-    """float64[types + 1]: bits of each type, last those of an unknown unit, as if it occurred once in two."""
-    words = code.sums[_WORDS]
-    costs = np.full(len(lexicon) + 1, np.inf)
-    costs[: lexicon.units] = costs[-1] = log2(2 * words)
-    used = np.flatnonzero(code.number)
-    costs[used] = np.log2(words / code.number[used])
-    return costs
-
-
-@njit(cache=True, nogil=True)
-def cheapest(spans, first, costs):
-    """bool[units]: where words begin in the segmentation of the lowest sum of costs; of equal ones, longer last words.
-
-    costs: float64[types + 1], the last one of units without a number.
-    """
-    begins, longest = np.zeros(spans.shape[0], np.bool_), spans.shape[1]
-    for run in range(first.size - 1):
-        size = first[run + 1] - first[run]
-        best, back = np.zeros(size + 1), np.zeros(size + 1, np.int64)
-        for t in range(1, size + 1):
-            best[t] = np.inf
-            for k in range(1, min(longest, t) + 1):
-                word = spans[first[run] + t - k, k - 1]
-                if word < 0 and k > 1:
-                    continue
-                total = best[t - k] + costs[word if word >= 0 else costs.size - 1]
-                if total < best[t] or (total == best[t] and total < np.inf):
-                    best[t], back[t] = total, k
-        t = size
-        while t > 0:
-            t -= back[t]
-            begins[first[run] + t] = True
-    return begins

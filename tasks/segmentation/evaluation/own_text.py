@@ -28,7 +28,7 @@ from tokenlab.core.errors import InputError
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.by_statistics import Segmenter
-from tokenlab.segment.description_length import DescriptionLength
+from tokenlab.segment.description_length import segment_by_description_length
 from tokenlab.segment.isolation import apply_slm_rules
 from tokenlab.segment.options import SegmentOptions
 from tokenlab.segment.words.model import WordModel
@@ -146,7 +146,7 @@ def slices(corpus: Sequence[Document], wanted: Slices) -> list[list[Document]]:
 def segment(texts: Sequence[str], options: Options, statistics: StatisticsOptions) -> list[list[int]]:
     """For each sentence the offsets at which its second and later segments begin, by the text itself."""
     if options is None:
-        batches = [DescriptionLength.fit(texts).training]
+        batches = [segment_by_description_length(texts)]
     elif isinstance(options, WordOptions):
         segmented = WordModel.fit(texts, options).training
         batches = [] if segmented is None else [segmented]

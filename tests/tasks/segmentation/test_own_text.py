@@ -14,7 +14,7 @@ from tokenlab.generated import generate
 from tokenlab.metrics.segmentation import score_segmentation
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions
-from tokenlab.segment.description_length import DescriptionLength
+from tokenlab.segment.description_length import segment_by_description_length
 from tokenlab.segment.isolation import apply_slm_rules
 from tokenlab.segment.words.model import WordModel
 from tokenlab.segment.words.options import WordOptions
@@ -82,7 +82,7 @@ def test_rows_are_what_the_library_says_of_the_text(folder):
     assert rows["seed"].to_list() == [None, None, 0, 1]
     expected = [by_statistics(documents, apply_slm_rules)]
     texts = [document.text for document in documents]
-    expected.append(f1(documents, [DescriptionLength.fit(texts).training], apply_slm_rules))
+    expected.append(f1(documents, [segment_by_description_length(texts)], apply_slm_rules))
     for seed in (0, 1):
         model = WordModel.fit(texts, WordOptions(sweeps=4, seed=seed))
         expected.append(f1(documents, [model.training], apply_slm_rules))

@@ -7,7 +7,7 @@ evaluation-harness does the same with tokens: it codes the whole and leaves out 
 would have.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,20 +16,14 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from numpy.typing import NDArray
 
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError
 from tokenlab.language.coding import Coder
-from tokenlab.language.generation import generate
-from tokenlab.language.options import GenerationOptions
 from tokenlab.language.passages import cut_passages
 from tokenlab.language.stored import LanguageModel
 from tokenlab.networks.interface import CodedPassage
 
 ROW_BYTES = 16_384
 """Bytes of the texts scored at once, padding included."""
-BYTES_PER_TOKEN = 4
-"""Bytes for which a token in the library's limits of generation counts, so that every model may write as much."""
-
-_IGNORED = {"until", "max_gen_toks", "do_sample", "temperature", "top_k"}
 
 
 class HarnessModel(LM):
@@ -38,14 +32,12 @@ class HarnessModel(LM):
     Args:
         model: on the device where it computes, in evaluation mode.
         row_bytes: bytes scored at once, padding included.
-        seed: of the random numbers of generation.
     """
 
-    def __init__(self, model: LanguageModel, row_bytes: int = ROW_BYTES, seed: int = 0) -> None:
+    def __init__(self, model: LanguageModel, row_bytes: int = ROW_BYTES) -> None:
         super().__init__()
         self.model = model
         self.row_bytes = row_bytes
-        self.seed = seed
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
         """The log-probability of each continuation after its context, in nats, and whether it is the greedy one.
@@ -65,32 +57,8 @@ class HarnessModel(LM):
         return self._kept("loglikelihood_rolling", requests, [-value for value in nats])
 
     def generate_until(self, requests: list[Instance]) -> list[str]:
-        """The continuation of each context, until one of the strings in `until` (which is left out); bytes that are no
-        UTF-8 as \\xNN. A token of `max_gen_toks` counts as four bytes.
-
-        Raises InputError for a context that the model's coder cannot code, ParameterError for an unknown way to sample.
-        """
-        found = []
-        for request in requests:
-            context, arguments = request.args
-            ends, options = self._options(arguments)
-            found.extend(generate(self.model, [context.encode()], options, ends))
-        return self._kept("generate_until", requests, [text.decode(errors="backslashreplace") for text in found])
-
-    def _options(self, arguments: Mapping[str, Any]) -> tuple[list[bytes], GenerationOptions]:
-        unknown = [name for name in arguments if name not in _IGNORED]
-        if unknown:
-            raise ParameterError(f"generation has no option {', '.join(unknown)}; it has {', '.join(sorted(_IGNORED))}")
-        until = arguments.get("until") or []
-        ends = [end.encode() for end in ([until] if isinstance(until, str) else until)]
-        sampled = arguments.get("do_sample", arguments.get("temperature", 0) > 0)
-        options = GenerationOptions(
-            length=BYTES_PER_TOKEN * arguments.get("max_gen_toks", 256),
-            temperature=arguments.get("temperature", 1.0) if sampled else 0,
-            top_k=arguments.get("top_k"),
-            seed=self.seed,
-        )
-        return ends, options
+        """Raises NotImplementedError: `TASKS` compare log-probabilities, so nothing generates."""
+        raise NotImplementedError("only log-likelihood tasks are supported, none that generates text")
 
     def _kept(self, kind: str, requests: Sequence[Instance], answers: list[Any]) -> list[Any]:
         """The answers, also for the library's own cache."""
