@@ -56,7 +56,7 @@ def read_entropy_lines(path: str | Path, longest_line: int = LONGEST_LINE) -> It
         if line is None or line[1].shape != (len(line[0]),):
             raise InputError(
                 f"{path}:{number}: no text with an entropy for each character; give a file written by `tokenlab "
-                "entropy --format json` or `-o FILE.parquet`"
+                "entropy --json` or `-o FILE.parquet`"
             )
         yield line
 
