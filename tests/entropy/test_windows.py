@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.entropy.windows import Window, plan_batches, plan_windows, text_blocks
+from tokenlab.entropy.windows import Window, plan_batches, plan_windows
 
 shapes = st.integers(1, 12).flatmap(lambda room: st.tuples(st.just(room), st.integers(1, room)))
 
@@ -49,11 +49,3 @@ def test_batches_hold_every_window_within_the_limit(lengths, prefix, limit):
         assert 16 * (padded - sum(sizes)) <= padded or 4 * (len(batch) - 1) * max(sizes) < limit
     flat = [window.end for batch in batches for window in batch]
     assert flat == sorted(flat, reverse=True)
-
-
-@given(st.lists(st.text(max_size=5)), st.integers(1, 20))
-def test_blocks_are_the_items_in_order(texts, limit):
-    blocks = list(text_blocks(texts, len, limit))
-    assert [text for block in blocks for text in block] == texts
-    assert all(sum(len(text) + 1 for text in block[:-1]) < limit for block in blocks)
-    assert all(sum(len(text) + 1 for text in block) >= limit for block in blocks[:-1])

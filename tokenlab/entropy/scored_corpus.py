@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file, write_text
 from tokenlab.entropy.stored import MANIFEST, METADATA, SCHEMA, entropy_column
-from tokenlab.entropy.windows import text_blocks
 from tokenlab.text.documents import Document
 from tokenlab.text.store import corpus_batches, read_shard
 
@@ -123,8 +123,8 @@ def _scored(
     scorer: "Scorer", documents: Iterator[Document], options: "ScoringOptions", progress: Callable[[int], object]
 ) -> Iterator[tuple[list[str], list[NDArray[np.float32]]]]:
     """Ids and entropies, a block of documents at a time."""
-    size = scorer.block_characters(options)
-    for block in text_blocks(documents, lambda document: len(document.text), size):
+    most = scorer.block_characters(options)
+    for block in in_batches(documents, most, size=lambda document: len(document.text) + 1):
         yield [document.id for document in block], scorer.score([document.text for document in block], options)
         progress(sum(len(document.text) for document in block))
 

@@ -27,11 +27,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from tokenlab.core.batches import in_batches
 from tokenlab.core.devices import AutoDtype, all_devices
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice
 from tokenlab.entropy.options import ScoringOptions, Unit
-from tokenlab.entropy.windows import Window, plan_batches, plan_windows, text_blocks
+from tokenlab.entropy.windows import Window, plan_batches, plan_windows
 from tokenlab.pretrained.loading import LoadedModel, load_model
 from tokenlab.pretrained.token_offsets import TextTokens
 
@@ -100,7 +101,7 @@ class Scorer:
         self, texts: Iterable[str], options: ScoringOptions = DEFAULT
     ) -> Iterator[tuple[str, NDArray[np.float32]]]:
         """Each text with its entropies, in order, as `score`; holds one block of texts in memory."""
-        for block in text_blocks(texts, len, self.block_characters(options)):
+        for block in in_batches(texts, self.block_characters(options), size=lambda text: len(text) + 1):
             yield from zip(block, self.score(block, options), strict=True)
 
     def _batch_tokens(self, options: ScoringOptions) -> int:

@@ -7,12 +7,10 @@ predicted with the most left context of all windows: the whole text before it up
 stride tokens (prefix included) from there on.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from tokenlab.core.errors import ParameterError
-
-Item = TypeVar("Item")
 
 
 class Window(NamedTuple):
@@ -68,17 +66,3 @@ def plan_batches(windows: Sequence[Window], prefix: int, batch_tokens: int) -> I
         inside += tokens
     if batch:
         yield batch
-
-
-def text_blocks(items: Iterable[Item], size: Callable[[Item], int], limit: int) -> Iterator[list[Item]]:
-    """The items in lists; a list ends when the sum of its sizes plus one per item reaches `limit`."""
-    block: list[Item] = []
-    total = 0
-    for item in items:
-        block.append(item)
-        total += size(item) + 1
-        if total >= limit:
-            yield block
-            block, total = [], 0
-    if block:
-        yield block

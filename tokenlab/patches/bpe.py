@@ -6,13 +6,14 @@ patches then; other tokenizers encode the texts for which they have tokens. A to
 the first text that it changes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError
 from tokenlab.formats.hugging_face import LibraryTokenizer, loaded
 from tokenlab.formats.ranks import RankSettings
@@ -65,7 +66,7 @@ class BpePatcher:
         Raises InputError for a text that is not UTF-8, that the tokenizer changes or that it has no tokens for.
         """
         found: list[NDArray[np.int32]] = []
-        for batch in _batches(texts):
+        for batch in in_batches(texts, _BATCH):
             found += self._library.encode_batch(list(map(_decoded, batch)))
         for text, ids in zip(texts, found, strict=True):
             self._check(text, ids)
@@ -110,19 +111,6 @@ def read_tokenizer_patcher(path: str | Path, rank_settings: RankSettings | None 
     """
     file = read_tokenizer(path, rank_settings)
     return BpePatcher(file.tokenizer, str(file.path))
-
-
-def _batches(texts: Sequence[bytes]) -> Iterator[list[bytes]]:
-    batch: list[bytes] = []
-    size = 0
-    for text in texts:
-        batch.append(text)
-        size += len(text)
-        if size >= _BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _decoded(text: bytes) -> str:

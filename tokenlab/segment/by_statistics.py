@@ -14,13 +14,14 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.ngrams.clusters import cluster_starts, cluster_symbols, composed_symbols
 from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.segment.isolation import SPACE, CharacterClasses
 from tokenlab.segment.kernels import look_up_spans, mark_segments, restrict_to_clusters
 from tokenlab.segment.options import SegmentOptions
-from tokenlab.segment.segmentation import Segmentation, batches
+from tokenlab.segment.segmentation import Segmentation
 from tokenlab.text.code_points import code_points
 
 DEFAULT = SegmentOptions()
@@ -113,7 +114,7 @@ class Segmenter:
 
     def batches(self, sentences: Iterable[str]) -> Iterator[list[str]]:
         """The sentences as `segment` takes them at once."""
-        return batches(sentences, _CHARACTERS_PER_BATCH)
+        return in_batches(sentences, _CHARACTERS_PER_BATCH, size=lambda sentence: len(sentence) + 1)
 
     def spans(self, sentence: str) -> list[tuple[int, int]]:
         """The character offsets [start, end) of the segments of one sentence."""

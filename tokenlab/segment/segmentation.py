@@ -1,6 +1,5 @@
-"""Segments of a batch of sentences, found by any method, and the batches."""
+"""Segments of a batch of sentences, found by any method."""
 
-from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -56,17 +55,3 @@ class Segmentation(NamedTuple):
             raise InputError(f"the text contains {delimiter!r}; choose a delimiter that it does not have")
         marked = self.begins & ~np.append(True, self.is_space[:-1])
         return np.insert(self.code_points, np.flatnonzero(marked), mark).tobytes().decode("utf-32-le")
-
-
-def batches(sentences: Iterable[str], characters: int) -> Iterator[list[str]]:
-    """Sentences in lists of at least `characters` characters, line feeds included; the last one may be shorter."""
-    batch: list[str] = []
-    size = 0
-    for sentence in sentences:
-        batch.append(sentence)
-        size += len(sentence) + 1
-        if size >= characters:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_file
-from tokenlab.segment.segmentation import Segmentation, batches
+from tokenlab.segment.segmentation import Segmentation
 from tokenlab.segment.words.classes import Classes
 from tokenlab.segment.words.context_kernels import SLOTS
 from tokenlab.segment.words.encoding import Alphabet, find_runs
@@ -101,7 +102,7 @@ class WordModel:
 
     def batches(self, sentences: Iterable[str]) -> Iterator[list[str]]:
         """The sentences as `segment` takes them at once."""
-        return batches(sentences, _CHARACTERS_PER_BATCH)
+        return in_batches(sentences, _CHARACTERS_PER_BATCH, size=lambda sentence: len(sentence) + 1)
 
     def save(self, path: str | Path) -> None:
         """Write the model to one safetensors file, atomically."""
