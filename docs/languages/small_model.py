@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 from torch.nn.functional import pad
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
+from transformers.utils import logging
 
 LENGTH, ROWS, STEPS = 128, 16, 300
 IGNORED = -100  # no loss
@@ -46,6 +47,7 @@ def bits_per_byte(model, rows, size):
 
 def main(folder, train, held_out, output):
     torch.manual_seed(0)
+    logging.set_verbosity_error()  # A row may end in padding, which the loss leaves out: no mask is needed.
     tokenizer = AutoTokenizer.from_pretrained(folder)
     end = tokenizer.eos_token_id
     shape = {"n_positions": LENGTH + 1, "n_embd": 128, "n_layer": 4, "n_head": 4}

@@ -3,11 +3,12 @@
 import json
 import os
 import shutil
+import subprocess
 from functools import partial
 
 import numpy as np
 import pytest
-from command import ended_here
+from command import PROGRAM, ended_here
 from tiny_models import byte_level, edit_json, save_model
 from tokenizers import AddedToken, normalizers
 from transformers import PreTrainedTokenizerFast
@@ -206,3 +207,12 @@ def test_a_character_that_no_token_spells(exact, tmp_path):
         assert "x" in exact(action, "ax", *given, status=2)
     (tmp_path / "x.txt").write_text("ab\nax\n")
     assert "x.txt:2: " in ended_here("exact", "score", tmp_path / "x.txt", *given).said  # after the first row
+
+
+def test_no_advice_of_transformers_to_programmers(folder, tmp_path):
+    """Its warning about padding without a mask, which is given where the texts begin with the token that pads."""
+    shutil.copytree(folder, tmp_path / "model")
+    edit_json(tmp_path / "model/config.json", pad_token_id=300)
+    command = [*PROGRAM, "exact", "next", "hello w", "--model", str(tmp_path / "model")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -1,6 +1,7 @@
 """The commands of `tokenlab`, their parser, and their completion in a shell."""
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -78,6 +79,8 @@ def arguments_of(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 def run(arguments: Sequence[str] | None) -> None:
     """Parse the arguments and run the command."""
     options = command_parser().parse_args(arguments)
+    if arguments is None:  # The process ends with the command.
+        os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # Its warnings are advice to programmers.
     if sys.stdout is None:
         raise InputError("standard output is closed; send it somewhere")
     options.run(options)
