@@ -41,7 +41,7 @@ class CompareOptions:
         for name in ("minutes", "flops"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
-                raise ParameterError(f"{name} is {value}; it must be above 0")
+                raise ParameterError(f"{name} is {value}; it must be a number above 0")
         check_least("seeds", self.seeds, 2)
         check_least("seed", self.seed, 0)
         check_choice("size", self.size, BodySize)
