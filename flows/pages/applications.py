@@ -36,7 +36,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from flows.pages.servers import MLFLOW_ADDRESS, Question, Server, ask_questions
 from flows.prefect_environment import HOST, origins, read_secret
 from flows.run.plan import pipelines
-from flows.tracking.synchronise import ARTEFACTS, DATABASE
+from flows.tracking import ARTEFACTS, DATABASE
 from tokenlab.core.parent_death import die_with_parent
 
 _HEADERS = {

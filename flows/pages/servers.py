@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from urllib.request import ProxyHandler, Request, build_opener
 
 from flows.prefect_environment import HOST, environment, origins, read_secret
+from flows.tracking import DATABASE
 from flows.tracking.mlflow_pages import question_pages
-from flows.tracking.synchronise import DATABASE
 from tokenlab.core.errors import InputError, ParameterError, TokenlabError
 from tokenlab.core.parent_death import PARENT
 

@@ -30,10 +30,10 @@ from urllib.parse import unquote, urlparse
 
 from flows.run.history import History
 from flows.run.workspace import locked
+from flows.tracking import ARTEFACTS, DATABASE, FOLDER
 from flows.tracking.lock import Pipeline
 from flows.tracking.mlflow_pages import describe, view_tags
 from flows.tracking.rows import Row
-from flows.tracking.synchronise import ARTEFACTS, DATABASE, FOLDER
 from tasks.views import Question, View
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file

@@ -11,13 +11,9 @@ from pathlib import Path
 from flows.run.history import History
 from flows.run.plan import DEFAULT_PRESET, find_pipeline
 from flows.run.workspace import RAW
+from flows.tracking import DATABASE, FOLDER
 from tasks.views import VIEWS, View
 from tokenlab.core.files import write_text
-
-FOLDER = Path(".mlflow")
-"""The folder of MLflow's store in a workspace."""
-
-DATABASE, ARTEFACTS = FOLDER / "mlruns.db", FOLDER / "artifacts"
 
 _STAMPS = FOLDER / "tracked"
 
