@@ -19,7 +19,6 @@ from tokenlab.cli.output import check_folder, json_line, named_errors, write, wr
 from tokenlab.comparison.options import CompareOptions
 from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import ParameterError
-from tokenlab.core.shards import ClusterOptions
 
 if TYPE_CHECKING:
     from tokenlab.comparison.texts import Parts
@@ -89,7 +88,6 @@ def _compare(arguments: argparse.Namespace) -> None:
     import tokenlab.comparison.pool  # noqa: F401  Here, so that a missing package is said before any work.
 
     with open_corpus(arguments) as text, named_as_flags(CompareOptions):
-        ClusterOptions(workers=options.workers)  # Refuses a number that no pool of processes takes.
         work = _begun(text, arguments.candidates, options, output)
         made = _candidates(work)
         flops = options.flops or _flops(work, made, began)

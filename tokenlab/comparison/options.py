@@ -5,6 +5,7 @@ from typing import Literal
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice, check_least, option
+from tokenlab.core.shards import check_workers
 
 BodySize = Literal["tiny", "mini", "base"]
 """Of `tokenlab.networks.options.SIZES`."""
@@ -46,4 +47,4 @@ class CompareOptions:
         check_least("seed", self.seed, 0)
         check_choice("size", self.size, BodySize)
         check_least("vocabulary", self.vocabulary, 512)
-        check_least("workers", self.workers, 1)
+        check_workers(self.workers)

@@ -66,9 +66,14 @@ class ClusterOptions:
     )
 
     def __post_init__(self) -> None:
-        check_least("workers", self.workers, 1)
-        if self.workers > _MOST_WORKERS:
-            raise ParameterError(f"workers is {self.workers}; it must be at most {_MOST_WORKERS:,}")
+        check_workers(self.workers)
+
+
+def check_workers(workers: int) -> None:
+    """Raises ParameterError for a number of processes below 1, or more than a pool takes."""
+    check_least("workers", workers, 1)
+    if workers > _MOST_WORKERS:
+        raise ParameterError(f"workers is {workers}; it must be at most {_MOST_WORKERS:,}")
 
 
 class Cluster(NamedTuple):
