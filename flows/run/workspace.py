@@ -50,8 +50,9 @@ _SECONDS_BETWEEN_POLLS = 0.5
 _SECONDS_BETWEEN_TRIES = 0.1
 _SECONDS_TO_START_AN_EXPERIMENT = 600.0
 
-_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp")
-"""Names that `tokenlab.core.files` gives to a file until it is complete."""
+_UNFINISHED = (".*.tmp", ".tmp??????")
+_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.tmp|\.tmp[A-Za-z0-9]{6}")
+"""Names that `tokenlab.core.files`, and within its files safetensors, give to a file until it is complete."""
 
 _OTHER = "another dvc{} is working here; waiting until it ends"
 
@@ -185,7 +186,7 @@ def _remove_unfinished(root: Path, everywhere: bool) -> None:
     unfinished = [*cache.glob("runs/*/*/*.tmp"), *_unfinished_records(root)]
     if everywhere:
         unfinished += [*cache.glob("files/md5/*.tmp"), *cache.glob("files/md5/*/*.tmp"), *_abandoned_experiments(root)]
-        unfinished += [path for folder in OUTPUTS for path in (root / folder).rglob(".*.tmp")]
+        unfinished += [path for folder in OUTPUTS for of in _UNFINISHED for path in (root / folder).rglob(of)]
     for path in unfinished:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
@@ -205,7 +206,7 @@ def _unfinished_records(root: Path) -> Iterator[Path]:
     started = psutil.Process().create_time() - _CLOCK_SLACK
     work = [path for path in (root / ".work").glob("*/") if path.name != "rebuild"]
     places = [root.glob(".*.tmp"), root.glob("presets/*/.*.tmp"), (root / ".work").glob(".*.tmp")]
-    places += [folder.rglob(".*.tmp") for folder in (*work, root / ".dvc/tmp/tokenlab-parameters")]
+    places += [folder.rglob(of) for folder in (*work, root / ".dvc/tmp/tokenlab-parameters") for of in _UNFINISHED]
     for path in (path for place in places for path in place):
         with contextlib.suppress(FileNotFoundError):
             if _TEMPORARY.fullmatch(path.name) and path.stat().st_mtime < started:

@@ -126,6 +126,7 @@ def test_unfinished_files_are_removed_after_a_run_that_did_not_succeed(
     unfinished = [
         copy_of_finished / "data/sample/.last.abc.tmp",
         copy_of_finished / "data/sample/last/.text.txt.abc.tmp",
+        copy_of_finished / "data/sample/last/.tmpV1zmQE",
         copy_of_finished / ".dvc/cache/files/md5/.abc.tmp",
         copy_of_finished / ".dvc/cache/files/md5/00/abc.def.tmp",
         run_cache / ".abc.tmp",
@@ -138,7 +139,7 @@ def test_unfinished_files_are_removed_after_a_run_that_did_not_succeed(
     (folder / "part").touch()
     with pytest.raises(InterruptedError), pipeline(copy_of_finished):
         # The run before succeeded: only files that can break this one are removed.
-        assert [path.exists() for path in unfinished] == [True, True, True, True, False]
+        assert [path.exists() for path in unfinished] == [True, True, True, True, True, False]
         assert run_cache.exists()
         raise InterruptedError
     with pipeline(copy_of_finished):
@@ -159,10 +160,14 @@ def test_unfinished_records_are_removed(copy_of_finished: Path) -> None:
         os.utime(copy_of_finished / place / ".record.json.a1_b2c3d.tmp", (1e9, 1e9))
         os.utime(copy_of_finished / place / ".own.tmp", (1e9, 1e9))
         os.utime(copy_of_finished / place / ".young.a1_b2c3d.tmp", (4e9, 4e9))
+    of_safetensors = copy_of_finished / ".work/train/0123/.tmpV1zmQE"
+    of_safetensors.touch()
+    os.utime(of_safetensors, (1e9, 1e9))
     with pipeline(copy_of_finished):
         for place in places:
             kept = {path.name for path in (copy_of_finished / place).glob(".*.tmp")}
             assert kept == {".young.a1_b2c3d.tmp", ".own.tmp"}, place
+        assert not of_safetensors.exists()
         assert len(list((copy_of_finished / ".work/rebuild/clone/data").iterdir())) == 3
 
 

@@ -52,8 +52,8 @@ def checkpoints(folder):
 
 
 def finished_checkpoints(folder):
-    """When each was written; a temporary file may be gone before one looks at it."""
-    return [path.stat().st_mtime_ns for path in checkpoints(folder) if not path.name.endswith(".tmp")]
+    """When each was written; a temporary file, hidden by its name, may be gone before one looks at it."""
+    return [path.stat().st_mtime_ns for path in checkpoints(folder) if not path.name.startswith(".")]
 
 
 @pytest.fixture(scope="module")
