@@ -62,6 +62,7 @@ generate --model LM --file
 
 CASES = """
 juggle -> juggle
+--verison -> unrecognized arguments: --verison; did you mean --version?
 --print-completion cmd -> cmd
 segment - -o x -> -o
 segment - -> standard input: the text holds no character
@@ -156,7 +157,7 @@ patches flops --length inf -> --length is inf; it must be at most
 patches flops --patcher bpe -S 3 -> -S is 3; it must be at least the mean length of a patch, 4.13
 measure good.txt -> --tokenizer
 measure - --tokenizer t.json -> nothing can be measured
-measure good.txt --tokenizer t.json --reference good.txt -> good.txt: not
+measure good.txt --tokenizer t.json --reference good.txt -> good.txt: no tokenizer of a known format
 measure good.txt --tokenizer t.json --parallel shorter.txt -> shorter.txt: 1 texts, but good.txt has 3; parallel
 measure - --tokenizer t.json --parallel - -> standard input can be only one of the inputs
 export good.txt -o out --decoder greedy -> --decoder is 'greedy'; a tokenizer maximises a sum

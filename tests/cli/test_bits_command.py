@@ -83,7 +83,7 @@ def test_paper_mode_names_the_place():
 def test_text_that_is_not_utf8(tmp_path):
     data = "日".encode() + b"\xff\xfe" + "本".encode() + b"\x80\nok\r\n\xe4\xbd"
     error = complaint("encode", stdin=data)
-    assert error == "tokenlab: standard input:1: not UTF-8 (byte 0xFF at column 2); convert the file to UTF-8\n"
+    assert error.startswith("tokenlab: standard input:1: not UTF-8 (byte 0xFF at column 2); convert it by ")
     replaced, said = bits("encode", "--on-error", "replace", stdin=data)
     assert bits("decode", stdin=replaced)[0] == "日\ufffd本\ufffd\nok\n\ufffd\n"
     assert said == "tokenlab: 3 places with bytes that are not UTF-8 replaced by U+FFFD\n"

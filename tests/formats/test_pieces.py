@@ -94,14 +94,14 @@ def test_defaults_where_fields_are_left_out(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "0 bytes"),
-        (b"PK\x03\x04 an archive", "protocol buffers"),
-        (SMALL[:-1], "cut off"),
+        (b"PK\x03\x04 an archive", "no tokenizer of a known format"),
+        (SMALL[:-1], "breaks off at byte"),
         (SMALL + SMALL[:16], "there twice"),
         (b"\x12\x02\x18\x02", "it has no pieces"),
         (SMALL + b"\x12\x02\x18\x09", "unknown algorithm 9"),
         (SMALL + b"\x12\x03\x98\x02\x01", "byte fallback with 0 of the 256 bytes"),
         (b"\n\x03\n\x01\xff", "not UTF-8"),
-        (b"\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "cut off"),
+        (b"\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "breaks off at byte"),
     ],
 )
 def test_damaged_models_are_one_line_errors(tmp_path: Path, content: bytes, message: str) -> None:

@@ -73,6 +73,11 @@ def test_one_of_several_rank_files_is_not_guessed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"several rank files \(a.tiktoken, b.tiktoken\); name one of them"):
         read_tokenizer(tmp_path)
     assert read_tokenizer(tmp_path / "b.tiktoken").tokens == tuple(BYTES)
+    for name in ("1000", "2000"):
+        (tmp_path / "sizes" / name).mkdir(parents=True)
+        (tmp_path / "sizes" / name / "tokenizer.json").touch()
+    with pytest.raises(InputError, match=r"a folder of several tokenizers \(1000, 2000\); name one of them"):
+        read_tokenizer(tmp_path / "sizes")
 
 
 def test_a_pair_of_gpt2(tmp_path: Path) -> None:

@@ -98,8 +98,14 @@ def test_bad_bytes_are_named_with_line_and_column(before, bad, after, block):
         patch.setattr(lines, "_BLOCK", block)
         with pytest.raises(InputError) as error:
             list(read_lines(io.BytesIO(before.encode() + bad + after), "x.txt"))
-    message = f"x.txt:{line}: not UTF-8 (byte 0x{bad[0]:02X} at column {column}); convert the file to UTF-8"
-    assert str(error.value) == message
+    message = f"x.txt:{line}: not UTF-8 (byte 0x{bad[0]:02X} at column {column}); convert it by `iconv -f "
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(("encoding", "named"), [("utf-16", "UTF-16"), ("shift_jis", "ITS_ENCODING")])
+def test_the_conversion_of_other_encodings_is_told(encoding, named):
+    with pytest.raises(InputError, match=f"convert it by `iconv -f {named} -t UTF-8`"):
+        list(read_lines(io.BytesIO("文字".encode(encoding)), "x.txt"))
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd])

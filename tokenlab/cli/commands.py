@@ -78,7 +78,10 @@ def arguments_of(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 def run(arguments: Sequence[str] | None) -> None:
     """Parse the arguments and run the command."""
-    options = command_parser().parse_args(arguments)
+    parser = command_parser()
+    options = parser.parse_args(arguments)
+    if not hasattr(options, "run"):
+        parser.error("a command is missing")
     if arguments is None:  # The process ends with the command.
         os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # Its warnings are advice to programmers.
     if sys.stdout is None:
@@ -96,7 +99,7 @@ def command_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     shells = f"print the completion for a shell and exit: {', '.join(SHELLS)}"
     parser.add_argument("--print-completion", action=_Completion, choices=SHELLS, metavar="SHELL", help=shells)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in _MODULES:
         import_module(f"tokenlab.cli.{name}").add_parser(commands)
     return parser

@@ -186,7 +186,7 @@ def fields(message: bytes, where: str) -> Iterator[tuple[int, int | bytes]]:
         key, at = _varint(message, at, where)
         number, kind = key >> 3, key & 7
         if number == 0:
-            raise InputError(f"{where}: not a message of protocol buffers, at byte {at}")
+            raise _no_model(where, at)
         value: int | bytes
         if kind == _VARINT:
             value, at = _varint(message, at, where)
@@ -199,7 +199,7 @@ def fields(message: bytes, where: str) -> Iterator[tuple[int, int | bytes]]:
             value = _cut(message, at, size, where)
             at += size
         else:
-            raise InputError(f"{where}: not a message of protocol buffers, at byte {at}")
+            raise _no_model(where, at)
         yield number, value
 
 
@@ -230,18 +230,22 @@ def _as_text(value: int | bytes, where: str) -> str:
 
 def _cut(message: bytes, at: int, size: int, where: str) -> bytes:
     if size > len(message) - at:
-        raise InputError(f"{where}: cut off at byte {len(message)}, or not a message of protocol buffers")
+        raise _no_model(where, len(message))
     return message[at : at + size]
+
+
+def _no_model(where: str, at: int) -> InputError:
+    return InputError(f"{where}: no tokenizer of a known format; as a SentencePiece model it breaks off at byte {at}")
 
 
 def _varint(message: bytes, at: int, where: str) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(message):
-            raise InputError(f"{where}: cut off at byte {len(message)}, or not a message of protocol buffers")
+            raise _no_model(where, len(message))
         byte = message[at]
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value & ((1 << 64) - 1), at
-    raise InputError(f"{where}: not a message of protocol buffers, at byte {at}")
+    raise _no_model(where, at)

@@ -147,6 +147,9 @@ def tokenizer_file(path: str | Path) -> Path:
     found += ranks
     found += [path / name for name in PAIRS if (path / name).is_file()]  # without merges, which the error names
     if not found:
+        below = sorted(entry.name for entry in path.iterdir() if any((entry / name).is_file() for name in _IN_FOLDERS))
+        if below:
+            raise InputError(f"{path}: a folder of several tokenizers ({', '.join(below[:9])}); name one of them")
         names = ", ".join((*_IN_FOLDERS, "*.tiktoken", *(" and ".join(pair) for pair in PAIRS.items())))
         raise InputError(f"{path}: no tokenizer in this folder; expected one of {names}")
     return found[0]

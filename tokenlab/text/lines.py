@@ -194,4 +194,6 @@ def _not_utf8(name: str, lines_before: int, good: str, error: UnicodeDecodeError
     line = lines_before + good.count("\n") + 1
     column = len(good) - good.rfind("\n")
     byte = error.object[error.start]
-    return InputError(f"{name}:{line}: not UTF-8 (byte 0x{byte:02X} at column {column}); convert the file to UTF-8")
+    encoding = "UTF-16" if byte >= 0xFE and line == column == 1 else "ITS_ENCODING"
+    how = f"convert it by `iconv -f {encoding} -t UTF-8`"
+    return InputError(f"{name}:{line}: not UTF-8 (byte 0x{byte:02X} at column {column}); {how}")
