@@ -97,9 +97,11 @@ def test_segments_stand_between_boundaries():
     assert punctuation.text() == "共 同 创 造 ， 美好\n\n1 2年 ab\n好\n"
 
 
-def test_a_sentence_with_too_many_values_is_an_error():
+def test_values_of_another_text_are_an_error():
     with pytest.raises(InputError, match="sentence 2: 1 characters but 2 entropies"):
         segment_by_entropy(["", "a"], [np.empty(0, np.float32), np.zeros(2, np.float32)], BoundaryOptions())
+    with pytest.raises(InputError, match="2 sentences but entropies of 1"):
+        segment_by_entropy(["", "a"], [np.empty(0, np.float32)], BoundaryOptions())
 
 
 def test_boundary_scores_reward_entropy_above_the_threshold():

@@ -25,7 +25,7 @@ _ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl")
 def add_parser(commands: Commands) -> None:
     parser = add_command(commands, _statistics, "count n-grams; their PMI and branching entropies")
     add_corpus(parser, "sentence")
-    every = "write all n-grams to this .csv, .tsv, .jsonl or .parquet, which `tokenlab segment --statistics-from` reads"
+    every = "write all n-grams to this .csv, .tsv, .jsonl or .parquet; `segment --statistics-from` reads .parquet"
     parser.add_argument("-o", "--output", metavar="FILE", help=every)
     top = f"print the N most frequent n-grams (default {_TOP}; none with -o)"
     parser.add_argument("--top", type=int, metavar="N", help=top)

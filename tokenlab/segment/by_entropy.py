@@ -39,8 +39,10 @@ def segment_by_entropy(
         entropies: for each sentence a value per character in nats, float32[characters], NaN where there is none.
 
     Raises:
-        InputError: the numbers of values and characters of a sentence differ; a lone surrogate.
+        InputError: the numbers of values and characters of a sentence differ, or those of sentences; a lone surrogate.
     """
+    if len(sentences) != len(entropies):
+        raise InputError(f"{len(sentences)} sentences but entropies of {len(entropies)}; score this text again")
     points = code_points("".join(sentence + "\n" for sentence in sentences))
     lengths = np.array([len(sentence) + 1 for sentence in sentences], np.int64)
     origin = np.concatenate(([0], np.cumsum(lengths)))
