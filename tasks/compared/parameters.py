@@ -58,6 +58,13 @@ class Tokens(_Method, MixedParameters):
         """The options of a training, without special tokens."""
         return self.library_options(TrainOptions, vocabulary=(vocabulary,), special_tokens=())
 
+    @property
+    def command(self) -> str | None:
+        """The command that trains this tokenizer; None for the cut `entropy`, which the command has not."""
+        given = {"cut": self.cut, **(self.model_extra or {})}
+        flags = [f"--{name.replace('byte_tokens', 'bytes')} {value}" for name, value in given.items()]
+        return None if self.cut == ENTROPY else " ".join(["tokenlab train", *flags])
+
 
 class Code(_Method):
     """A character code by its kind in the library, and BPE over its atoms inside the pieces of a cut. merges: false

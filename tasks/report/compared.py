@@ -13,6 +13,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullLocator
 
+from tasks.compared.parameters import Methods, Tokens
 from tasks.report.inputs import corpus_facts, notes_of, read_parts
 from tasks.report.plot import draw_all, grid, save
 from tasks.report.style import ACCENT, GREEN, GREY, INK, PURPLE, SECOND
@@ -59,6 +60,7 @@ def compared_results(stage: Stage) -> Results:
     if scores.is_empty():
         return Results([], [], {"corpora": {}, "answers": [], "findings": []})
     corpora, rows = {}, []
+    methods = stage.parameters("compared.methods", Methods)
     for (key,), of_corpus in scores.group_by("name", maintain_order=True):
         name = str(key)
         notes = notes_of([corpus_facts(stage, of_corpus["corpus"][0])])
@@ -72,9 +74,9 @@ def compared_results(stage: Stage) -> Results:
             _units_table(name, of_flops, notes),
             *_robustness_tables(name, robustness.filter(name=name), notes),
         ]
-        rows.append(_answer(name, of_flops, found["flops"]))
-    header = ["corpus", "use", "bits/byte ↓", "verdict", "why"]
-    answers = [Table("compared-answers", "How should this text be cut?", header, rows, [_VERDICT], "use")]
+        rows.append(_answer(name, methods, of_flops, found["flops"]))
+    header = ["corpus", "use", "command", "bits/byte ↓", "why"]
+    answers = [Table("compared-answers", "How should this text be cut?", header, rows, [], "use")]
     if len(rows) > 1:
         notes = notes_of(corpus_facts(stage, corpus) for corpus in scores["corpus"].unique(maintain_order=True))
         answers.append(_corpora_table(scores.filter(budget="flops"), ngrams, notes))
@@ -219,13 +221,13 @@ def _robustness_tables(name: str, robustness: pl.DataFrame, notes: list[str]) ->
     yield tabulate(f"boundaries-{name}", title, robustness, [_METHOD, *kept], key=["method"], notes=notes)
 
 
-def _answer(name: str, scores: pl.DataFrame, answer: Mapping[str, Any] | None) -> list[str]:
+def _answer(name: str, methods: Methods, scores: pl.DataFrame, answer: Mapping[str, Any] | None) -> list[str]:
     """What to use; scores: at equal operations, the best method first."""
     use = scores["method"][0] if answer is None else answer["use"]
-    bits = _BITS.cell(scores.filter(method=use))
-    if answer is None:
-        return [name, use, bits, "one run", f"{use} comes first with {bits} bits per byte in one run, no verdict."]
-    return [name, use, bits, "best" if answer["separable"] else "not separable", answer["answer"]]
+    bits, method = _BITS.cell(scores.filter(method=use)), methods[use]
+    command = method.command if isinstance(method, Tokens) else None
+    why = f"{use} comes first with {bits} bits per byte in one run, no verdict." if answer is None else answer["answer"]
+    return [name, use, f"`{command}`" if command else "", bits, why]
 
 
 def draw_compared(stage: Stage) -> None:

@@ -182,6 +182,8 @@ train good.txt --cut no.words -o out -> no.words:
 train good.txt --check empty -o out -> empty: no character in it; nothing can be measured
 train good.txt --coverage 0.9 -o out -> --coverage has no meaning with --bytes level
 train good.txt --cut= -o out -> --cut is empty
+train good.txt --cut damaged -o out -> rename it to *.words
+train -o out --special-tokens <s> good.txt -> which is a file; name INPUT before the options
 train good.txt --cut (a -o out -> --cut is '(a'
 train good.txt --vocabulary 9 8 -o out -> --vocabulary is 9 8
 train good.txt --special-tokens eso=<e> -o out -> 'eso' is no role

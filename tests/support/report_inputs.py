@@ -69,7 +69,14 @@ def stage(**families: list[str]) -> Stage:
             "classified": {name: {} for name in names["classified"]},
             "language_models": {name: {} for name in names["generated"]},
         },
-        "compared": {"corpora": {name: {"corpus": name} for name in names["compared"]}},
+        "compared": {
+            "corpora": {name: {"corpus": name} for name in names["compared"]},
+            "methods": {
+                "words": {"kind": "tokens", "cut": "words", "byte_tokens": "fallback"},
+                "bpe": {"kind": "tokens", "cut": "gpt2"},
+                "chunks": {"kind": "chunks", "ratio": 4},
+            },
+        },
     }
     return Stage("params.yaml", "small", "", sections)
 

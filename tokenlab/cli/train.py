@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenlab.cli.corpus import Corpus, add_corpus, add_json, longest_line_of, open_corpora, open_source
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpora
 from tokenlab.cli.options import (
     Commands,
     add_command,
@@ -66,7 +66,10 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--from-counts", nargs="+", default=[], metavar="FILE", help=counts)
     _add_cut(parser)
     add_options(parser, TrainOptions)
-    text = "measure on this text, not on the beginning of INPUT; with learned words, count lines cut differently, too"
+    text = (
+        "measure on this text, in INPUT's format, not on the beginning of INPUT; with learned words, count lines cut "
+        "differently, too"
+    )
     parser.add_argument("--check", metavar="FILE", default=None, help=text)
     add_json(parser, "print an object for each size, one a line")
     add_shards(parser)
@@ -96,6 +99,8 @@ def _train(arguments: argparse.Namespace) -> None:
     in the folder holds the same.
     """
     options, shards = options_from(arguments, TrainOptions), shards_from(arguments)
+    if files := [token for token in options.special_tokens if Path(token).is_file()]:
+        raise ParameterError(f"--special-tokens holds {files[0]}, which is a file; name INPUT before the options")
     if options.byte_tokens == "level":
         check_meaning(arguments, "with --bytes level, whose alphabet is bytes", (), coverage="--coverage")
     inputs, tables = getattr(arguments, "input", []), arguments.from_counts
@@ -108,8 +113,7 @@ def _train(arguments: argparse.Namespace) -> None:
     from tokenlab.tokenizers.trained import train_tokenizers
 
     with ExitStack() as stack, named_as_flags(TrainOptions, cut="--cut"):
-        compared = [stack.enter_context(open_source(name, longest_line=longest_line_of(arguments))) for name in checked]
-        texts = open_corpora(stack, inputs, arguments)
+        compared, texts = (open_corpora(stack, names, arguments) for names in (checked, inputs))
         for text in compared:
             text.check(measured=True)  # Before any work: an error in a text must leave nothing behind.
         counts, plain = _counts(texts, tables, getattr(arguments, "cut", None), *shards)
@@ -160,6 +164,8 @@ def _check_inputs(names: Sequence[str], cut: str | None) -> None:
     if cut is not None:
         from tokenlab.tokenizers.cuts import check_cut
 
+        if cut not in CUTS and not cut.endswith(WORDS_FILE) and Path(cut).is_file():
+            raise ParameterError(f"--cut is {cut}, a file; rename it to *{WORDS_FILE} if it is a word model")
         with named_as_flags(cut="--cut"):
             check_cut(cut)
 

@@ -206,25 +206,26 @@ def of_pieces(model: PieceModel, name: str, *, ignore_normalizer: bool = False) 
     ignore_normalizer: leave out its normalisation and the removal of spaces, for texts that are normalised already.
 
     Raises InputError for whole words, for a normalisation, which the library does not read from these files, and for
-    spaces that stay, are removed, or go to the end.
+    spaces that are removed or go to the end.
     """
     if model.algorithm == Algorithm.WORD:
         raise InputError(f"{name}: SentencePiece's WORD is not supported; BPE, CHAR and UNIGRAM are")
     changed = (model.character_map or model.squeezes_spaces) and not ignore_normalizer
-    if changed or model.suffix_spaces or not model.escapes_spaces:
+    if changed or model.suffix_spaces:
         raise InputError(
             f"{name}: its normalisation ({model.normalizer or 'of spaces'}) changes texts; use its tokenizer.json, "
             "as transformers saves it"
         )
     tokenizer = Tokenizer(_unigram(model) if model.algorithm == Algorithm.UNIGRAM else _byte_pair(model))
-    before = [normalizers.Prepend(SPACE)] if model.dummy_prefix else []
-    tokenizer.normalizer = normalizers.Sequence([*before, normalizers.Replace(" ", SPACE)])
+    space = SPACE if model.escapes_spaces else " "
+    before = [normalizers.Prepend(space)] if model.dummy_prefix else []
+    tokenizer.normalizer = normalizers.Sequence([*before, normalizers.Replace(" ", space)])
     after = [decoders.Strip(" ", 1, 0)] if model.dummy_prefix else []
     tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), *after]
+        [decoders.Replace(space, " "), decoders.ByteFallback(), decoders.Fuse(), *after]
     )
     _add_special(tokenizer, model.texts(PieceKind.CONTROL, PieceKind.UNKNOWN))
-    user_defined = [text.replace(SPACE, " ") for text in model.texts(PieceKind.USER_DEFINED)]
+    user_defined = [text.replace(space, " ") for text in model.texts(PieceKind.USER_DEFINED)]
     tokenizer.add_tokens([AddedToken(text, normalized=False) for text in user_defined])
     return tokenizer
 

@@ -133,7 +133,7 @@ def test_damaged_files(tmp_path: Path) -> None:
         ),
         (b"[" * 100_000, "not JSON"),
         (b'{"a": "\xff"}', "not UTF-8"),
-        (b"\x80\x04\x95 a pickle", "protocol buffers|cut off"),
+        (b"\x80\x04\x95 a pickle", "breaks off"),
     ]:
         path.write_bytes(content)
         with pytest.raises(InputError, match=message) as caught:

@@ -8,6 +8,7 @@ import unicode_text
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokenlab.formats.tokenizer_file import read_tokenizer
 from tokenlab.ngrams import ngram_statistics
 from tokenlab.segment import Segmenter, SegmentOptions
 from tokenlab.tokenizers.export import (
@@ -71,6 +72,21 @@ def test_segments_as_the_segmenter(library, sentences, vocabulary):
     text = "<|im_start|> GPT-4 <0x41>"
     tokenizer.encode_special_tokens = True
     assert library.encode([text])[0].ids == tokenizer.encode(text).ids
+
+
+def test_is_read_as_a_tokenizer_with_the_same_ids(library, vocabulary, tmp_path):
+    (tmp_path / "exported.model").write_bytes(sentencepiece_model(vocabulary))
+    tokenizer = read_tokenizer(tmp_path / "exported.model").tokenizer
+    tokenizer.encode_special_tokens = True
+
+    @given(st.lists(st.one_of(unicode_text.text, st.sampled_from(AWKWARD)), max_size=4).map("".join))
+    def check(text):
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        assert tokenizer.decode(ids, skip_special_tokens=False) == text
+        if "\u2581" not in text:  # which is unused there; the library `tokenizers` knows no unused pieces
+            assert ids == library.encode([text])[0].ids
+
+    check()
 
 
 def test_decodes_every_text_to_itself(library):
