@@ -3,7 +3,7 @@
     python small_model.py TOKENIZER TRAIN HELD_OUT MODEL
 
 TOKENIZER is a folder of `tokenlab train`; TRAIN and HELD_OUT are texts, one a line; MODEL is the folder to write. A
-GPT-2 is trained once over TRAIN, for at most 300 steps. Prints its weights, and bits per byte of HELD_OUT.
+GPT-2 is trained for 300 steps, over TRAIN as often as these need it. Prints its weights, and bits per byte of HELD_OUT.
 """
 
 import math
@@ -56,7 +56,8 @@ def main(folder, train, held_out, output):
     model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), **shape, **dropout, **marks))
     print(f"{sum(weight.numel() for weight in model.parameters()):,} weights")
     rows, _ = rows_of(tokenizer, train)
-    batches = rows[torch.randperm(len(rows))].split(ROWS)[:STEPS]
+    passes = -(-STEPS * ROWS // len(rows))
+    batches = rows[torch.cat([torch.randperm(len(rows)) for _ in range(passes)])].split(ROWS)[:STEPS]
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.1)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer,
