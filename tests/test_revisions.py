@@ -2,17 +2,16 @@
 
 import contextlib
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import toy_pipeline
 import workspace
 import yaml
 from dvc.repo import Repo
 from stub_outputs import commit_stubs
 
-ROOT = Path(__file__).resolve().parent.parent
 MODEL = "reports/sample/language_models/en"
 METRICS = "reports/sample/metrics/exact.json"
 PLOTS = [
@@ -23,7 +22,6 @@ PLOTS = [
     "reports/sample/tuning/zh/entropy.csv",
     "reports/sample/tuning/zh/lambda.csv",
 ]
-GIT = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +32,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     parameters = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
     commit_stubs(folder)
-    subprocess.run([*GIT, "add", "-A"], cwd=folder, check=True)
-    subprocess.run([*GIT, "commit", "-qm", "results"], cwd=folder, check=True)
+    toy_pipeline.commit(folder)
     (folder / METRICS).write_text('{"value": 2}\n')
     curve = folder / MODEL / "loss.csv"
     curve.write_text(curve.read_text().replace("1,1", "1,2"))

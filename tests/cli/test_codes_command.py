@@ -89,10 +89,6 @@ def test_check_prints_the_first_violation_of_each_bad_line(learned):
         assert "standard input:1:" in codes("decode", "--code", code, stdin=bad, status=2)
 
 
-def stored(code):
-    return json.loads(code.read_text(encoding="utf-8"))["codes"]
-
-
 def test_components_are_encoded_and_shown_but_not_decoded(tables, tmp_path):
     source = tmp_path / "source.txt"
     source.write_text("明月 a\n", encoding="utf-8")
@@ -115,7 +111,8 @@ def test_components_are_encoded_and_shown_but_not_decoded(tables, tmp_path):
 def test_show_prints_a_code_or_writes_its_table(learned, tmp_path):
     head, columns, *rows = codes("show", learned / "latom.json").splitlines()
     assert head.startswith("latom code, reversible, ") and columns.split()[0] == "b0"
-    assert {row.split()[0] for row in rows} == {first for first, _ in stored(learned / "latom.json").values()}
+    document = json.loads((learned / "latom.json").read_text(encoding="utf-8"))
+    assert {row.split()[0] for row in rows} == {first for first, _ in document["codes"].values()}
     assert codes("show", learned / "byte.json") == "byte code, reversible, 256 atoms: the bytes of UTF-8, 00 to ff\n"
     assert "\\u0020  ␣\n" in codes("show", learned / "character.json")
     assert codes("show", learned / "latom.json", "--html", tmp_path / "table.html") == ""

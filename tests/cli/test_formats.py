@@ -106,14 +106,6 @@ def test_a_name_tells_where_the_first_bytes_do_not(tmp_path):
         assert ended_here("segment", tmp_path / name, "--isolate", "none").status == status, name
 
 
-def test_format_json_is_still_the_output():
-    """The output's format had this flag once."""
-    for command in (["segment"], ["statistics"], ["bits", "encode"]):
-        printed = tokenlab_here(*command, "-", "--json", stdin="日本\n")
-        assert printed == tokenlab_here(*command, "-", "--json", stdin="日本\n")
-        assert printed.startswith(("{", "["))
-
-
 def test_gold_words_are_measured(tmp_path):
     from tiny_tokenizers import EXPRESSIONS, byte_level, train
 

@@ -2,8 +2,8 @@
 
 import json
 import subprocess
-import sys
 
+import memory
 import pytest
 from command import ended_here
 from command import tokenlab_here as tokenlab
@@ -118,17 +118,6 @@ def test_a_text_without_scripts_to_segment_is_said(text, said):
     assert ended_here("segment", "-", "--isolate", "punctuation", stdin=text).said == ""
 
 
-# The kernel's count of the process itself: what `wait4` counts begins with the memory of the process that starts it.
-PEAK = """
-import sys
-from tokenlab.cli import main
-status = main(sys.argv[1:])
-with open("/proc/self/status") as lines:
-    print(*(line.split()[1] for line in lines if line.startswith("VmHWM")), file=sys.stderr)
-sys.exit(status)
-"""
-
-
 @pytest.mark.slow
 def test_twenty_times_the_text_takes_as_much_memory(tmp_path, chinese_sentences):
     """Once the statistics are given."""
@@ -139,6 +128,6 @@ def test_twenty_times_the_text_takes_as_much_memory(tmp_path, chinese_sentences)
     for size in (500_000, 10_000_000):
         (tmp_path / "long.txt").write_text(text * (size // len(text.encode()) + 1), encoding="utf-8")
         command = ["segment", tmp_path / "long.txt", "--statistics-from", tmp_path / "s.parquet"]
-        done = subprocess.run([sys.executable, "-c", PEAK, *map(str, command)], capture_output=True, check=True)
-        peaks.append(int(done.stderr.split()[-1]) / 1024)
+        done = subprocess.run([*memory.COMMAND, *map(str, command)], capture_output=True, check=True)
+        peaks.append(int(done.stderr.split()[-1]))
     assert peaks[1] - peaks[0] < 25, peaks

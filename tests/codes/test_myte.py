@@ -1,7 +1,6 @@
 """MYTE against the tokenizer of its model (transformers' MyT5), and the round trip of every text."""
 
 import json
-import os
 import random
 import re
 import sys
@@ -221,12 +220,10 @@ def test_a_bad_map_is_one_line_with_file_and_key(decompose: str, merge: str, mes
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[MyteCode, ByteRewriter]:
+def published(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[MyteCode, ByteRewriter]:
     """The code of the published decompose map, and the original's rewriter."""
-    if not os.environ.get("TOKENLAB_MIRROR"):
-        pytest.skip("TOKENLAB_MIRROR is not set")
     folder = tmp_path_factory.mktemp("myte")
-    fetch("myte", folder, mirror=os.environ["TOKENLAB_MIRROR"], progress=False)
+    fetch("myte", folder, mirror=mirror, progress=False)
     return read_myte(folder), ByteRewriter(str(folder / "decompose_map.json"))
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, normalizers
+from unicode_text import is_utf8
 
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import write_code
@@ -91,19 +92,11 @@ def test_patches_of_atoms_are_those_of_their_patcher_at_whole_characters(folder)
         assert passage.starts[0] == 0 and (np.diff([*passage.starts, len(passage.ids)]) > 0).all()
         before = [coder.decode(passage.ids[:start].tolist()) for start in passage.starts]
         given = SpacePatcher(SpaceOptions(6)).starts([text])[0].tolist()
-        moved = [next(end for end in range(start, len(text) + 1) if whole(text[:end])) for start in given]
+        moved = [next(end for end in range(start, len(text) + 1) if is_utf8(text[:end])) for start in given]
         assert [len(part) for part in before] == sorted({place for place in moved if place < len(text)})
     (tokens,) = units_of(coder).encode_batch([TEXTS[0]])
     (passage,) = coder.code([TEXTS[0].encode()])
     assert len(tokens.ids) == len(passage.starts) and tokens.byte_tokens == 0
-
-
-def whole(data):
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def test_what_is_there_is_not_trained_again(folder, monkeypatch):

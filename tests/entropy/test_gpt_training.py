@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch.nn.functional import log_softmax
+from trainings import assert_close_curves, assert_same, killed_training, weights
 
 from tokenlab.core.errors import InputError
 from tokenlab.entropy.packing import encode
@@ -37,17 +38,6 @@ def trained(options, level="character", dropout=0.0, checkpoint=None, texts=TEXT
     model = build_gpt(shape, alphabet.size, seed=options.seed)
     train_on, evaluate_on = (encode(alphabet, some, shape.context) for some in (texts, held_out))
     return model, train(model, alphabet, train_on, evaluate_on, options, checkpoint)
-
-
-def weights(model):
-    return {name: parameter.detach() for name, parameter in model.named_parameters()}
-
-
-def assert_same(first, second):
-    assert first[1] == second[1]
-    ours, theirs = weights(first[0]), weights(second[0])
-    assert ours.keys() == theirs.keys()
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 def test_weights_decay_in_the_matrices_of_blocks_alone():
@@ -83,32 +73,14 @@ def test_learns_what_words_are_made_of():
     assert curve[-1].training < 0.6 and curve[-1].held_out == pytest.approx(math.log(4) / 3, abs=0.05)
 
 
-class Killed(Exception):
-    pass
-
-
 def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch):
     """With dropout, inside and at an evaluation."""
     checkpoint = tmp_path / "work" / "checkpoint.safetensors"
     undisturbed = trained(OPTIONS, dropout=0.3)
-
-    def save_and_die(*arguments):
-        save(*arguments)
-        if arguments[5].step in (7, 10):
-            raise Killed
-
-    save = loop.save_checkpoint
     monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)  # one a step
-    monkeypatch.setattr(loop, "save_checkpoint", save_and_die)
-    deaths = 0
-    while deaths < 5:
-        try:
-            resumed = trained(OPTIONS, dropout=0.3, checkpoint=checkpoint)
-            break
-        except Killed:
-            deaths += 1
-    assert deaths == 2
-    assert_same(resumed, undisturbed)
+    for step in (7, 10):
+        killed_training(lambda: trained(OPTIONS, dropout=0.3, checkpoint=checkpoint), step)
+    assert_same(trained(OPTIONS, dropout=0.3, checkpoint=checkpoint), undisturbed)
     assert list(checkpoint.parent.iterdir()) == [checkpoint]
 
 
@@ -123,5 +95,4 @@ def test_an_update_in_less_memory_is_the_same(changes):
     """Batches of four rows in parts of two, one and one; activations that are computed again, with dropout."""
     options, dropout = dataclasses.replace(OPTIONS, batch=4), 0.2 if "checkpoint_activations" in changes else 0.0
     found, expected = (trained(one, dropout=dropout)[1] for one in (dataclasses.replace(options, **changes), options))
-    for ours, theirs in zip(found, expected, strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-5)
+    assert_close_curves(found, expected)

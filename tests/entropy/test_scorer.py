@@ -32,13 +32,6 @@ def characters(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def bert(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bert")
-    save_bert(folder, positions=128)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def whole_bytes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bytes")
     save_bytes(folder, positions=256)

@@ -16,8 +16,6 @@ CHARACTERS = ["a", "b", "é", "è", "你", "好", "們", "😀", "😁"]
 WHOLE = [None, *(character.encode() for character in CHARACTERS), "你好".encode(), b"ab"]
 BYTES = [None, *(bytes([byte]) for byte in range(256)), "你".encode()[:2], "你".encode(), "é".encode()]
 BYTE_MERGES = [(0xE4 + 1, 0xBD + 1, 257), (257, 0xA0 + 1, 258), (0xC3 + 1, 0xA9 + 1, 259)]
-
-
 ESTIMATORS = ("incremental", "bpc", "mpc", "naive")
 LETTERS = [None, b"A", b"B", b"AA", b"BAAB", b"BBAA", b"BBBA", b"BA", b"BBA"]
 
@@ -31,18 +29,14 @@ def character_model(model, estimator="incremental", **options):
     return CharacterModel(model, MaximumPrefix(Vocabulary(LETTERS)), ExactOptions(estimator=estimator, **options))
 
 
-def whole_characters():
-    return BytePair(Vocabulary(WHOLE), [(5, 6, 10), (1, 2, 11)]), TableModel(len(WHOLE), 0, seed=1)
-
-
 def single_bytes():
     return BytePair(Vocabulary(BYTES), BYTE_MERGES), TableModel(len(BYTES), 0, seed=1, spread=3)
 
 
 @pytest.mark.parametrize("text", ["", "a", "你", "a你", "😀é"])
 def test_all_characters_of_a_small_alphabet(text):
-    automaton, model = whole_characters()
-    chars = CharacterModel(model, automaton)
+    automaton = BytePair(Vocabulary(WHOLE), [(5, 6, 10), (1, 2, 11)])
+    chars = CharacterModel(TableModel(len(WHOLE), 0, seed=1), automaton)
     found = chars.next_character(text)
     assert sorted(found.characters) == sorted(CHARACTERS)
     assert np.exp(found.log_probability).sum() + np.exp(found.end) == pytest.approx(1, abs=1e-12)

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import toy_pipeline
 
 from flows.run.reproduced import KEPT, LOCKS, MADE, check
 from tokenlab.core.errors import InputError
@@ -33,9 +34,8 @@ def project(tmp_path: Path) -> Path:
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "words.csv").write_text("f1\n1\n", encoding="utf-8")
     (tmp_path / MADE / "results-codes.txt").write_text("a part that is not kept\n", encoding="utf-8")
-    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
-        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    toy_pipeline.commit(tmp_path)
     return tmp_path
 
 

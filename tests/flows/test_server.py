@@ -4,17 +4,16 @@ secret that server and clients share."""
 import os
 import stat
 import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from contextlib import closing
 from pathlib import Path
 from threading import Barrier
-from typing import ClassVar
 
 import killing
 import pytest
 import toy_pipeline
+from loopback import Web
 
 from flows.prefect_environment import SECRET_FILE, adopt, environment, read_secret
 from flows.server import connect
@@ -77,31 +76,18 @@ def test_damaged_profiles_are_one_line(tmp_path: Path) -> None:
         connect(tmp_path)
 
 
-class Proxy(BaseHTTPRequestHandler):
-    seen: ClassVar[list[str]] = []
-
-    def do_GET(self) -> None:
-        self.seen.append(self.path)
-        self.send_error(502)
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
-
-
 def test_password_goes_through_no_proxy(tmp_path: Path) -> None:
     """Neither that of this process, which asks with urllib, nor that of Prefect's client."""
-    with HTTPServer(("127.0.0.1", 0), Proxy) as proxy:
-        threading.Thread(target=proxy.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{proxy.server_port}"
-        os.environ |= {"http_proxy": address, "HTTP_PROXY": address, "all_proxy": address, "NO_PROXY": "example.org"}
+    with closing(Web()) as proxy:
+        os.environ |= dict.fromkeys(["http_proxy", "HTTP_PROXY", "all_proxy"], proxy.base)
+        os.environ["NO_PROXY"] = "example.org"
         os.environ["PREFECT_API_URL"] = NOBODY
         with pytest.raises(InputError, match="no server answers"):
             connect(tmp_path)
         script = f"import httpx; httpx.get({NOBODY!r})"
         status, output = killing.run([sys.executable, "-c", script], tmp_path)
         assert status != 0 and "ConnectError" in output
-        proxy.shutdown()
-    assert Proxy.seen == [] and os.environ["NO_PROXY"].split(",")[0] == "example.org"
+    assert proxy.requests == [] and os.environ["NO_PROXY"].split(",")[0] == "example.org"
 
 
 def test_secret_is_made_once_and_for_the_user_alone(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from stored_passages import documents, store, word_starts
+from tiny_language_models import sharp_network
 from torch.nn.functional import log_softmax
 
 from tokenlab.core.errors import InputError
@@ -13,7 +14,6 @@ from tokenlab.language.coding import ByteCoder, PatchCoder
 from tokenlab.language.evaluation import evaluate, passage_nats
 from tokenlab.language.stored import LanguageModel, read_language_model, save_language_model
 from tokenlab.networks.options import PatchShape, StackShape, TokenShape
-from tokenlab.networks.stored import build_network
 from tokenlab.patches.by_bytes import SpacePatcher
 from tokenlab.tokenizers.hierarchical import learn_hierarchical
 
@@ -22,21 +22,13 @@ MERGES = learn_hierarchical([b" the", b" naive", b" mats"], 3)
 CONTEXT = 40
 
 
-def grown(network):
-    """Larger weights, so that predictions are far from uniform."""
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.mul_(1 if parameter.ndim == 1 else 8)
-    return network.eval()
-
-
 @pytest.fixture(scope="module")
 def models():
     local = StackShape(layers=1, width=8, heads=1, feed_forward=16)
     patches = PatchShape(MERGES.size, True, STACK, local)
     return {
-        "bytes": LanguageModel(grown(build_network(TokenShape(256, STACK), 0)), ByteCoder(), CONTEXT),
-        "patches": LanguageModel(grown(build_network(patches, 1)), PatchCoder(SpacePatcher(), MERGES), CONTEXT),
+        "bytes": LanguageModel(sharp_network(TokenShape(256, STACK), 0), ByteCoder(), CONTEXT),
+        "patches": LanguageModel(sharp_network(patches, 1), PatchCoder(SpacePatcher(), MERGES), CONTEXT),
     }
 
 

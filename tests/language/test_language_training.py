@@ -8,6 +8,7 @@ import pytest
 import torch
 from stored_passages import documents, store
 from torch.nn.functional import log_softmax
+from trainings import assert_close_curves, assert_same, killed_training, weights
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.language.coding import ByteCoder, PatchCoder
@@ -51,16 +52,6 @@ def run(stores, options=OPTIONS, shape=BYTES, checkpoint=None, seed=0):
     return network, train(LanguageModel(network, coder, CONTEXT), *stores[patcher], options, checkpoint)
 
 
-def weights(network):
-    return {name: parameter.detach().clone() for name, parameter in network.named_parameters()}
-
-
-def assert_same(first, second):
-    assert first[1] == second[1]
-    ours, theirs = weights(first[0]), weights(second[0])
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-
-
 def test_losses_are_bits_per_byte_of_passages_alone(stores):
     """An update of no size: the training loss is that of the first batch; each passage by itself, in float64."""
     options = dataclasses.replace(OPTIONS, steps=1, warmup=0, learning_rate=1e-12, weight_decay=0, evaluate_bytes=None)
@@ -93,26 +84,12 @@ def test_text_with_an_order_is_learned(stores):
         assert curve[-1].held_out < 0.8 * entropy_of_bytes(stores[None][1])
 
 
-class Killed(Exception):
-    """In place of the end of a process."""
-
-
 def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, stores):
     """Killed two steps after a checkpoint; tests/training kills after every step."""
-
-    def save(*arguments):
-        if arguments[-1].step == 2:
-            original(*arguments)
-        if arguments[-1].step == 4:
-            raise Killed
-
     undisturbed = run(stores, shape=PATCHES)
-    original = loop.save_checkpoint
     monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)  # one a step
     checkpoint = tmp_path / "work" / "checkpoint.safetensors"
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(loop, "save_checkpoint", save)
-        run(stores, shape=PATCHES, checkpoint=checkpoint)
+    killed_training(lambda: run(stores, shape=PATCHES, checkpoint=checkpoint), 4, last_saved=2)
     assert_same(run(stores, shape=PATCHES, checkpoint=checkpoint), undisturbed)
 
 
@@ -153,8 +130,7 @@ def test_a_damaged_checkpoint_is_an_error(tmp_path, stores):
 def test_a_batch_in_parts_is_the_same(stores, shape):
     network, curve = run(stores, dataclasses.replace(OPTIONS, accumulate=4), shape)
     expected, whole = run(stores, OPTIONS, shape)
-    for ours, theirs in zip(curve, whole, strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-4)
+    assert_close_curves(curve, whole, rel=1e-4)
     for name, tensor in weights(network).items():
         torch.testing.assert_close(tensor, weights(expected)[name], rtol=1e-3, atol=1e-4, msg=name)
 
@@ -182,9 +158,7 @@ def test_two_processes_train_as_one(tmp_path, stores):
     checkpoint = tmp_path / "checkpoint.safetensors"
     curve, found = processes.launch(in_a_group, stores, options, PATCHES, checkpoint, processes=2)
     network, expected = run(stores, dataclasses.replace(options, processes=1), PATCHES)
-    assert len(curve) == len(expected)
-    for ours, theirs in zip(curve, expected, strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-4)
+    assert_close_curves(curve, expected, rel=1e-4)
     for name, tensor in weights(network).items():
         torch.testing.assert_close(found[name], tensor, rtol=1e-3, atol=1e-4, msg=name)
     again, same = processes.launch(in_a_group, stores, options, PATCHES, checkpoint, processes=2)

@@ -36,10 +36,6 @@ def written(folder, *blocks, **options):
     return folder
 
 
-def flat(batches):
-    return [passage for rows in batches for row in rows for passage in row]
-
-
 @given(st.text(max_size=60), st.integers(4, 20))
 def test_cuts_are_as_long_as_whole_characters_allow(document, context):
     data = document.encode()
@@ -115,7 +111,8 @@ def small_buffers(monkeypatch):
 def test_every_epoch_has_every_passage_once(tmp_path, small_buffers):
     block = random_block(200, 3)
     passages = open_passages(written(tmp_path / "passages", block), "fine")
-    stream = flat(islice(shuffled_batches(passages, 40, 3, seed=5), 300))
+    batches = islice(shuffled_batches(passages, 40, 3, seed=5), 300)
+    stream = [passage for rows in batches for row in rows for passage in row]
     first, second = stream[:200], stream[200:400]
     assert (
         Counter(passage.data for passage in first) == Counter(block.data) == Counter(passage.data for passage in second)

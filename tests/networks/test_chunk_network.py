@@ -37,10 +37,6 @@ def truth(network):
         return {text: plain_chunk_network(network, text) for text in TEXTS}
 
 
-def states(seed, count, width=5):
-    return torch.randn(count, width, generator=torch.Generator().manual_seed(seed))
-
-
 @pytest.mark.parametrize("lengths", [[1], [2], [3, 1, 5], [200, 1, 130], [64, 65, 63, 129]])
 def test_smoothing_is_the_loop_of_equation_5_in_each_sequence(lengths):
     generator = torch.Generator().manual_seed(1)
@@ -56,7 +52,7 @@ def test_smoothing_is_the_loop_of_equation_5_in_each_sequence(lengths):
 
 
 def test_gradients_of_smoothing():
-    chunks = states(0, 9, 2).double().requires_grad_()
+    chunks = torch.randn(9, 2, generator=torch.Generator().manual_seed(0)).double().requires_grad_()
     p = torch.linspace(0.55, 0.95, 9, dtype=torch.float64)
     p[0] = 1.0
     assert torch.autograd.gradcheck(smooth, (chunks, p.requires_grad_()))

@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +11,6 @@ from tokenlab.core.errors import InputError, SourceError
 from tokenlab.sources.catalogue import Alternative, find_source, load_catalogue
 
 CATALOGUE = load_catalogue()
-
-
-@pytest.fixture
-def mirror() -> Path:
-    if not os.environ.get("TOKENLAB_MIRROR"):
-        pytest.skip("TOKENLAB_MIRROR is not set")
-    return Path(os.environ["TOKENLAB_MIRROR"])
 
 
 def test_mirror_files_are_what_the_catalogue_says(mirror: Path) -> None:

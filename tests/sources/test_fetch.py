@@ -2,18 +2,16 @@
 
 import gzip
 import hashlib
-import io
 import json
 import os
 import sys
-import tarfile
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import tarred, zipped
 
 from tokenlab.core.errors import InputError, ParameterError, SourceError
 from tokenlab.sources.catalogue import Alternative, Source, SourceFile
@@ -27,14 +25,6 @@ PATIENCE = HttpOptions(connect_timeout=1, retries=0, backoff=0)
 
 def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def archive(members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as opened:
-        for name, data in members.items():
-            opened.writestr(name, data)
-    return out.getvalue()
 
 
 OFFICIAL = Alternative("official", mirror="bakeoff/data.zip", member="data/training.utf8")
@@ -69,7 +59,7 @@ def get(folder: Path, mirror: Path | None, source: Source = CORPUS) -> dict:
 
 def test_the_first_alternative_in_the_mirror_is_taken(tmp_path: Path, mirror: Path) -> None:
     members = {"data/training.utf8": b"official", "data/test.utf8": b"gold", "../../climb": b"evil"}
-    (mirror / "bakeoff" / "data.zip").write_bytes(archive(members))
+    (mirror / "bakeoff" / "data.zip").write_bytes(zipped(members))
     record = get(tmp_path / "corpus", mirror)
     assert (tmp_path / "corpus" / "training.utf8").read_bytes() == b"official"
     assert (tmp_path / "corpus" / "test.utf8").read_bytes() == b"gold"
@@ -143,7 +133,7 @@ def test_a_changed_catalogue_is_followed(tmp_path: Path, mirror: Path) -> None:
 
 
 def test_wrong_bytes_in_the_mirror_are_an_error_not_a_reason_to_look_further(tmp_path: Path, mirror: Path) -> None:
-    (mirror / "bakeoff" / "data.zip").write_bytes(archive({"data/training.utf8": b"official"}))
+    (mirror / "bakeoff" / "data.zip").write_bytes(zipped({"data/training.utf8": b"official"}))
     pinned = replace(CORPUS.files[0], alternatives=(replace(OFFICIAL, sha256="0" * 64), STAND_IN))
     with pytest.raises(SourceError) as caught:
         get(tmp_path / "corpus", mirror, replace(CORPUS, files=(pinned,)))
@@ -217,7 +207,7 @@ class TestPackageIndex:
         facts = {"METADATA": b"Metadata-Version: 2.1\nName: some-words\nVersion: 1.0\nRequires-Python: <3\n"}
         facts["WHEEL"] = b"Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         members = {f"some_words-1.0.dist-info/{name}": data for name, data in facts.items()}
-        data = archive({"words/tagged.txt": words, **members})
+        data = zipped({"words/tagged.txt": words, **members})
         (index / self.name).write_bytes(data)
         return data
 
@@ -250,15 +240,11 @@ class TestPackageIndex:
             b"    return facts.name\n"
         )
         build = b"[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n"
-        out = io.BytesIO()
-        with tarfile.open(fileobj=out, mode="w:gz") as tar:
-            for name, data in {"pyproject.toml": build, "backend.py": backend, "words.txt": self.tagged}.items():
-                entry = tarfile.TarInfo(f"some_words-1.0/{name}")
-                entry.size = len(data)
-                tar.addfile(entry, io.BytesIO(data))
-        (index / "some_words-1.0.tar.gz").write_bytes(out.getvalue())
+        members = {"pyproject.toml": build, "backend.py": backend, "words.txt": self.tagged}
+        data = gzip.compress(tarred({f"some_words-1.0/{name}": member for name, member in members.items()}))
+        (index / "some_words-1.0.tar.gz").write_bytes(data)
         packed = {"archive": "some_words-1.0.tar.gz", "member": "some_words-1.0/words.txt"}
-        get(tmp_path / "corpus", None, self.source(out.getvalue(), **packed))
+        get(tmp_path / "corpus", None, self.source(data, **packed))
         assert (tmp_path / "corpus" / "training.utf8").read_bytes() == self.plain
 
     def test_what_the_index_lacks_is_named(self, tmp_path: Path, index: Path) -> None:

@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import io
 import json
 import os
 import random
@@ -10,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -19,6 +17,7 @@ from typing import Any
 
 import pytest
 import yaml
+from archives import zipped
 from loopback import Web
 
 from tokenlab.core.errors import SourceError
@@ -226,10 +225,6 @@ def test_a_damaged_archive_leaves_no_part_to_trip_over(web: Web, tmp_path: Path)
 
 
 def test_an_archive_is_asked_for_once_for_all_its_members(web: Web, tmp_path: Path) -> None:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name in ("training.utf8", "test.utf8"):
-            archive.writestr(f"data/{name}", name)
     url = f"{web.base}/data.zip"
     files = tuple(
         SourceFile(name, "sighan", (Alternative("official", url=url, member=f"data/{name}"),), required=False)
@@ -238,7 +233,7 @@ def test_an_archive_is_asked_for_once_for_all_its_members(web: Web, tmp_path: Pa
     corpus = Source("corpus", "A corpus", "https://example.org", "CC0", False, "sighan", files)
     call = partial(fetch, "corpus", mirror=None, catalogue={"corpus": corpus}, http=PROMPT, progress=False)
     assert call(tmp_path / "none")["missing"] == ["test.utf8", "training.utf8"]
-    web.files["/data.zip"] = out.getvalue()
+    web.files["/data.zip"] = zipped({f"data/{name}": name.encode() for name in ("training.utf8", "test.utf8")})
     assert call(tmp_path / "corpus")["missing"] == []
     assert (tmp_path / "corpus" / "test.utf8").read_text() == "test.utf8"
     assert names(tmp_path / "corpus") == ["SOURCE.json", "test.utf8", "training.utf8"]

@@ -3,34 +3,15 @@
 import gzip
 import io
 import tarfile
-import zipfile
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
+from archives import tarred, zipped, zstd
 
 from tokenlab.core.errors import SourceError
 from tokenlab.sources.unpack import is_packed, unpacked
 
 TEXT = "共同 创造 美好 的 新 世纪\n".encode() * 8
-
-
-def zipped(members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
-    return out.getvalue()
-
-
-def tarred(members: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, data in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return out.getvalue()
 
 
 def unpack(folder: Path, data: bytes, place: str, member: str | None = None, limit: int = 1 << 20) -> bytes:
@@ -43,7 +24,7 @@ MEMBERS = {"other.utf8": b"other", "deep/training.utf8": TEXT}
 PACKED = {
     "training.utf8": (TEXT, None),
     "training.utf8.gz": (gzip.compress(TEXT, mtime=0), None),
-    "training.utf8.zst": (pa.compress(TEXT, codec="zstd", asbytes=True), None),
+    "training.utf8.zst": (zstd(TEXT), None),
     "data.zip": (zipped(MEMBERS), "deep/training.utf8"),
     "data.tar": (tarred(MEMBERS), "deep/training.utf8"),
     "data.tar.gz": (gzip.compress(tarred(MEMBERS), mtime=0), "deep/training.utf8"),
@@ -62,7 +43,7 @@ def test_every_packing_gives_the_same_bytes(tmp_path: Path, place: str) -> None:
 
 def test_concatenated_gzip_and_zstd_frames_are_one_file(tmp_path: Path) -> None:
     assert unpack(tmp_path, gzip.compress(b"a") + gzip.compress(b"b"), "x.gz") == b"ab"
-    frames = b"".join(pa.compress(piece, codec="zstd", asbytes=True) for piece in (b"a", b"b"))
+    frames = b"".join(zstd(piece) for piece in (b"a", b"b"))
     assert unpack(tmp_path, frames, "x.zst") == b"ab"
 
 
@@ -107,7 +88,7 @@ def test_bombs_stop_at_the_limit(tmp_path: Path, place: str, member: str | None)
     zeros = bytes(3 << 20)
     data = {
         "b.gz": gzip.compress(zeros),
-        "b.zst": pa.compress(zeros, codec="zstd", asbytes=True),
+        "b.zst": zstd(zeros),
         "b.zip": zipped({"m": zeros}),
         "b.tar": tarred({"m": zeros}),
         "b.tar.gz": gzip.compress(tarred({"before": zeros, "m": b"small"})),

@@ -3,9 +3,10 @@
 from typing import Any
 
 import polars as pl
-from report_inputs import corpus_facts, write_csv, write_json
+from report_inputs import corpus_facts
 
-from tasks.runtime.stage import Stage
+from tasks.runtime.stage import Stage, write_json
+from tasks.runtime.tables import write_table
 
 _CODES = [("bytes", None, None, None)] + [
     ("bits", mode, prefixes, emission)
@@ -84,18 +85,14 @@ EXAMPLE = {"id": "1", "source": "light", "reference": "光", "bytes": "火", "bi
 def write_bits(place: Stage, corpus: str) -> None:
     """The files of a corpus whose lengths were measured, below the working directory."""
     write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus))
-    folder = place.reports("bits", corpus)
-    folder.mkdir(parents=True)
-    lengths(corpus).write_parquet(folder / "lengths.parquet")
-    search(corpus).write_parquet(folder / "search.parquet")
+    write_table(place.reports("bits", corpus, "lengths.parquet"), lengths(corpus))
+    write_table(place.reports("bits", corpus, "search.parquet"), search(corpus))
 
 
 def write_translation(place: Stage, pair: str) -> None:
     """The files of a pair of languages of the translation pilot."""
     for corpus in pair.split("-"):
         write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus))
-    folder = place.reports("translation", pair)
-    folder.mkdir(parents=True)
-    translation_scores(pair).write_parquet(folder / "scores.parquet")
-    write_json(folder / "examples.json", {"examples": [EXAMPLE]})
-    write_csv(place.reports("translation_models", pair, "loss.csv"), translation_losses())
+    write_table(place.reports("translation", pair, "scores.parquet"), translation_scores(pair))
+    write_json(place.reports("translation", pair, "examples.json"), {"examples": [EXAMPLE]})
+    write_table(place.reports("translation_models", pair, "loss.csv"), translation_losses())

@@ -68,6 +68,24 @@ def spelled(tokens, encoding):
     return b"".join(tokens[id] for id in encoding)
 
 
+def state_after(automaton, encoding):
+    """The state after tokens, each of which must be allowed."""
+    state = automaton.start()
+    for token in encoding:
+        state = automaton.step(state, token)
+        assert state is not None, encoding
+    return state
+
+
+def random_tokens(rng, most):
+    """An alphabet of 2 to 4 letters, and tokens in any order: the letters and up to `most` random words."""
+    alphabet = b"abcd"[: rng.choice([2, 2, 3, 4])]
+    words = {bytes(rng.choices(alphabet, k=rng.randint(2, 4))) for _ in range(rng.randint(1, most))}
+    tokens = [alphabet[i : i + 1] for i in range(len(alphabet))] + sorted(words)
+    rng.shuffle(tokens)
+    return alphabet, tokens
+
+
 def beginnings(encode, tokens, strings, longest):
     """All sequences of at most `longest` bytes with which encodings of the texts begin."""
     found = set()

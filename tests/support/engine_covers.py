@@ -1,6 +1,8 @@
 """Covers of a text by brute force over continuations of it, as the tokenizer's own engine encodes them."""
 
 import numpy as np
+from brute_encodings import state_after
+from unicode_text import is_utf8
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.check import completion, live_paths, tokens_to
@@ -20,20 +22,12 @@ def futures_of(text: bytes, cut: int) -> list[bytes]:
     length = 0 if not begun else 2 if begun[0] < 0xE0 else 3 if begun[0] < 0xF0 else 4
     missing = max(0, length - len(begun))
     if not missing:
-        return [text[cut:], *probes, *(text[cut : cut + n] for n in (1, 2, 4) if _is_text(text[cut : cut + n]))]
+        return [text[cut:], *probes, *(text[cut : cut + n] for n in (1, 2, 4) if is_utf8(text[cut : cut + n]))]
     ends = [
         text[cut : cut + missing],
         *(bytes([byte]) * missing for byte in (0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xB8, 0xBF)),
     ]
-    return [text[cut:], *(end + probe for end in ends if _is_text(begun + end) for probe in probes)]
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    return [text[cut:], *(end + probe for end in ends if is_utf8(begun + end) for probe in probes)]
 
 
 def engine_covers(real: RealTokenizer, text: bytes, futures: list[bytes]) -> set[tuple[int, ...]]:
@@ -88,10 +82,7 @@ def automaton_covers(
 def assert_witnessed(real: RealTokenizer, cover: list[int], random: np.random.Generator) -> None:
     """Some text's encoding, by the engine, begins with these tokens."""
     automaton, tokens = real.automaton, real.automaton.vocabulary.tokens
-    state = automaton.start()
-    for token in cover:
-        state = automaton.step(state, token)
-    ending = completion(automaton, state, random)
+    ending = completion(automaton, state_after(automaton, cover), random)
     assert ending is not None, f"{real.name}: {[tokens[id] for id in cover]} goes on to no text"
     text = decoded(tokens, [*cover, *ending]).removeprefix(automaton.prefix)
     found = automaton.encode(text)[: len(cover)]

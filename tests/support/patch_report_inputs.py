@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from report_inputs import corpus_facts, write_csv, write_json
+from report_inputs import corpus_facts
 
-from tasks.runtime.stage import Stage
+from tasks.runtime.stage import Stage, write_json
+from tasks.runtime.tables import write_table
 
 MAIN: dict[str, dict[str, Any]] = {
     "bpe-tokens": {"model": "tokens", "bpb": 2.40, "length": 3.9},
@@ -193,24 +194,17 @@ EXAMPLE = {
 def write_patches(place: Stage, name: str) -> None:
     """The files of a corpus with patch models, below the working directory."""
     write_json(place.reports("corpora", f"{name}.json"), corpus_facts(name, source="builtin"))
-    for folder, file, table in (
-        ("patches", "patchers.parquet", patchers(name)),
-        ("patch_scores", "scores.parquet", patch_scores(name)),
-        ("patch_scores", "ngrams.parquet", patch_ngrams(name)),
-        ("patch_tokenizers", "merges.parquet", merges(f"{name}-4096")),
-    ):
-        path = place.reports(folder, name, file)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        table.write_parquet(path)
-    write_csv(place.reports("patches", name, "lengths.csv"), patch_lengths(name))
-    write_csv(place.reports("patch_models", name, "loss.csv"), patch_losses(name))
-    write_csv(place.reports("patch_tokenizers", name, "lengths.csv"), token_lengths(f"{name}-4096"))
+    write_table(place.reports("patches", name, "patchers.parquet"), patchers(name))
+    write_table(place.reports("patch_scores", name, "scores.parquet"), patch_scores(name))
+    write_table(place.reports("patch_scores", name, "ngrams.parquet"), patch_ngrams(name))
+    write_table(place.reports("patch_tokenizers", name, "merges.parquet"), merges(f"{name}-4096"))
+    write_table(place.reports("patches", name, "lengths.csv"), patch_lengths(name))
+    write_table(place.reports("patch_models", name, "loss.csv"), patch_losses(name))
+    write_table(place.reports("patch_tokenizers", name, "lengths.csv"), token_lengths(f"{name}-4096"))
     write_json(place.reports("patch_scores", name, "examples.json"), {"corpus": name, "examples": [EXAMPLE]})
 
 
 def write_zero_shot(place: Stage, name: str) -> None:
     """The files of a corpus whose models were asked zero-shot questions, and its patch models."""
     write_patches(place, name)
-    path = place.reports("zero_shot", name, "zero_shot.parquet")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    zero_shot(name).write_parquet(path)
+    write_table(place.reports("zero_shot", name, "zero_shot.parquet"), zero_shot(name))

@@ -1,8 +1,6 @@
 """Small results of the computing stages, to draw and to lay out without running a pipeline."""
 
-import json
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +8,9 @@ import polars as pl
 
 from tasks.compare.rows import SCHEMA
 from tasks.exact.markov_experiment import summarised
-from tasks.runtime.stage import Stage
+from tasks.report.table import Table
+from tasks.runtime.stage import Stage, write_json
+from tasks.runtime.tables import write_table
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.interface import write_code
 from tokenlab.text.documents import Document
@@ -172,35 +172,39 @@ CODES: dict[str, int | None] = {"character": None, "byte": None, "random": 2, "l
 """Code -> N."""
 
 
+def cells(table: Table | None) -> list[dict[str, str]]:
+    """The rows of a table of the report, each by its headings."""
+    assert table is not None and len(set(table.header)) == len(table.header)
+    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
+
+
 def write_segmentation(place: Stage, corpus: str, *, gold: bool = True, entropy: bool = False) -> None:
     """The files of a segmented corpus below the working directory."""
     write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus, gold))
     histogram = pl.DataFrame({"from": [0.0, 1.0], "to": [1.0, 2.0], "pmi": [3, 4], "left": [3, 4], "right": [4, 3]})
     for name, columns in (("pmi", ["from", "to", "pmi"]), ("entropy", ["from", "to", "left", "right"])):
-        write_csv(place.reports("ngram_statistics", corpus, f"{name}.csv"), histogram.select(columns))
+        write_table(place.reports("ngram_statistics", corpus, f"{name}.csv"), histogram.select(columns))
     write_json(place.reports("ngram_statistics", corpus, "unit.json"), {"unit": "nats"})
     curve = {"training": ["subset", "full"], "method": ["viterbi"] * 2, "lambda": [1.0, 1.0], "seed": [0, 0]}
-    write_csv(place.reports("tuning", corpus, "lambda.csv"), pl.DataFrame(curve | {"f1": [0.5, 0.6]})[: 2 * gold])
+    write_table(place.reports("tuning", corpus, "lambda.csv"), pl.DataFrame(curve | {"f1": [0.5, 0.6]})[: 2 * gold])
     curve = {"training": ["subset"], "method": ["gpt2"], "parameter": ["threshold"], "value": [0.5], "seed": [0]}
-    write_csv(place.reports("tuning", corpus, "entropy.csv"), pl.DataFrame(curve | {"f1": [0.5]})[: int(entropy)])
+    write_table(place.reports("tuning", corpus, "entropy.csv"), pl.DataFrame(curve | {"f1": [0.5]})[: int(entropy)])
     tuned = {"viterbi": 1.0}
     write_json(place.reports("tuning", corpus, "tuned.json"), {"subset": tuned, "full": tuned})
     example = {"viterbi": ["ab", "cd"], "bpe": ["a", "bcd"]} | ({"gold": ["ab", "c", "d"]} if gold else {})
     scored = {"text": "abcd", "entropy": [1.0, None, 2.0, 1.0], "boundaries": [2], "gold": example.get("gold")}
     sentences = {"example": example, "entropies": [scored] if entropy else []}
     write_json(place.reports("segmentation", corpus, "sentences.json"), sentences)
-    segmentation_scores(corpus, gold).write_parquet(place.reports("segmentation", corpus, "scores.parquet"))
+    write_table(place.reports("segmentation", corpus, "scores.parquet"), segmentation_scores(corpus, gold))
     write_json(place.reports("export", corpus, "left_out.json"), {"unigram-9": "no room"})
-    export_scores(corpus, gold).write_parquet(place.reports("export", corpus, "scores.parquet"))
-    own_text = place.reports("own_text", f"{corpus}-alone", "scores.parquet")
-    own_text.parent.mkdir(parents=True)
-    own_text_scores(corpus).write_parquet(own_text)
+    write_table(place.reports("export", corpus, "scores.parquet"), export_scores(corpus, gold))
+    write_table(place.reports("own_text", f"{corpus}-alone", "scores.parquet"), own_text_scores(corpus))
 
 
 def write_model(place: Stage, name: str) -> None:
     """The reports of a language model."""
     loss = pl.DataFrame({"step": [1, 2], "training": [3.0, 2.0], "held_out": [3.0, 2.5]})
-    write_csv(place.reports("entropy_models", name, "loss.csv"), loss)
+    write_table(place.reports("entropy_models", name, "loss.csv"), loss)
     facts = {"parameters": 1000, "vocabulary": 10, "training_tokens": 100, "epochs": 2.0}
     facts |= {"held_out_nats_per_character": 2.5}
     write_json(place.reports("entropy_models", name, "metrics.json"), facts)
@@ -224,11 +228,6 @@ def markov_scores() -> pl.DataFrame:
                         facts = {"undefined": undefined, "calls": 2.0, "passes": 1.0}
                         rows.append(key | {"probability": value} | spread | facts)
     return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def markov_summary() -> pl.DataFrame:
-    """The errors of `markov_scores`."""
-    return summarised(markov_scores())
 
 
 def exact_scores(name: str) -> pl.DataFrame:
@@ -256,18 +255,16 @@ def exact_prompts() -> pl.DataFrame:
 def write_exact(place: Stage, name: str) -> None:
     """The files of the exact family: an experiment `chain`, and a trained and evaluated model."""
     markov, evaluated = place.reports("markov", "chain"), place.reports("exact", name)
-    for folder in (markov, evaluated):
-        folder.mkdir(parents=True)
-    markov_scores().write_parquet(markov / "scores.parquet")
-    markov_summary().write_parquet(markov / "summary.parquet")
-    exact_scores(name).write_parquet(evaluated / "scores.parquet")
-    exact_prompts().write_parquet(evaluated / "prompts.parquet")
+    write_table(markov / "scores.parquet", markov_scores())
+    write_table(markov / "summary.parquet", summarised(markov_scores()))
+    write_table(evaluated / "scores.parquet", exact_scores(name))
+    write_table(evaluated / "prompts.parquet", exact_prompts())
     best = [["t", 0.9], ["\n", 0.05]]
     example = {"prompt": "so tha", "tokens": ["so", " th", "a"], "true": "t", "exact": best, "naive": best[::-1]}
     write_json(evaluated / "examples.json", {"examples": [example | {"kl": 4.5}]})
     write_json(place.reports("corpora", f"{name}.json"), corpus_facts(name))
     loss = pl.DataFrame({"step": [1, 2], "training": [3.0, 2.0], "held_out": [3.0, 2.5]})
-    write_csv(place.reports("language_models", name, "loss.csv"), loss)
+    write_table(place.reports("language_models", name, "loss.csv"), loss)
     facts = {"parameters": 1000, "vocabulary": 300, "training_tokens": 100, "epochs": 2.0}
     facts |= {"held_out_sentences": 5, "held_out_bits_per_character": 2.5}
     write_json(place.reports("language_models", name, "metrics.json"), facts)
@@ -279,9 +276,7 @@ def write_measures(place: Stage, name: str) -> None:
     rows = [row | {"corpus": corpus, "parity": parity} for corpus, parity in (("en", 1.0), (name, 1.5))]
     for corpus in ("en", name):
         write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus))
-    path = place.reports("measures", name, "scores.parquet")
-    path.parent.mkdir(parents=True)
-    pl.DataFrame(rows, schema=SCHEMA).write_parquet(path)
+    write_table(place.reports("measures", name, "scores.parquet"), pl.DataFrame(rows, schema=SCHEMA))
 
 
 def write_codes(place: Stage, corpus: str, codes: dict[str, int | None] = CODES) -> None:
@@ -300,21 +295,9 @@ def write_codes(place: Stage, corpus: str, codes: dict[str, int | None] = CODES)
     merges.parent.mkdir(parents=True)
     np.save(merges, np.array([[0, 3], [0, 4]], np.int32))
     likelihood = {"N": [2, 2], "K": [3, 3], "seed": [0, 0], "iteration": [0, 1], "log_likelihood": [-50.0, -40.0]}
-    write_csv(place.reports("codebooks", corpus, "likelihood.csv"), pl.DataFrame(likelihood))
-    write_csv(place.reports("codes", corpus, "curves.csv"), code_curves(codes))
-    code_scores(codes, corpus).write_parquet(place.reports("codes", corpus, "scores.parquet"))
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write a file and the folders above it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value), encoding="utf-8")
-
-
-def write_csv(path: Path, table: pl.DataFrame) -> None:
-    """Write a file and the folders above it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table.write_csv(path)
+    write_table(place.reports("codebooks", corpus, "likelihood.csv"), pl.DataFrame(likelihood))
+    write_table(place.reports("codes", corpus, "curves.csv"), code_curves(codes))
+    write_table(place.reports("codes", corpus, "scores.parquet"), code_scores(codes, corpus))
 
 
 def write_classification(stage: Stage, corpus: str, origin: str = "official") -> None:
@@ -349,9 +332,8 @@ def write_classification(stage: Stage, corpus: str, origin: str = "official") ->
         if rival != key["code"]
     ]
     folder = stage.reports("classify", corpus)
-    folder.mkdir(parents=True, exist_ok=True)
-    pl.DataFrame(scores).write_parquet(folder / "scores.parquet")
-    pl.DataFrame(pairs).write_parquet(folder / "compared.parquet")
+    write_table(folder / "scores.parquet", scores)
+    write_table(folder / "compared.parquet", pairs)
     texts = {"train": 8000, "validation": 1000, "test": 900}
     write_json(folder / "metrics.json", {"texts": texts, "classes": 5, "characters": 81, "most_frequent_f1": 0.2})
 
@@ -382,9 +364,7 @@ def write_generation(stage: Stage, corpus: str, origin: str = "official") -> Non
         for seed in range(3)
         for way, found in (("free", errors + seed if errors else 0), ("constrained", 0))
     ]
-    folder = stage.reports("generate", corpus)
-    folder.mkdir(parents=True, exist_ok=True)
-    pl.DataFrame(rows).write_parquet(folder / "scores.parquet")
+    write_table(stage.reports("generate", corpus, "scores.parquet"), rows)
 
 
 def write_compared(stage: Stage, corpus: str, seeds: int = 3) -> None:
@@ -439,12 +419,11 @@ def write_compared(stage: Stage, corpus: str, seeds: int = 3) -> None:
     ]
     said = {"answer": "Use words: why.", "use": "words", "separable": True, "detectable": 0.04, "seeds": [seeds, seeds]}
     folder = stage.reports("compared", corpus)
-    folder.mkdir(parents=True, exist_ok=True)
-    pl.DataFrame(rows, infer_schema_length=None).write_parquet(folder / "scores.parquet")
-    pl.DataFrame(perturbed, infer_schema_length=None).write_parquet(folder / "robustness.parquet")
+    write_table(folder / "scores.parquet", rows)
+    write_table(folder / "robustness.parquet", perturbed)
     ngrams = [
         {"name": corpus, "corpus": corpus, "order": 5, "bits_per_byte": bits, "training_bytes": size}
         for bits, size in ((2.1, 8_000_000), (2.9, 2_000_000))
     ]
-    pl.DataFrame(ngrams).write_parquet(folder / "ngrams.parquet")
+    write_table(folder / "ngrams.parquet", ngrams)
     write_json(folder / "answers.json", dict.fromkeys(("flops", "bytes"), said if seeds > 1 else None))

@@ -6,8 +6,9 @@ from itertools import chain
 from typing import Any
 
 import pytest
+from byte_level_bpe import train_byte_level
 from real_tokenizers import tokenizer_folder
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from tokenlab.codes.bits.over.bases import Base, read_base
 from tokenlab.codes.bits.over.training import train_byte_fallback
@@ -45,15 +46,7 @@ def pieces() -> Tokenizer:
 @cache
 def byte_level() -> Tokenizer:
     """Byte-level BPE with GPT-2's expression."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(
-        vocab_size=700, special_tokens=["<|endoftext|>"], initial_alphabet=alphabet, show_progress=False
-    )
-    tokenizer.train_from_iterator(TEXTS[:200], trainer)
-    return tokenizer
+    return train_byte_level(TEXTS[:200], 700, ["<|endoftext|>"])
 
 
 @cache

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from byte_level_bpe import train_byte_level
+from tokenizers import Tokenizer, models, normalizers
 
 from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
 from tokenlab.language.stored import LanguageModel
@@ -44,14 +45,8 @@ def tokenizer_file(folder: Path, size: int = 300) -> Path:
     """A byte-level BPE tokenizer.json that knows TEXT."""
     path = folder / "tokenizer.json"
     if not path.exists():
-        tokenizer = Tokenizer(models.BPE())
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        tokenizer.decoder = decoders.ByteLevel()
-        alphabet = pre_tokenizers.ByteLevel.alphabet()
-        trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
-        tokenizer.train_from_iterator([TEXT] * 3, trainer)
         folder.mkdir(parents=True, exist_ok=True)
-        tokenizer.save(str(path))
+        train_byte_level([TEXT] * 3, size).save(str(path))
     return path
 
 

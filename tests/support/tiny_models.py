@@ -6,7 +6,8 @@ import json
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from byte_level_bpe import train_byte_level
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoModelForCausalLM, BertTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 TEXT = "共同创造美好的新世纪，二○二五年的hello world"
@@ -39,13 +40,8 @@ def save_bert(folder, padding_side="right", **config):
 
 def byte_level(size=256):
     """Byte-level BPE as GPT-2's; without merges every byte is a token."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer = train_byte_level([TEXT] * 3, size)
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train_from_iterator([TEXT] * 3, trainer)
     return tokenizer
 
 

@@ -20,6 +20,15 @@ _SETS = [
 ]
 
 
+def is_utf8(data):
+    """Whether bytes are whole characters."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _member(members):
     """A character of a set; unlike `sampled_from`, without all of them in its name."""
     found = "".join(regex.findall(f"(?V1)[{members}]+", _ALL))

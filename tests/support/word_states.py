@@ -62,12 +62,11 @@ def make_state(sentences, choose, longest=4, bonus=0.0, kinds=None) -> State:
 
 
 def spellings(known: Known) -> list[str]:
-    """Every word of the lexicon."""
-    words: list[str] = list(known.units.clusters)
+    """Every word of the lexicon; a unit may have several code points."""
+    words = [(cluster,) for cluster in known.units.clusters]
     for word in range(len(words), len(known.lexicon)):
-        last = words[known.lexicon.suffix[word]][-1]
-        words.append(words[known.lexicon.prefix[word]] + last)
-    return words
+        words.append((*words[known.lexicon.prefix[word]], words[known.lexicon.suffix[word]][-1]))
+    return ["".join(word) for word in words]
 
 
 def symbol(known: Known, number: int) -> tuple[str, str]:

@@ -3,22 +3,17 @@ import io
 import os
 import random
 import threading
-import tracemalloc
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
+from archives import zstd
 from hypothesis import given
 from hypothesis import strategies as st
+from memory import traced
 
 from tokenlab.core.errors import InputError
 from tokenlab.text import lines
 from tokenlab.text.lines import read_blocks, read_lines
-
-
-def zstd(data: bytes) -> bytes:
-    return pa.Codec("zstd").compress(data).to_pybytes()
-
 
 COMPRESSIONS = {"plain": bytes, "gzip": gzip.compress, "zstd": zstd}
 TEXT = "eins\nzwei drei\n\n 四五 \n\U0001f600"
@@ -174,11 +169,6 @@ def test_memory_is_flat(tmp_path):
     with gzip.open(path, "wb", compresslevel=1) as file:
         for _ in range(500):
             file.write(("上" * 333 + "\n").encode() * 100)
-    tracemalloc.start()
-    try:
-        count = sum(1 for _ in read_lines(Path(path)))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    count, peak = traced(lambda: sum(1 for _ in read_lines(Path(path))))
     assert count == 50_000  # 50 MB of text
     assert peak < 4e6

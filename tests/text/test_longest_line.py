@@ -2,11 +2,12 @@
 
 import gzip
 import subprocess
-import sys
 
+import memory
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from archives import zstd
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 
 from tokenlab.core.errors import InputError
@@ -14,10 +15,6 @@ from tokenlab.text.lines import read_lines, read_whole
 from tokenlab.text.readers import read_documents
 
 MIB = 1 << 20
-
-
-def zstd(data: bytes) -> bytes:
-    return pa.Codec("zstd").compress(data).to_pybytes()
 
 
 def text_of(form: str, size: int) -> bytes:
@@ -99,17 +96,6 @@ exact next --model none --file bomb
 patches cut small --patcher bpe --tokenizer t.json --summary --merges bomb
 codes show /dev/zero
 """
-_LIMITED = """
-import sys
-from pathlib import Path
-from tokenlab.cli import main
-try:
-    sys.exit(main(sys.argv[1:]))
-finally:
-    # Of this program alone: ru_maxrss begins with that of the process that started it.
-    (peak,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
-    print("peak", int(peak.split()[1]) // 1024, file=sys.stderr)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +120,9 @@ def bombs(tmp_path_factory):
 @pytest.mark.parametrize("command", COMMANDS.strip().splitlines())
 def test_a_bomb_is_one_line_within_bounded_memory(bombs, command):
     with (bombs / "bomb").open("rb") as given:
-        run = [sys.executable, "-c", _LIMITED, *command.split()]
-        done = subprocess.run(run, stdin=given, capture_output=True, text=True, cwd=bombs)
+        done = subprocess.run(
+            [*memory.COMMAND, *command.split()], stdin=given, capture_output=True, text=True, cwd=bombs
+        )
     said, peak = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (2, ""), done
     assert " of more than " in said, said

@@ -1,23 +1,20 @@
 import gzip
 import json
-import os
-import tracemalloc
 from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from archives import zstd
 from hypothesis import given
 from hypothesis import strategies as st
+from memory import traced
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.text.documents import Document, words
 from tokenlab.text.readers import read_documents
 from tokenlab.text.store import write_corpus
-
-MIRROR = os.environ.get("TOKENLAB_MIRROR")
-needs_mirror = pytest.mark.skipif(MIRROR is None, reason="TOKENLAB_MIRROR is not set: the real corpora are elsewhere")
 
 
 def bible(*verses: str) -> str:
@@ -55,7 +52,7 @@ def refused(path: Path, format: str, **options) -> str:
 @pytest.mark.parametrize("space", [" ", "  ", "\u3000", "\u3000\u3000", " \u3000  "])
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 @pytest.mark.parametrize("bom", ["", "\ufeff"])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, lambda data: pa.Codec("zstd").compress(data).to_pybytes()])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd])
 def test_segmented_text_however_it_is_laid_out(tmp_path, space, ending, bom, pack):
     lines = [space.join(["上海", "东西", "。"]) + space, "", space, space + space.join(["他", "说"])]
     path = write(tmp_path / "pku_training.utf8", pack((bom + ending.join(lines)).encode()))
@@ -122,12 +119,8 @@ def test_memory_is_flat_for_xml(tmp_path):
     filling = "x" * 500
     with gzip.open(path, "wt", compresslevel=1) as file:
         file.write(bible(*(verse(number, filling) for number in range(20_000))))
-    tracemalloc.start()
-    try:
-        assert sum(1 for _ in read_documents(path, "ces")) == 20_000
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    count, peak = traced(lambda: sum(1 for _ in read_documents(path, "ces")))
+    assert count == 20_000
     assert peak < 6e6  # Of 11 MB of XML; most of it are the 20,000 ids that must be unique.
 
 
@@ -155,7 +148,7 @@ def test_json_lines(tmp_path):
     for path in (
         write(tmp_path / "chunk.jsonl", data),
         write(tmp_path / "chunk.jsonl.gz", gzip.compress(data)),
-        write(tmp_path / "chunk.jsonl.zst", pa.Codec("zstd").compress(data).to_pybytes()),
+        write(tmp_path / "chunk.jsonl.zst", zstd(data)),
     ):
         assert list(read_documents(path, "jsonl")) == expected
         assert list(read_documents(path, "jsonl", sources=["RedPajamaC4", "x"])) == expected[-1:]
@@ -275,7 +268,7 @@ def test_parquet_that_holds_no_texts(tmp_path):
 def test_a_folder_is_read_in_sorted_order(tmp_path):
     write(tmp_path / "b.txt", "b\n")
     write(tmp_path / "a" / "z.utf8.gz", gzip.compress(b"z\n"))
-    write(tmp_path / "a" / "c.txt.zst", pa.Codec("zstd").compress(b"c\n").to_pybytes())
+    write(tmp_path / "a" / "c.txt.zst", zstd(b"c\n"))
     write(tmp_path / "README.md", b"\xff")
     write(tmp_path / ".hidden.txt", b"\xff")
     write(tmp_path / ".git" / "c.txt", b"\xff")
@@ -313,9 +306,8 @@ def test_parameters_are_checked_at_once(tmp_path, format, options, message):
 # The real corpora, against the counts published with them
 
 
-@needs_mirror
-def test_the_pku_corpus(tmp_path):
-    path = Path(MIRROR) / "pku" / "pd199801_train.utf8.gz"
+def test_the_pku_corpus(mirror, tmp_path):
+    path = mirror / "pku" / "pd199801_train.utf8.gz"
     types = Counter(
         word for document in read_documents(path, "sighan") for word in words(document.text, document.boundaries)
     )
@@ -323,13 +315,12 @@ def test_the_pku_corpus(tmp_path):
     assert write_corpus(read_documents(path, "sighan"), tmp_path / "corpus") == (19_484, 1_841_735, 1_120_721)
 
 
-@needs_mirror
 @pytest.mark.parametrize(
     ("name", "verses", "characters", "distinct"),
     [("Chinese", 31_103, 1_069_340, 3_054), ("English", 31_102, 4_106_715, 62), ("Swahili-NT", 7_853, None, None)],
 )
-def test_the_bibles(name, verses, characters, distinct):
-    texts = [document.text for document in read_documents(Path(MIRROR) / "bible" / f"{name}.xml.gz", "ces")]
+def test_the_bibles(mirror, name, verses, characters, distinct):
+    texts = [document.text for document in read_documents(mirror / "bible" / f"{name}.xml.gz", "ces")]
     assert len(texts) == verses
     if characters is not None:
         assert sum(map(len, texts)) == characters

@@ -1,5 +1,5 @@
 import random
-import tracemalloc
+from functools import partial
 from itertools import islice
 
 import pyarrow as pa
@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from memory import traced
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.text import store
@@ -207,17 +208,12 @@ def test_damage_is_an_error_and_never_another_text(tmp_path):
 def test_memory_does_not_grow_with_the_corpus(tmp_path):
     """Python's own memory; twenty shards cost hardly more than four."""
     paragraph = Document("id", *join_words(["上海", "东西", "南"] * 100))
-    peaks = []
-    for count in (160, 800):
-        tracemalloc.start()
-        try:
-            fresh = (
-                paragraph._replace(boundaries=tuple(int(str(b)) for b in paragraph.boundaries)) for _ in range(count)
-            )
-            write_corpus(fresh, tmp_path / "corpus", shard_characters=20_000)
-            assert sum(1 for _ in read_corpus(tmp_path / "corpus")) == count
-            assert len(list(islice(read_corpus(tmp_path / "corpus"), 3))) == 3
-            peaks.append(tracemalloc.get_traced_memory()[1])
-        finally:
-            tracemalloc.stop()
-    assert peaks[1] < 1.3 * peaks[0]
+
+    def write_and_read(count):
+        fresh = (paragraph._replace(boundaries=tuple(int(str(b)) for b in paragraph.boundaries)) for _ in range(count))
+        write_corpus(fresh, tmp_path / "corpus", shard_characters=20_000)
+        assert sum(1 for _ in read_corpus(tmp_path / "corpus")) == count
+        assert len(list(islice(read_corpus(tmp_path / "corpus"), 3))) == 3
+
+    few, many = (traced(partial(write_and_read, count))[1] for count in (160, 800))
+    assert many < 1.3 * few

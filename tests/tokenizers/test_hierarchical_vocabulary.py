@@ -3,16 +3,11 @@
 import pytest
 import small_bases
 from real_tokenizers import tokenizer_folder
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, models
 
 from tokenlab.codes.bits.over.bases import read_base
 from tokenlab.core.errors import InputError
 from tokenlab.tokenizers.hierarchical import vocabulary_of
-
-
-def spelled(path):
-    return {token for token in read_base(path).tokens if token}
-
 
 _NIGHTLY = ("llama3", "mistral-v1", "tekken", "qwen")
 
@@ -22,7 +17,7 @@ def test_published_tokenizers(name):
     folder = tokenizer_folder(name)
     found = vocabulary_of(folder)
     assert len(set(found)) == len(found)
-    assert set(found) == spelled(folder)
+    assert set(found) == {token for token in read_base(folder).tokens if token}
 
 
 def test_a_bpe_of_characters_without_byte_fallback(tmp_path):
@@ -32,30 +27,19 @@ def test_a_bpe_of_characters_without_byte_fallback(tmp_path):
     assert vocabulary_of(tmp_path) == [b"a", "é".encode(), "aé".encode(), b"\n"]
 
 
-def with_suffix():
-    return Tokenizer(models.BPE({"a</w>": 0}, [], end_of_word_suffix="</w>"))
-
-
-def word_piece():
-    return Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
-
-
-def unigram():
-    tokenizer = Tokenizer(models.Unigram([("a", -1.0), ("b", -2.0)], None, False))
-    tokenizer.pre_tokenizer, tokenizer.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    return tokenizer
-
-
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("tokenizer", "message"),
     [
-        (with_suffix, "end_of_word_suffix"),
-        (word_piece, "its model is WordPiece; hierarchical BPE needs a tokenizer of BPE"),
-        (unigram, "its model is Unigram; hierarchical BPE needs"),
+        (Tokenizer(models.BPE({"a</w>": 0}, [], end_of_word_suffix="</w>")), "end_of_word_suffix"),
+        (
+            Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]")),
+            "its model is WordPiece; hierarchical BPE needs a tokenizer of BPE",
+        ),
+        (small_bases.unigram(), "its model is Unigram; hierarchical BPE needs"),
     ],
 )
-def test_a_tokenizer_that_is_not_bpe(make, message, tmp_path):
-    make().save(str(tmp_path / "tokenizer.json"))
+def test_a_tokenizer_that_is_not_bpe(tokenizer, message, tmp_path):
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(InputError, match=message):
         vocabulary_of(tmp_path)
 

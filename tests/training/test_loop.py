@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import torch
+from trainings import assert_close_curves, assert_same_weights, killed_training, weights
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.networks.interface import Loss
@@ -68,10 +69,6 @@ class Learner:
         return (self.losses.pop(0) if self.losses else float(self.network.blocks.square().sum())), 1
 
 
-def numbers(network):
-    return {name: parameter.detach().clone() for name, parameter in network.named_parameters()}
-
-
 def test_updates_are_those_of_the_textbook():
     """AdamW as in Loshchilov & Hutter, algorithm 2, in float64; a number without a gradient waits."""
     learner = Learner(OPTIONS)
@@ -101,7 +98,7 @@ def test_updates_are_those_of_the_textbook():
                     scale = (second / (1 - 0.95**count)).sqrt() + 1e-8
                     parameter -= rate * first / (1 - 0.9**count) / scale
                 moments[name] = first, second, count
-    for name, value in numbers(learner.network).items():
+    for name, value in weights(learner.network).items():
         torch.testing.assert_close(value.double(), getattr(plain, name).detach(), rtol=1e-5, atol=1e-6, msg=name)
     assert [one.step for one in curve] == [2, 4, 6, 8, 9] and [one.size for one in curve] == [10, 20, 30, 40, 45]
     assert curve[0].training == pytest.approx(np.mean(losses[:2]), rel=1e-6)
@@ -115,37 +112,21 @@ def test_parts_of_a_batch_add_up(accumulate):
     options = dataclasses.replace(OPTIONS, accumulate=accumulate)
     whole, parts = Learner(OPTIONS), Learner(options)
     expected, found = train(whole, OPTIONS), train(parts, options)
-    for name, value in numbers(parts.network).items():
-        torch.testing.assert_close(value, numbers(whole.network)[name], rtol=1e-5, atol=1e-6, msg=name)
-    for ours, theirs in zip(found, expected, strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-5)
-
-
-class Killed(Exception):
-    """In place of the end of a process."""
+    for name, value in weights(parts.network).items():
+        torch.testing.assert_close(value, weights(whole.network)[name], rtol=1e-5, atol=1e-6, msg=name)
+    assert_close_curves(found, expected)
 
 
 @pytest.mark.parametrize("after", range(1, 9))
 def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, after):
     """Also where a number had no gradient yet, or fewer than others."""
-
-    def save(*arguments):
-        original(*arguments)
-        if arguments[-1].step == after:
-            raise Killed
-
     undisturbed = Learner(OPTIONS)
     curve = train(undisturbed, OPTIONS, keep_best=True)
-    original = loop.save_checkpoint
     monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)  # one a step
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(loop, "save_checkpoint", save)
-        train(Learner(OPTIONS), OPTIONS, tmp_path / "checkpoint", keep_best=True)
+    killed_training(lambda: train(Learner(OPTIONS), OPTIONS, tmp_path / "checkpoint", keep_best=True), after)
     resumed = Learner(OPTIONS)
     assert train(resumed, OPTIONS, tmp_path / "checkpoint", keep_best=True) == curve
-    assert all(
-        torch.equal(value, numbers(undisturbed.network)[name]) for name, value in numbers(resumed.network).items()
-    )
+    assert_same_weights(resumed.network, undisturbed.network)
 
 
 def test_it_stops_without_improvement_and_keeps_the_best():
@@ -159,7 +140,7 @@ def test_it_stops_without_improvement_and_keeps_the_best():
         run = loop._Run(other, options, torch.device("cpu"))
         for step, update in zip(range(steps), other.updates(0), strict=False):
             run._update(step, update)
-        assert all(torch.equal(value, numbers(other.network)[name]) for name, value in numbers(learner.network).items())
+        assert_same_weights(learner.network, other.network)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 from torch.nn.functional import log_softmax
+from trainings import assert_close_curves, assert_same, killed_training, weights
 
 from tokenlab.core.errors import InputError
 from tokenlab.training import loop, processes
-from tokenlab.training.checkpoint import Evaluation, trained
+from tokenlab.training.checkpoint import Evaluation
 from tokenlab.translation.model import build_model
 from tokenlab.translation.options import TranslationShape, TranslationTraining
 from tokenlab.translation.pairs import Pairs, sentences, shuffled_batches
@@ -34,16 +35,6 @@ TRAINING, HELD_OUT = shifted_pairs(400, 0), shifted_pairs(20, 1)
 def trained_model(options, dropout=0.0, checkpoint=None, shape=SHAPE):
     model = build_model(dataclasses.replace(shape, dropout=dropout), 24, PADDING, END, options.seed)
     return model, train(model, TRAINING, HELD_OUT, options, checkpoint)
-
-
-def weights(model):
-    return {name: parameter.detach().clone() for name, parameter in trained(model).items()}
-
-
-def assert_same(first, second):
-    assert first[1] == second[1]
-    ours, theirs = weights(first[0]), weights(second[0])
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 def test_learning_rates_by_hand():
@@ -83,22 +74,10 @@ def test_losses_are_nats_per_token_of_pairs_alone():
 @pytest.mark.parametrize("after", [6, *(pytest.param(step, marks=pytest.mark.nightly) for step in (2, 8))])
 def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, after):
     """With dropout; between evaluations, at one, and at the end."""
-
-    class Killed(Exception):
-        pass
-
-    def save_and_die(*arguments):
-        save(*arguments)
-        if arguments[5].step == after:
-            raise Killed
-
     undisturbed = trained_model(OPTIONS, dropout=0.3)
-    save = loop.save_checkpoint
     monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)  # one a step
     checkpoint = tmp_path / "work" / "checkpoint.safetensors"
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(loop, "save_checkpoint", save_and_die)
-        trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint)
+    killed_training(lambda: trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint), after)
     assert_same(trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint), undisturbed)
 
 
@@ -119,8 +98,7 @@ def test_an_update_in_less_memory_is_the_same(changes):
     dropout = 0.2 if "checkpoint_activations" in changes else 0.0
     model, curve = trained_model(dataclasses.replace(OPTIONS, **changes), dropout)
     expected, whole = trained_model(OPTIONS, dropout)
-    for ours, theirs in zip(curve, whole, strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-5)
+    assert_close_curves(curve, whole)
     for name, tensor in weights(model).items():
         if not name.endswith("k_proj.bias"):  # Its gradient is 0 but for rounding.
             torch.testing.assert_close(tensor, weights(expected)[name], rtol=1e-3, atol=1e-4, msg=name)
@@ -140,8 +118,7 @@ def test_two_processes_train_as_one(tmp_path):
         in_a_group, dataclasses.replace(options, processes=2), tmp_path / "checkpoint.safetensors", processes=2
     )
     model, expected = trained_model(options)
-    for ours, theirs in zip(curve, expected, strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-5)
+    assert_close_curves(curve, expected)
     for name, tensor in weights(model).items():
         # The gradient of a key's bias is 0 but for rounding, of which AdamW makes whole steps.
         if not name.endswith("k_proj.bias"):

@@ -27,10 +27,6 @@ def latom(corpus, N=2, **options) -> Codebook:
     return learn_code("latom", corpus, N=N, **options)
 
 
-def same(one: Codebook, other: Codebook) -> bool:
-    return one == other and one.facts == other.facts and one.assigned.tobytes() == other.assigned.tobytes()
-
-
 def hugging_face_tokens(code: Codebook, corpus: CharacterCorpus, size: int) -> int:
     encoded = [code.encode(text) for text in corpus.texts()]
     tokenizer = Tokenizer(models.BPE())
@@ -85,11 +81,10 @@ def test_the_vocabulary_that_tokens_are_counted_at():
 
 
 def test_refinement(corpus):
-    plain, refined = (
-        latom(corpus, seed=5, iterations=3),
-        latom(corpus, seed=5, iterations=3, refine="swaps"),
-    )
-    assert same(refined, refine_codebook(plain, corpus))
+    plain, refined = (latom(corpus, seed=5, iterations=3, refine=refine) for refine in (None, "swaps"))
+    again = refine_codebook(plain, corpus)
+    assert refined == again and refined.facts == again.facts
+    assert refined.assigned.tobytes() == again.assigned.tobytes()
     kept = plain.facts.keys() - {"refine", "vocabulary"}
     assert {name: refined.facts[name] for name in kept} == {name: plain.facts[name] for name in kept}
     tokens = refined.facts["refined_tokens"]

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from byte_level_bpe import train_byte_level
 from real_tokenizers import all_names, real_tokenizer
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from tokenizers.trainers import BpeTrainer
 
 from tokenlab.exact.adapters.check import check_tokenizer
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
@@ -23,13 +22,8 @@ def sentences(count: int = 20) -> list[str]:
 
 @pytest.fixture(scope="module")
 def small() -> RealTokenizer:
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = BpeTrainer(vocab_size=600, initial_alphabet=alphabet, special_tokens=["<s>", "</s>"], show_progress=False)
-    tokenizer.train_from_iterator([*probe_texts(), *sentences(10), "a\n\nb\n\nc", "x  y   z", "x\n\n\ny"] * 5, trainer)
-    return from_tokenizer(tokenizer, name="small")
+    texts = [*probe_texts(), *sentences(10), "a\n\nb\n\nc", "x  y   z", "x\n\n\ny"] * 5
+    return from_tokenizer(train_byte_level(texts, 600, ["<s>", "</s>"]), name="small")
 
 
 def test_an_exact_tokenizer_passes(small: RealTokenizer) -> None:

@@ -3,7 +3,9 @@
 import random
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from brute_encodings import state_after
+from byte_level_bpe import train_byte_level
+from tokenizers import AddedToken, Tokenizer, models, normalizers
 
 from tokenlab.exact.adapters.check import check_tokenizer
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
@@ -11,13 +13,7 @@ from tokenlab.exact.adapters.real import UnsupportedTokenizer
 
 
 def test_bytes_without_a_split_are_kept_in_utf8() -> None:
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=270, initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train_from_iterator(["a b a b", "\u4e2d\u6587 \u4e2d"] * 3, trainer)
-    real = from_tokenizer(tokenizer)
+    real = from_tokenizer(train_byte_level(["a b a b", "\u4e2d\u6587 \u4e2d"] * 3, 270, use_regex=False))
     inner = real.automaton.vocabulary.equal_to(b"\xb8")[0]
     assert not real.automaton.allowed(real.automaton.start())[inner], "no character begins with the byte B8"
     report = check_tokenizer(real, walks=30)
@@ -32,10 +28,7 @@ def test_unigram_decides_ties_by_the_numbers_of_its_engine() -> None:
         real = from_tokenizer(Tokenizer(models.Unigram([("<unk>", 0.0), *scores.items()], unk_id=0)))
         automaton = real.automaton
         for text in (before + "b" * length for before in ("", "a", "ab", "abba") for length in range(3, 9)):
-            state = automaton.start()
-            for token in automaton.encode(text.encode()):
-                state = automaton.step(state, token)
-                assert state is not None, (scores, text)
+            state_after(automaton, automaton.encode(text.encode()))
 
 
 def test_unigram_with_an_added_token() -> None:

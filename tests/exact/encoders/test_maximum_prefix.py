@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from brute_encodings import check_endless, check_live_sequences, longest_match
+from brute_encodings import check_endless, check_live_sequences, longest_match, random_tokens, state_after
 from tokenizers import Tokenizer, models
 
 from tokenlab.core.errors import InputError
@@ -13,24 +13,19 @@ from tokenlab.exact.vocabulary import Vocabulary
 PAPER = [b"A", b"B", b"AA", b"BAAB", b"BBAA", b"BBBA", b"BA", b"BBA"]
 
 
-def random_tokens(seed):
-    rng = random.Random(seed)
-    alphabet = b"abcd"[: rng.choice([2, 2, 3, 4])]
-    words = {bytes(rng.choices(alphabet, k=rng.randint(2, 4))) for _ in range(rng.randint(1, 9))}
-    tokens = [alphabet[i : i + 1] for i in range(len(alphabet))] + sorted(words)
-    rng.shuffle(tokens)
-    return alphabet, tokens
+def paper_or_random(seed):
+    return (b"AB", PAPER) if seed is None else random_tokens(random.Random(seed), 9)
 
 
 @pytest.mark.parametrize("seed", [None, *range(20)])
 def test_live_sequences(seed):
-    alphabet, tokens = (b"AB", PAPER) if seed is None else random_tokens(seed)
+    alphabet, tokens = paper_or_random(seed)
     check_live_sequences(MaximumPrefix(Vocabulary(tokens)), lambda text: longest_match(tokens, text), tokens, alphabet)
 
 
 @pytest.mark.parametrize("seed", [None, *range(12)])
 def test_live_sequences_of_endless_texts(seed):
-    alphabet, tokens = (b"AB", PAPER) if seed is None else random_tokens(seed)
+    alphabet, tokens = paper_or_random(seed)
     automaton = MaximumPrefix(Vocabulary(tokens), has_end=False)
     lengths = {2: (5, 12), 3: (3, 8), 4: (2, 6)}
     check_endless(automaton, lambda text: longest_match(tokens, text), tokens, alphabet, lengths)
@@ -50,10 +45,7 @@ def test_encode_is_that_of_wordpiece(seed):
         text = "".join(rng.choices(alphabet, k=rng.randint(0, 12)))
         encoding = automaton.encode(text.encode())
         assert encoding == peer.encode(text).ids
-        state = automaton.start()
-        for token in encoding:
-            state = automaton.step(state, token)
-            assert state is not None
+        state_after(automaton, encoding)
 
 
 def test_of_equal_tokens_the_first_is_produced():

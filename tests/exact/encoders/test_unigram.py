@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from brute_encodings import best_path, check_endless, check_live_sequences
+from brute_encodings import best_path, check_endless, check_live_sequences, random_tokens, state_after
 from tokenizers import Tokenizer, models
 
 from tokenlab.core.errors import InputError
@@ -14,10 +14,7 @@ from tokenlab.exact.vocabulary import Vocabulary
 def random_case(seed):
     """Tokens and scores; every second case has whole scores, and so many ties."""
     rng = random.Random(seed)
-    alphabet = b"abcd"[: rng.choice([2, 2, 3, 4])]
-    words = {bytes(rng.choices(alphabet, k=rng.randint(2, 4))) for _ in range(rng.randint(1, 10))}
-    tokens = [alphabet[i : i + 1] for i in range(len(alphabet))] + sorted(words)
-    rng.shuffle(tokens)
+    alphabet, tokens = random_tokens(rng, 10)
     return alphabet, tokens, [-float(rng.randint(1, 5)) if seed % 2 else -rng.uniform(1, 6) for _ in tokens]
 
 
@@ -64,10 +61,7 @@ def test_hugging_face(seed, byte_fallback):
         text = "".join(rng.choices(alphabet, k=rng.randint(0, 12)))
         encoding = peer.encode(text).ids
         assert automaton.encode(text.encode()) == encoding
-        state = automaton.start()
-        for token in encoding:
-            state = automaton.step(state, token)
-            assert state is not None
+        state = state_after(automaton, encoding)
         assert automaton.may_end(state)
         whole = text.encode()
         for position, id in enumerate(automaton.vocabulary.ids.tolist()):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from tiny_tokenizers import DEEPSEEK, EXPRESSIONS, automaton, byte_level, live_sequences, train, witness
 from tokenizers import AddedToken
+from unicode_text import is_utf8
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders.byte_pair import BytePair
@@ -36,7 +37,7 @@ def check(tokenizer, characters, length, tokens, texts=1000, seed=0):
     for sequence, state in live_sequences(here, tokens):
         spelled = b"".join(here.vocabulary.tokens[id] for id in sequence)
         assert tuple(here.encode(spelled + witness(here, state))[: len(sequence)]) == sequence
-        whole = is_text(spelled) and tuple(here.encode(spelled)) == sequence
+        whole = is_utf8(spelled) and tuple(here.encode(spelled)) == sequence
         assert here.may_end(state) == whole, sequence
     return here
 
@@ -50,13 +51,6 @@ def follow(here, text):
         state = here.step(state, id)
         assert state is not None, (text, id)
     assert here.may_end(state), text
-
-
-def is_text(spelled):
-    try:
-        return bool(spelled.decode())
-    except UnicodeDecodeError:
-        return False
 
 
 def unsplit(expressions, merges=25, **options):

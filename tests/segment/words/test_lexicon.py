@@ -53,7 +53,7 @@ def test_candidates_are_short_or_repeated_substrings(sentences, others, longest)
         tuple(run[a : a + k]) for run in plain for k in range(1, longest + 1) for a in range(len(run) - k + 1)
     )
     expected = {"".join(word) for word, n in count.items() if may_be_new(word) or n >= 2}
-    words = spellings_of_clusters(known)
+    words = spellings(known)
     assert len(words) == len(set(words)) and set(words) == expected
     for spans, found in ((text.spans, plain), (encode(find_runs(others), known).spans, runs_of(others))):
         rows = iter(spans.tolist())
@@ -67,14 +67,6 @@ def test_candidates_are_short_or_repeated_substrings(sentences, others, longest)
                     else:
                         assert row[k - 1] == (NEW if word and may_be_new(word) else NONE)
         assert next(rows, None) is None
-
-
-def spellings_of_clusters(known):
-    """As `spellings`, where a unit may have several code points."""
-    words = [(cluster,) for cluster in known.units.clusters]
-    for word in range(len(words), len(known.lexicon)):
-        words.append((*words[known.lexicon.prefix[word]], words[known.lexicon.suffix[word]][-1]))
-    return ["".join(word) for word in words]
 
 
 def test_context_symbols():

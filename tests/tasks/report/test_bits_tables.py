@@ -3,6 +3,7 @@
 import bits_inputs as inputs
 import polars as pl
 import pytest
+from report_inputs import cells
 
 from tasks.report.bits import (
     comparison_table,
@@ -13,7 +14,6 @@ from tasks.report.bits import (
 )
 from tasks.report.draw_bits import draw_losses, draw_search, draw_translation
 from tasks.report.summary import bits_findings
-from tasks.report.table import Table
 
 
 def lengths(*corpora: str) -> pl.DataFrame:
@@ -21,11 +21,6 @@ def lengths(*corpora: str) -> pl.DataFrame:
     table = pl.concat([inputs.lengths(corpus) for corpus in corpora])
     names = {f"renyi_{of}_2.5": f"renyi_{of}" for of in ("nominal", "observed")}
     return table.rename(names).with_columns(alpha=2.5)
-
-
-def cells(table: Table | None) -> list[dict[str, str]]:
-    assert table is not None
-    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
 
 
 def test_savings_stand_beside_the_papers_where_it_has_the_corpus():

@@ -5,10 +5,6 @@ import report_inputs as inputs
 from tasks.report.compared import _front, compared_results, draw_compared
 
 
-def rows_of(table):
-    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
-
-
 def results(tmp_path, monkeypatch, seeds=3):
     monkeypatch.chdir(tmp_path)
     stage = inputs.stage(compared=["thai"])
@@ -19,17 +15,17 @@ def results(tmp_path, monkeypatch, seeds=3):
 def test_methods_stand_by_their_bits_with_the_verdict_and_ngrams_below(tmp_path, monkeypatch):
     _, found = results(tmp_path, monkeypatch)
     tables = found.page["corpora"]["thai"]
-    first, second, third, *below = rows_of(tables[0])
-    assert [row["method"] for row in rows_of(tables[0])] == ["words", "chunks", "bpe", *["5-grams of bytes"] * 2]
+    first, second, third, *below = inputs.cells(tables[0])
+    assert [row["method"] for row in inputs.cells(tables[0])] == ["words", "chunks", "bpe", *["5-grams of bytes"] * 2]
     assert first["bits/byte ↓"] == "2.010 ± 0.010"
     assert [(row["bits/byte ↓"], row["MB read"]) for row in below] == [("2.100", "8"), ("2.900", "2")]
     assert [row["verdict"] for row in (first, second, third)] == ["best", "not separable", "worse"]
     assert [row["behind"] for row in (first, second, third)] == ["", "0.050 ± 0.100", "0.200 ± 0.100"]
     assert (first["exact"], first["gap"], second["exact"]) == ("1.900", "0.0500", "")
-    units = {row["method"]: row for row in rows_of(tables[2])}
+    units = {row["method"]: row for row in inputs.cells(tables[2])}
     assert units["words"]["F1, gold words ↑"] == "75.0" and units["chunks"]["F1, gold words ↑"] == ""
-    assert rows_of(tables[3])[0]["typos"] == "+0.500" and rows_of(tables[4])[0]["nfd"] == "80.0"
-    (answer,) = rows_of(found.page["answers"][0])
+    assert inputs.cells(tables[3])[0]["typos"] == "+0.500" and inputs.cells(tables[4])[0]["nfd"] == "80.0"
+    (answer,) = inputs.cells(found.page["answers"][0])
     assert (answer["use"], answer["command"]) == ("words", "`tokenlab train --cut words --bytes fallback`")
     (finding,) = found.page["findings"]
     assert finding.text == "thai: Use words: why." and finding.anchor == "compared-thai"
@@ -38,7 +34,7 @@ def test_methods_stand_by_their_bits_with_the_verdict_and_ngrams_below(tmp_path,
 def test_one_seed_has_no_verdict(tmp_path, monkeypatch):
     _, found = results(tmp_path, monkeypatch, seeds=1)
     table = found.page["corpora"]["thai"][0]
-    (answer,) = rows_of(found.page["answers"][0])
+    (answer,) = inputs.cells(found.page["answers"][0])
     assert "verdict" not in table.header and answer["use"] == "words" and "one run" in answer["why"]
 
 
@@ -48,7 +44,7 @@ def test_corpora_stand_side_by_side_where_there_are_several(tmp_path, monkeypatc
     inputs.write_compared(stage, "thai", seeds=3)
     inputs.write_compared(stage, "chinese", seeds=1)
     _, table = compared_results(stage).page["answers"]
-    first, *_, as_much, of_all = rows_of(table)
+    first, *_, as_much, of_all = inputs.cells(table)
     assert first == {"method": "words", "thai": "2.010 ± 0.010", "chinese": "2.000"}
     assert as_much == {
         "method": "n-grams of bytes, as much text as the models read",

@@ -31,8 +31,7 @@ def test_f1_of_each_cut_beside_the_papers(tables):
         ["|V| = |C|", "bpe", "Latom", "2", "60.50 ± 0.71", "56.82"],
     ]
     assert "paper english" not in tables["classification-f1-linear"].header  # The paper has no linear models.
-    table = tables["classification-texts"]
-    row = dict(zip(table.header, table.rows[0], strict=True))
+    row = inputs.cells(tables["classification-texts"])[0]
     assert (row["|C|"], row["paper |C|"], row["K, N = 2"], row["paper K, N = 2"]) == ("81", "302", "9", "18")
 
 
@@ -55,8 +54,7 @@ def test_errors_of_each_code_beside_the_papers(tables):
     verdicts = tables["generation-verdicts"]
     assert verdicts.header == ["code", "N", "chinese, against bytes", "chinese, against random"]
     assert [row[2:] for row in verdicts.rows] == [["lower", ""], ["", ""], ["lower", ""], ["lower", "not separable"]]
-    costs = tables["generation-costs"]
-    row = dict(zip(costs.header, costs.rows[1], strict=True))
+    row = inputs.cells(tables["generation-costs"])[1]
     assert row["bits/character"] == "4.100 ± 0.100" and row["saved"] == "0.1000 ± 0.0000"
     assert (row["errors, free"], row["errors, constrained"]) == ("93 of 300", "0 of 300")
 

@@ -3,6 +3,7 @@
 import patch_report_inputs as inputs
 import polars as pl
 import pytest
+from report_inputs import cells
 
 from tasks.report.patches import (
     longest_table,
@@ -19,11 +20,6 @@ from tasks.report.verdict import Best, Tied
 GENERATED: dict[str, str | None] = {"en": "builtin"}
 NGRAMS = inputs.patch_ngrams()
 NO_NGRAMS = NGRAMS.clear()
-
-
-def cells(table: Table | None) -> list[dict[str, str]]:
-    assert table is not None and len(set(table.header)) == len(table.header)
-    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
 
 
 def by_model(table: Table | None) -> dict[str, dict[str, str]]:
