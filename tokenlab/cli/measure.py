@@ -43,8 +43,9 @@ def add_parser(commands: Commands) -> None:
 
 def _measure(options: argparse.Namespace) -> None:
     """Measure tokenizers on a text, a line at a time: fertility, words kept whole (STRR), characters and bytes per
-    token, Rényi efficiency and others. Words are what stands between whitespace, in the format sighan gold words;
-    measures of words are undefined in scripts without spaces otherwise. Characters, bytes and words are those of TEXT as it is, also where a tokenizer normalises.
+    token, Rényi efficiency and others. Words are what stands between whitespace, in the format sighan gold words; in
+    scripts without spaces measures of words are undefined otherwise. Characters, bytes and words are those of TEXT as
+    it is, also where a tokenizer normalises.
     """
     from tokenlab.metrics.registry import of_parallel
     from tokenlab.tokenizers.measured import read_text_tokenizer
