@@ -227,7 +227,7 @@ def _answer(name: str, methods: Methods, scores: pl.DataFrame, answer: Mapping[s
     bits, method = _BITS.cell(scores.filter(method=use)), methods[use]
     command = method.command if isinstance(method, Tokens) else None
     why = f"{use} comes first with {bits} bits per byte in one run, no verdict." if answer is None else answer["answer"]
-    return [name, use, f"`{command}`" if command else "", bits, why]
+    return [name, use, command or "", bits, why]
 
 
 def draw_compared(stage: Stage) -> None:

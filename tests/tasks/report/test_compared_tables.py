@@ -26,7 +26,7 @@ def test_methods_stand_by_their_bits_with_the_verdict_and_ngrams_below(tmp_path,
     assert units["words"]["F1, gold words ↑"] == "75.0" and units["chunks"]["F1, gold words ↑"] == ""
     assert inputs.cells(tables[3])[0]["typos"] == "+0.500" and inputs.cells(tables[4])[0]["nfd"] == "80.0"
     (answer,) = inputs.cells(found.page["answers"][0])
-    assert (answer["use"], answer["command"]) == ("words", "`tokenlab train --cut words --bytes fallback`")
+    assert (answer["use"], answer["command"]) == ("words", "tokenlab train --cut words --bytes fallback")
     (finding,) = found.page["findings"]
     assert finding.text == "thai: Use words: why." and finding.anchor == "compared-thai"
 
