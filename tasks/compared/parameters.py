@@ -1,11 +1,13 @@
 """Parameters of the comparison: ways of cutting, and the language models that compare them."""
 
+import shlex
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from tasks.patches.texts import Texts
 from tasks.runtime.stage import MixedParameters, Parameters, Stage
+from tokenlab.cli.options import flags_of
 from tokenlab.codes.registry import KINDS
 from tokenlab.comparison.trials import Body
 from tokenlab.core.errors import ParameterError
@@ -61,9 +63,10 @@ class Tokens(_Method, MixedParameters):
     @property
     def command(self) -> str | None:
         """The command that trains this tokenizer; None for the cut `entropy`, which the command has not."""
-        given = {"cut": self.cut, **(self.model_extra or {})}
-        flags = [f"--{name.replace('byte_tokens', 'bytes')} {value}" for name, value in given.items()]
-        return None if self.cut == ENTROPY else " ".join(["tokenlab train", *flags])
+        if self.cut == ENTROPY:
+            return None
+        flags, given = flags_of(TrainOptions, cut="--cut"), {"cut": self.cut, **(self.model_extra or {})}
+        return shlex.join(["tokenlab", "train", *(word for name in given for word in (flags[name], str(given[name])))])
 
 
 class Code(_Method):
