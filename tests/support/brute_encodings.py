@@ -5,6 +5,8 @@ Tokens are bytes; encodings are tuples of ids.
 
 from itertools import pairwise, product
 
+from plain_bpe import merged
+
 
 def texts(alphabet, longest, shortest=0):
     """All texts over single bytes (a bytes object) of `shortest` to `longest` bytes."""
@@ -27,15 +29,7 @@ def merge_in_order(tokens, merges, text):
     """Algorithm 3 of the paper: one pass over the text for each merge (left id, right id, new id), in their order."""
     ids = [tokens.index(text[i : i + 1]) for i in range(len(text))]
     for left, right, new in merges:
-        merged, at = [], 0
-        while at < len(ids):
-            if ids[at : at + 2] == [left, right]:
-                merged.append(new)
-                at += 2
-            else:
-                merged.append(ids[at])
-                at += 1
-        ids = merged
+        ids = merged(ids, (left, right), new)
     return tuple(ids)
 
 

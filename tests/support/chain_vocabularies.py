@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+from plain_bpe import merged
 
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
@@ -61,17 +62,5 @@ def random_merges(generator, alphabet, size, longest):
             continue
         merges.append((str(left), str(right)))
         tokens.append(str(left + right))
-        text = _merged(text, left, right)
+        text = merged(text, (left, right), left + right)
     return merges
-
-
-def _merged(text, left, right):
-    found, i = [], 0
-    while i < len(text):
-        if text[i] == left and text[i + 1 : i + 2] == [right]:
-            found.append(left + right)
-            i += 2
-        else:
-            found.append(text[i])
-            i += 1
-    return found

@@ -1,4 +1,5 @@
-"""BPE over sequences of symbols by its definition, without speed: the twin of the kernels."""
+"""BPE over sequences of symbols by its definition, without speed: the twin of the kernels. A symbol is a number or a
+string."""
 
 from itertools import pairwise
 
@@ -13,6 +14,19 @@ def encode(sequence, alphabet, merges):
             return tokens
         rank, i = min(found)
         tokens[i : i + 2] = [alphabet + rank]
+
+
+def merged(tokens, pair, new):
+    """Tokens with a pair replaced from left to right."""
+    result, at = [], 0
+    while at < len(tokens):
+        if tuple(tokens[at : at + 2]) == pair:
+            result.append(new)
+            at += 2
+        else:
+            result.append(tokens[at])
+            at += 1
+    return result
 
 
 def train(sequences, alphabet, size):

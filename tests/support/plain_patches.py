@@ -4,6 +4,8 @@ import random
 from collections import Counter, defaultdict
 from itertools import pairwise
 
+from plain_bpe import merged
+
 
 def learn(tokens, longest, marker=256):
     """Algorithm 1 with everything counted anew before each merge: [(left, right)]."""
@@ -41,19 +43,6 @@ def learn_indexed(tokens, longest, marker=256):
                 where[pair].add(number)
         counts = +counts if len(merges) % 50 == 0 else counts
     return merges
-
-
-def merged(token, pair, new):
-    """A token with a pair replaced from left to right."""
-    result, at = [], 0
-    while at < len(token):
-        if tuple(token[at : at + 2]) == pair:
-            result.append(new)
-            at += 2
-        else:
-            result.append(token[at])
-            at += 1
-    return result
 
 
 def encode(patch, merges, marker=256):

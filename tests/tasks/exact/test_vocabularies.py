@@ -1,43 +1,33 @@
 """Vocabularies of the Markov experiments: tokenizer, automaton and the definitions of the paper agree."""
 
-import itertools
-
+import brute_encodings
 import pytest
+from chain_vocabularies import PAPER_MERGES, PAPER_MPE
+from plain_bpe import merged
 
 from tasks.exact.markov_experiment import checked_automaton
 from tasks.exact.vocabularies import MarkovVocabulary, tokenizer_of
 from tokenlab.core.errors import ParameterError
 
-MPE = MarkovVocabulary(encoder="maximum-prefix", tokens=("A", "B", "AA", "BAAB", "BBAA", "BBBA", "BA", "BBA"))
-BPE = MarkovVocabulary(
-    encoder="byte-pair", merges=(("B", "A"), ("BA", "A"), ("B", "BAA"), ("A", "A"), ("BA", "BA"), ("B", "B"))
-)
-TEXTS = ["".join(letters) for length in range(1, 10) for letters in itertools.product("AB", repeat=length)]
+MPE = MarkovVocabulary(encoder="maximum-prefix", tokens=tuple(PAPER_MPE))
+BPE = MarkovVocabulary(encoder="byte-pair", merges=tuple(PAPER_MERGES))
+TEXTS = [text.decode() for text in brute_encodings.texts(b"AB", 9, 1)]
 
 
-def longest_prefixes(text):
-    found = []
-    while text:
-        token = max((token for token in MPE.tokens if text.startswith(token)), key=len)
-        found.append(token)
-        text = text[len(token) :]
-    return found
+def longest_match(text):
+    tokens = [token.encode() for token in PAPER_MPE]
+    return [PAPER_MPE[id] for id in brute_encodings.longest_match(tokens, text.encode())]
 
 
 def algorithm_3(text):
     """Merge after merge, each from left to right."""
     tokens = list(text)
-    for left, right in BPE.merges:
-        merged, place = [], 0
-        while place < len(tokens):
-            together = tokens[place : place + 2] == [left, right]
-            merged.append(left + right if together else tokens[place])
-            place += 1 + together
-        tokens = merged
+    for pair in PAPER_MERGES:
+        tokens = merged(tokens, pair, "".join(pair))
     return tokens
 
 
-@pytest.mark.parametrize(("vocabulary", "encoded"), [(MPE, longest_prefixes), (BPE, algorithm_3)], ids=["mpe", "bpe"])
+@pytest.mark.parametrize(("vocabulary", "encoded"), [(MPE, longest_match), (BPE, algorithm_3)], ids=["mpe", "bpe"])
 def test_the_tokenizer_encodes_as_the_paper_does(vocabulary, encoded):
     tokenizer = tokenizer_of(vocabulary, "AB").tokenizer
     for text in TEXTS:
