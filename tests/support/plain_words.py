@@ -65,8 +65,8 @@ class PlainWords:
         return math.prod(self.p(w, u) for u, w in run.pairs()) * math.exp(bonus * len(run.words))
 
 
-def segmentations(text: str, is_candidate) -> Iterator[tuple[str, ...]]:
-    """Every segmentation of a text into candidates."""
+def segmentations(text: Sequence, is_candidate) -> Iterator[tuple]:
+    """Every segmentation of a text, or of a tuple of symbols, into candidates."""
     if not text:
         yield ()
     for length in range(1, len(text) + 1):

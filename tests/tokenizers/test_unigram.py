@@ -8,6 +8,7 @@ import scipy.special
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from plain_sequences import flat, plain_bits, private, texts_as_sequences, unflat
+from plain_words import segmentations
 from tokenizers import Tokenizer
 
 from tokenlab.core.errors import InputError, ParameterError
@@ -42,24 +43,13 @@ def model_of(log_probabilities):
     return UnigramModel(symbols, offsets, values - scipy.special.logsumexp(values))
 
 
-def segmentations(sequence, pieces):
-    """All ways to cut a sequence into pieces, as lists of pieces."""
-    if not sequence:
-        return [[]]
-    found = []
-    for end in range(1, len(sequence) + 1):
-        if tuple(sequence[:end]) in pieces:
-            found += [[tuple(sequence[:end]), *rest] for rest in segmentations(sequence[end:], pieces)]
-    return found
-
-
 @settings(max_examples=60)
 @given(short, models_of_three_symbols())
 def test_e_step_is_the_sum_over_all_segmentations(sequences, model):
     pieces = {tuple(piece): i for i, piece in enumerate(model.pieces())}
     counts, likelihood = np.zeros(len(pieces)), 0.0
     for sequence in sequences:
-        ways = segmentations(sequence, pieces)
+        ways = list(segmentations(tuple(sequence), pieces.__contains__))
         weights = [math.exp(sum(model.log_probabilities[pieces[piece]] for piece in way)) for way in ways]
         for way, weight in zip(ways, weights, strict=True):
             for piece in way:
@@ -170,7 +160,7 @@ def test_loss_of_a_piece_is_that_of_its_best_replacement(model, data):
     score = np.where(trie.piece >= 0, model.log_probabilities[trie.piece], -np.inf)
     losses = pruning_losses(model.symbols, model.offsets, trie, score, counts)
     for piece, i in pieces.items():
-        ways = segmentations(piece, pieces.keys() - {piece})
+        ways = segmentations(piece, (pieces.keys() - {piece}).__contains__)
         scored = sorted((sum(model.log_probabilities[pieces[other]] for other in way), way) for way in ways)
         near = {tuple(sorted(way)) for value, way in scored if value > scored[-1][0] - 1e-9} if scored else set()
         assume(len(near) < 2 and not (scored and abs(scored[-1][0] - model.log_probabilities[i]) < 1e-9))

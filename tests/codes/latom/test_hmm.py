@@ -9,17 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_hmm import plain_counts
+from plain_sequences import flat
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tokenlab.codes.latom.hmm import expected_counts, train
 from tokenlab.codes.latom.hmm_model import ExpectedCounts, PeriodicHmm, draw_hmm, maximise
 from tokenlab.core.errors import InputError, ParameterError
-
-
-def sequences(*texts):
-    """Codes and offsets of lists of codes."""
-    codes = np.array([code for text in texts for code in text], np.int32)
-    return codes, np.cumsum([0, *map(len, texts)], dtype=np.int64)
 
 
 def all_paths(hmm, texts):
@@ -54,7 +49,7 @@ def all_paths(hmm, texts):
 def test_counts_are_those_of_all_paths(N, K, end_state):
     texts = [[0, 2, 1], [], [1], [2, 2, 0], [1, 0]]
     hmm = draw_hmm(N, K, 4, seed=7, end_state=end_state)
-    counts = expected_counts(hmm, *sequences(*texts))
+    counts = expected_counts(hmm, *flat(texts))
     log_likelihood, start, transitions, emissions, end = all_paths(hmm, texts)
     assert counts.log_likelihood == pytest.approx(log_likelihood, rel=1e-12)
     for found, expected in zip(counts[1:4], (start, transitions, emissions), strict=True):
@@ -93,7 +88,7 @@ def test_small_emissions_do_not_underflow():
     tiny = 1e-70
     emissions = np.broadcast_to([[tiny, 1 - tiny], [tiny / 4, 1 - tiny / 4]], (5, 2, 2))
     hmm = PeriodicHmm(np.full(2, 0.5), np.full((5, 2, 2), 0.5), emissions)
-    counts = expected_counts(hmm, *sequences([0, 0]))
+    counts = expected_counts(hmm, *flat([[0, 0]]))
     assert counts.log_likelihood == pytest.approx(10 * math.log(tiny * 0.625), rel=1e-13)
     np.testing.assert_allclose(counts.posteriors[0], np.broadcast_to([0.8, 0.2], (5, 2)), rtol=1e-12)
 
@@ -106,12 +101,12 @@ def test_an_impossible_sequence_is_named(end_state):
         np.array([[[1.0, 0.0], [0.0, 1.0]]]),
         np.array([0.0, 0.5]) if end_state else None,
     )
-    expected_counts(hmm, *sequences([0, 1], [0, 1, 0, 1]))
+    expected_counts(hmm, *flat([[0, 1], [0, 1, 0, 1]]))
     with pytest.raises(InputError, match="sequence 2 "):
-        expected_counts(hmm, *sequences([0, 1], [], [0, 0, 1], [0, 1, 0, 1]))
+        expected_counts(hmm, *flat([[0, 1], [], [0, 0, 1], [0, 1, 0, 1]]))
     if end_state:
         with pytest.raises(InputError, match="sequence 1 "):
-            expected_counts(hmm, *sequences([0, 1], [0]))
+            expected_counts(hmm, *flat([[0, 1], [0]]))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +132,7 @@ def test_wrong_sequences_are_refused(codes, offsets, message):
 )
 def test_wrong_parameters_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
-        train(*sequences([0, 1]), **{"C": 2, "N": 1, "K": 2, **options})
+        train(*flat([[0, 1]]), **{"C": 2, "N": 1, "K": 2, **options})
 
 
 def random_sequences(lengths, C, seed=0):

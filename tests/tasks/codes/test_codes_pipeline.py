@@ -1,12 +1,12 @@
 """The stages of the codes family on a small corpus, from text to scores, with a toy kind of code registered."""
 
 import json
-import math
 from collections import Counter
 from pathlib import Path
 
 import polars as pl
 import pytest
+from plain_sequences import plain_bits
 from tokenizers import Tokenizer
 from workspace import SMALL_CODES, make_workspace, run, set_parameters
 
@@ -91,12 +91,7 @@ def test_counts_are_those_of_the_exported_tokenizer(built: Path, tokenizer: str)
     rows = sweep(built).filter(code="latom", N=3, K=5, seed=0, tokenizer=tokenizer, text="training")
     row = rows.sort("vocabulary").row(-1, named=True)
     assert row["vocabulary"] == 300 and row["tokens"] == sum(map(len, cut))
-    pairs = Counter(pair for tokens in cut for pair in zip([None, *tokens], tokens, strict=False))
-    contexts: Counter[str | None] = Counter()
-    for (context, _), count in pairs.items():
-        contexts[context] += count
-    bits = -sum(count * math.log2(count / contexts[context]) for (context, _), count in pairs.items())
-    assert row["bits"] == pytest.approx(bits, rel=1e-9)
+    assert row["bits"] == pytest.approx(plain_bits(cut), rel=1e-9)
 
 
 def test_held_out_text_is_not_trained_on(built: Path) -> None:
