@@ -1,26 +1,29 @@
 """prefect.yaml, deployed to a real server and run by a real worker; and grids of parameters."""
 
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import deployments
 import killing
+import psutil
 import pytest
 import toy_pipeline
 import yaml
-from deployments import create_run, finished_run, start_worker, stop_worker
 from killing import PROJECT, Run
 from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.states import Cancelling
 from prefect_server import Server
 
 from flows.sweep import Point, points_of
 from tokenlab.core.errors import ParameterError
+
+PREFECT = [sys.executable, "-m", "prefect", "--no-prompt"]
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +46,11 @@ class Deployed:
             ignored.write("/flows\n/tasks\n/tokenlab\n/.mlflow/\n")
         toy_pipeline.commit(folder)
         subprocess.run(["git", "tag", "start"], cwd=folder, check=True)
-        deployments.deploy(server, folder)
+        server.start([*PREFECT, "work-pool", "create", "local", "--type", "process"], folder).finish()
+        deployed = server.start([*PREFECT, "deploy", "--all"], folder)
+        assert deployed.finish() == 0, deployed.output()
         self.deployments: dict[str, DeploymentResponse] = {item.name: item for item in client.read_deployments()}
-        deployments.remove_schedules(client)
+        remove_schedules(client)
         self._worker: Run | None = None
 
     def reset(self) -> None:
@@ -58,12 +63,31 @@ class Deployed:
     def worker(self) -> Run:
         """The worker; a new one where there is none or it was killed."""
         if self._worker is None or self._worker.process.poll() is not None:
-            self._worker = start_worker(self._server, self.folder)
+            command = [*PREFECT, "worker", "start", "--pool", "local", "--limit", "2"]
+            self._worker = self._server.start(command, self.folder, PREFECT_WORKER_PREFETCH_SECONDS="1")
         return self._worker
 
     def stop(self) -> None:
-        if self._worker is not None:
-            stop_worker(self._worker)
+        """Ask the worker to end, and wait for it; kill it if it hangs."""
+        if self._worker is None:
+            return
+        if self._worker.process.poll() is None:
+            self._worker.process.send_signal(signal.SIGINT)
+        try:
+            self._worker.finish(seconds=60)
+        except psutil.TimeoutExpired:
+            self._worker.process.kill()
+            self._worker.finish()
+
+
+def remove_schedules(client: SyncPrefectClient) -> None:
+    """Remove all schedules and their future flow runs, so that the worker runs only what a test creates."""
+    for deployment in client.read_deployments():
+        for schedule in client.read_deployment_schedules(deployment.id):
+            client.delete_deployment_schedule(deployment.id, schedule.id)
+    for run in client.read_flow_runs(limit=200):
+        if run.state is None or run.state.is_scheduled():
+            client.delete_flow_run(run.id)
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +102,27 @@ def project(deployed: Deployed) -> Path:
     """The deployed pipeline, which has never run."""
     deployed.reset()
     return deployed.folder
+
+
+def create_run(client: SyncPrefectClient, name: str, **parameters: Any) -> FlowRun:
+    """Create a flow run of a deployment such as `tokenlab/on-demand`; the worker takes it."""
+    deployment = client.read_deployment_by_name(name)
+    return client.create_flow_run_from_deployment(deployment.id, parameters=parameters)
+
+
+def finished_run(client: SyncPrefectClient, worker: Run, run: FlowRun) -> FlowRun:
+    """The flow run once it has ended."""
+
+    def ended() -> bool:
+        assert worker.process.poll() is None, worker.output()
+        state = client.read_flow_run(run.id).state
+        return bool(state and state.is_final())
+
+    try:
+        killing.wait_until(ended)
+    except AssertionError:
+        raise AssertionError(worker.output()) from None
+    return client.read_flow_run(run.id)
 
 
 def wait_for_stage(folder: Path) -> None:
