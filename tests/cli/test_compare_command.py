@@ -7,6 +7,7 @@ import time
 
 import pytest
 from command import tokenlab_here as tokenlab
+from interrupted import files
 
 from tokenlab.comparison.candidates import read_candidate, token_recipe, train_candidates
 from tokenlab.generated import generate
@@ -21,10 +22,6 @@ def folder(tmp_path_factory):
     (folder / "text.txt").write_text("\n".join(LINES) + "\n", encoding="utf-8")
     train_candidates([token_recipe("bytes", "none", 256), token_recipe("bpe", "gpt2", 300)], LINES, folder)
     return folder
-
-
-def files(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.slow

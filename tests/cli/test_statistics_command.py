@@ -2,11 +2,12 @@
 
 import json
 import os
+import shlex
 import subprocess
-import sys
 
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
+from command import PROGRAM
 from command import tokenlab_here as tokenlab
 
 TEXT = 'ab"ab,ab\nb\t☕ab\n'
@@ -44,8 +45,7 @@ def test_statistics_from_text_and_from_parquet_agree(tmp_path):
 def test_a_pipe_is_read_once(tmp_path):
     source = tmp_path / "source.txt"
     source.write_text("新世纪的世纪\n美好的世纪\n" * 5_000, encoding="utf-8")
-    program = "import sys; from tokenlab.cli import main; sys.exit(main())"
-    piped = f"{sys.executable} -c '{program}' segment {source} --statistics-from <(cat {source})"
+    piped = f"{shlex.join(PROGRAM)} segment {source} --statistics-from <(cat {source})"
     printed = subprocess.run(["bash", "-c", piped], capture_output=True, check=True).stdout
     assert printed.decode() == tokenlab("segment", source, "--statistics-from", source)
 

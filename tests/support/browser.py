@@ -4,7 +4,6 @@ with open_browser(folder) as browser:
     text = browser.read("http://127.0.0.1:5000/", until="Runs")
 """
 
-import base64
 import contextlib
 import json
 import os
@@ -17,6 +16,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+from hostile import basic
 from websockets.sync.client import ClientConnection, connect
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -44,8 +44,7 @@ class Browser:
     def sign_in(self, secret: str) -> None:
         """Send `USER:PASSWORD` with every request from now on, as a browser does that was told it."""
         self._call("Network.enable")
-        encoded = base64.b64encode(secret.encode()).decode()
-        self._call("Network.setExtraHTTPHeaders", headers={"Authorization": f"Basic {encoded}"})
+        self._call("Network.setExtraHTTPHeaders", headers=basic(secret))
 
     def read(self, address: str, until: str) -> str:
         """Open a page and return its text once it contains `until`; fails if it never does."""

@@ -11,6 +11,7 @@ from tokenlab.exact.splits.composed import Hypothesis, SplitEncoding
 from tokenlab.exact.splits.reading import read_added_tokens, read_splits
 from tokenlab.exact.splits.regex_machine import ADD, BREAK, KINDS, SplitMachine
 from tokenlab.exact.vocabulary import Vocabulary
+from tokenlab.formats.byte_level import spelled_bytes
 
 EXPRESSIONS = {
     "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
@@ -77,14 +78,12 @@ def automaton(tokenizer: Tokenizer) -> SplitEncoding:
     """The automaton of a byte-level BPE tokenizer without a normalizer."""
     content = json.loads(tokenizer.to_str())
     model = content["model"]
-    byte_of = _byte_of_character()
     extra = {entry["id"] for entry in content["added_tokens"]}
     tokens: list[bytes | None] = [None] * (max([*model["vocab"].values(), *extra]) + 1)
     special = {entry["id"] for entry in content["added_tokens"] if entry["special"]}
     for text, id in model["vocab"].items():
-        if id in special:
-            continue
-        tokens[id] = bytes(byte_of[character] for character in text)
+        if id not in special:
+            tokens[id] = spelled_bytes(text)
     pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"]]
     merges = [[model["vocab"][text] for text in (left, right, left + right)] for left, right in pairs]
     word = BytePair(Vocabulary(tokens), merges, whole_words=bool(model.get("ignore_merges")))
@@ -110,13 +109,6 @@ def live_sequences(automaton: SplitEncoding, most: int) -> Iterator[tuple[tuple[
                     longer.append(((*tokens, id), after))
         yield from longer
         level = longer
-
-
-def _byte_of_character() -> dict[str, int]:
-    """The bytes that the characters of GPT-2's byte alphabet stand for."""
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(b): b for b in printable} | {chr(256 + i): b for i, b in enumerate(others)}
 
 
 def witness(automaton: SplitEncoding, state: Hashable) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any
 
 import killing
 import yaml
+from interrupted import files
 
 _STAGE = """
 import sys
@@ -140,5 +141,4 @@ def lock(folder: Path) -> Any:
 
 def outputs(folder: Path) -> dict[str, bytes]:
     """The content of every file that the stages wrote."""
-    data = folder / "data"
-    return {str(path.relative_to(data)): path.read_bytes() for path in data.rglob("*") if path.is_file()}
+    return files(folder / "data")

@@ -1,10 +1,8 @@
 """The SentencePiece model: by the description of the format, and by the library where it is installed."""
 
-import subprocess
-import sys
-
 import pytest
 import unicode_text
+from command import tokenlab_here
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -104,9 +102,7 @@ def test_the_delimiter_of_segment_is_read_by_the_trainer(tmp_path, chinese_sente
     library = pytest.importorskip("sentencepiece")
     raw, cut = tmp_path / "raw.txt", tmp_path / "cut.txt"
     raw.write_text("\n".join(chinese_sentences) + "\n", encoding="utf-8")
-    command = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())"]
-    arguments = ["segment", str(raw), "--delimiter", "\u241f"]
-    cut.write_bytes(subprocess.run([*command, *arguments], capture_output=True, check=True).stdout)
+    cut.write_text(tokenlab_here("segment", raw, "--delimiter", "\u241f"), encoding="utf-8")
     assert cut.read_text(encoding="utf-8").replace("\u241f", "") == raw.read_text(encoding="utf-8")
     library.SentencePieceTrainer.train(
         input=str(cut),
