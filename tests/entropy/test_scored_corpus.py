@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from interrupted import files
 from tiny_models import TEXT, save_characters
 
 from tokenlab.core.errors import InputError
@@ -33,10 +34,6 @@ def corpus(tmp_path):
     return tmp_path / "text"
 
 
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def test_each_document_has_its_entropies(scorer, corpus, tmp_path):
     counted = []
     done = score_corpus(scorer, corpus, tmp_path / "scores", OPTIONS, counted.append)
@@ -51,7 +48,7 @@ def test_each_document_has_its_entropies(scorer, corpus, tmp_path):
 
 def test_interrupted_anywhere_it_ends_the_same(scorer, corpus, tmp_path):
     score_corpus(scorer, corpus, tmp_path / "whole", OPTIONS)
-    whole, folder = contents(tmp_path / "whole"), tmp_path / "scores"
+    whole, folder = files(tmp_path / "whole"), tmp_path / "scores"
     interruptions = 0
 
     def interrupt(characters):
@@ -66,29 +63,29 @@ def test_interrupted_anywhere_it_ends_the_same(scorer, corpus, tmp_path):
             done = score_corpus(scorer, corpus, folder, OPTIONS, interrupt)
         except KeyboardInterrupt:
             interruptions += 1
-            there = contents(folder)
+            there = files(folder)
             assert all(there[name] == whole[name] for name in there) and "manifest.json" in there
             continue
         break
     assert interruptions > 2 and done.shards_found > 0
-    assert contents(folder) == whole
+    assert files(folder) == whole
 
 
 def test_a_damaged_shard_is_made_again(scorer, corpus, tmp_path):
     folder = tmp_path / "scores"
     score_corpus(scorer, corpus, folder, OPTIONS)
-    whole = contents(folder)
+    whole = files(folder)
     (folder / "part-00001.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match="part-00001"):
         list(read_entropies(folder))
     assert score_corpus(scorer, corpus, folder, OPTIONS).shards_found == len(whole) - 2
-    assert contents(folder) == whole
+    assert files(folder) == whole
 
 
 def test_another_model_corpus_or_window_is_refused(scorer, corpus, tmp_path):
     folder = tmp_path / "scores"
     score_corpus(scorer, corpus, folder, OPTIONS)
-    before = contents(folder)
+    before = files(folder)
     with pytest.raises(InputError, match="made with another context, stride;"):
         score_corpus(scorer, corpus, folder, ScoringOptions(context=20))
     with pytest.raises(InputError, match="made with another unit;"):
@@ -99,7 +96,7 @@ def test_another_model_corpus_or_window_is_refused(scorer, corpus, tmp_path):
     write_corpus([Document("d", "新")], corpus)
     with pytest.raises(InputError, match="made with another corpus;"):
         score_corpus(scorer, corpus, folder, OPTIONS)
-    assert contents(folder) == before
+    assert files(folder) == before
     (folder / "manifest.json").write_text("[]", encoding="utf-8")
     with pytest.raises(InputError, match="not the manifest"):
         score_corpus(scorer, corpus, folder, OPTIONS)

@@ -5,6 +5,7 @@ from collections import Counter
 from itertools import chain, pairwise
 
 import pytest
+from interrupted import files
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.generated.corpora import generate
@@ -52,9 +53,8 @@ def test_files(tmp_path):
     assert rows == list(endings(questions=5, seed=0))
     rows = [json.loads(line) for line in (tmp_path / "bench" / FILES["lambada_openai"]).read_text().splitlines()]
     assert rows == list(last_words(questions=5, seed=0))
-    first = [path.read_bytes() for path in sorted((tmp_path / "bench").iterdir())]
     write_questions(tmp_path / "again", questions=5, seed=0)
-    assert first == [path.read_bytes() for path in sorted((tmp_path / "again").iterdir())]
+    assert files(tmp_path / "bench") == files(tmp_path / "again")
 
 
 def _names(text: str) -> set[str]:

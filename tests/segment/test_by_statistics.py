@@ -1,13 +1,14 @@
 """Segmentation against plain implementations over strings, and against every possible segmentation."""
 
 import math
-from itertools import pairwise, product
+from itertools import accumulate, pairwise, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_segmentation import plain_segments, utility_table
+from plain_words import segmentations
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
@@ -75,11 +76,9 @@ def test_boundary_scores_are_added_where_a_segment_begins(seen, options, data):
     (batch,) = Segmenter(statistics, options).segment(seen, [np.array(values) for values in scores])
     for text, values, found in zip(seen, scores, batch.spans(), strict=True):
         sums = {}
-        for cuts in product([False, True], repeat=len(text) - 1):
-            edges = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), len(text)]
-            spans = tuple(pairwise(edges))
-            if all(text[a:b] in table for a, b in spans):
-                sums[spans] = sum((b - a) * table[text[a:b]] + values[a] for a, b in spans)
+        for segments in segmentations(text, table.__contains__):
+            spans = tuple(pairwise(accumulate(map(len, segments), initial=0)))
+            sums[spans] = sum((b - a) * table[text[a:b]] + values[a] for a, b in spans)
         assert sums[tuple(found)] >= max(sums.values()) - 1e-8
 
 

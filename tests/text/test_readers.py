@@ -216,7 +216,6 @@ def test_what_cannot_be_read_is_one_line_that_names_the_place(tmp_path, format, 
 
 
 # text
-# text
 
 
 def test_text_lines_stay_as_they_are(tmp_path):

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 import torch
+from interrupted import files
 from transformers import MarianMTModel
 
 from tokenlab.core.errors import InputError, ParameterError
@@ -38,9 +39,9 @@ def test_a_saved_model_is_read_by_tokenlab_and_by_transformers(tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         save_model(model, tmp_path / name)
-    files = {path.name: path.read_bytes() for path in (tmp_path / "one").iterdir()}
-    assert {path.name: path.read_bytes() for path in (tmp_path / "two").iterdir()} == files
-    assert set(files) == {"config.json", "generation_config.json", "model.safetensors"}
+    saved = files(tmp_path / "one")
+    assert files(tmp_path / "two") == saved
+    assert set(saved) == {"config.json", "generation_config.json", "model.safetensors"}
     assert torch.equal(logits(load_model(tmp_path / "one")), logits(model))
     read, problems = MarianMTModel.from_pretrained(tmp_path / "one", output_loading_info=True)
     assert not any(problems.values())

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from interrupted import files
 from tiny_models import save_characters
 from workspace import SMALL, SMALL_TRAINING
 
@@ -140,7 +141,7 @@ def test_every_sentence_is_scored_by_the_model(built, entropies):
 
 def test_killed_before_its_end_it_scores_nothing_twice(built, monkeypatch):
     folder = built / "data/sample/signals/zh/entropy"
-    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    scored = files(folder)
     with monkeypatch.context() as patched:
         patched.setattr(entropy_stage, "atomic_folder", lambda path: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
@@ -151,7 +152,7 @@ def test_killed_before_its_end_it_scores_nothing_twice(built, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(Scorer, "score", lambda *arguments: pytest.fail("scored again"))
         score(stage())
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
+    assert files(folder) == scored
 
 
 def test_a_corpus_with_test_sentences_that_the_model_may_know_is_refused(built):

@@ -1,6 +1,5 @@
 """Pieces find their n-grams and get the terms of the segmenter's sum."""
 
-import itertools
 import math
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 import unicode_text
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_words import segmentations
 
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import SegmentOptions
@@ -59,10 +59,6 @@ def test_unseen_characters_and_marks_come_last():
 )
 def test_spelled_otherwise_is_the_best_of_all_spellings(scores, text):
     scores = {"a": -1.0, "b": -1.0, "c": -1.0} | scores
-    best = -math.inf
-    for cuts in itertools.product([False, True], repeat=len(text) - 1):
-        edges = [0, *(place + 1 for place, cut in enumerate(cuts) if cut), len(text)]
-        parts = [text[a:b] for a, b in itertools.pairwise(edges)]
-        if len(parts) > 1 and all(part in scores for part in parts):
-            best = max(best, sum(scores[part] for part in parts))
+    ways = (parts for parts in segmentations(text, scores.__contains__) if len(parts) > 1)
+    best = max((sum(map(scores.get, parts)) for parts in ways), default=-math.inf)
     assert spelled_otherwise(text, scores) == pytest.approx(best)
