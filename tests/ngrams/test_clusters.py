@@ -5,9 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import regex
 from hypothesis import given, settings
-from plain_segmentation import split_units
+from plain_segmentation import split_clusters
 from unicode_text import SENTENCES, text
 
 from tokenlab.ngrams.clusters import cluster_starts
@@ -19,23 +18,16 @@ def clusters(whole):
     return [whole[start:end] for start, end in pairwise(edges)]
 
 
-def expected_clusters(whole):
-    found = []
-    for part in regex.findall(r"[\s\x1C-\x1F]|[^\s\x1C-\x1F]+", whole):
-        found += [part] if part.isspace() else split_units(part, "cluster")
-    return found
-
-
 @pytest.mark.slow
 @settings(max_examples=3000, deadline=None)
 @given(text)
 def test_equals_regex_over_unicode(whole):
-    assert clusters(whole) == expected_clusters(whole)
+    assert clusters(whole) == split_clusters(whole)
 
 
 @pytest.mark.parametrize("language", SENTENCES)
 def test_sentences_of_many_scripts(language):
-    assert clusters(SENTENCES[language]) == expected_clusters(SENTENCES[language])
+    assert clusters(SENTENCES[language]) == split_clusters(SENTENCES[language])
 
 
 @pytest.mark.parametrize(
@@ -65,4 +57,4 @@ def test_by_hand(expected):
 def test_real_text(mirror, name):
     with gzip.open(mirror / name, "rt", encoding="utf-8") as lines:
         whole = lines.read(300_000)
-    assert clusters(whole) == expected_clusters(whole)
+    assert clusters(whole) == split_clusters(whole)

@@ -8,7 +8,7 @@ import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_segmentation import kinds_of, split_units
+from plain_segmentation import kinds_of, split_clusters
 from unicode_text import SENTENCES, text
 
 from tokenlab.metrics.words import UNSPACED_SCRIPTS
@@ -34,8 +34,7 @@ def class_of(kind, split_kana):
 def test_equals_the_plain_rule_over_unicode(text, isolate, split_kana):
     options = SegmentOptions(isolate=isolate, split_kana=split_kana)
     expected = []
-    parts = regex.findall(r"[\s\x1C-\x1F]|[^\s\x1C-\x1F]+", text)
-    clusters = [unit for part in parts for unit in ([part] if part.isspace() else split_units(part, "cluster"))]
+    clusters = split_clusters(text)
     for cluster, kind in zip(clusters, kinds_of(clusters, options), strict=True):
         expected += [class_of(kind, split_kana)] * len(cluster)
     assert CharacterClasses(isolate, split_kana)(code_points(text)).tolist() == expected

@@ -38,6 +38,12 @@ def split_units(text, unit):
     return units
 
 
+def split_clusters(text):
+    """The clusters of a text with whitespace, which is of none of them."""
+    parts = regex.findall(r"[\s\x1C-\x1F]|[^\s\x1C-\x1F]+", text)
+    return [unit for part in parts for unit in ([part] if part.isspace() else split_units(part, "cluster"))]
+
+
 def utility_table(statistics, options):
     """{ngram: utility} by the definitions of the options, from the columns of the statistics."""
     unit = statistics.options.unit
