@@ -3,11 +3,11 @@
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 from command import tokenlab_here as tokenlab
 from interrupted import files
+from killing import wait_until
 
 from tokenlab.comparison.candidates import read_candidate, token_recipe, train_candidates
 from tokenlab.generated import generate
@@ -39,10 +39,9 @@ def test_a_killed_comparison_goes_on_to_the_same_bytes(folder, tmp_path):
 
     command = [sys.executable, "-m", "tokenlab.cli", "compare", *given, "-o", tmp_path / "parts"]
     process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    unfinished, deadline = tmp_path / "parts.unfinished", time.monotonic() + 500
-    while not [*unfinished.rglob("scores-*/*.safetensors")]:
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.05)
+    unfinished = tmp_path / "parts.unfinished"
+    wait_until(lambda: process.poll() is not None or [*unfinished.rglob("scores-*/*.safetensors")])
+    assert process.poll() is None
     process.kill()
     process.wait()
     assert not (tmp_path / "parts").exists()

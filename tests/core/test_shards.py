@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 import shard_work
+from killing import wait_until
 
 from tokenlab.core.errors import ClusterError, InputError, ParameterError, one_line
 from tokenlab.core.shards import VARIABLE, Cluster, ClusterOptions, map_shards, open_cluster
@@ -50,10 +51,8 @@ def dask_processes() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         for command in commands
     ]
     try:
-        deadline = time.monotonic() + 600
-        while not _listens(port):
-            assert running[0].poll() is None and time.monotonic() < deadline
-            time.sleep(0.1)
+        wait_until(lambda: running[0].poll() is not None or _listens(port))
+        assert running[0].poll() is None
         yield address, running[0]
     finally:
         for process in running:

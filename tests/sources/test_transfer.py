@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 from archives import zipped
+from killing import wait_until
 from loopback import Web
 
 from tokenlab.core.errors import SourceError
@@ -261,10 +261,11 @@ def test_a_kill_leaves_at_most_a_part_which_is_resumed(web: Web, tmp_path: Path)
     web.files["/a.txt"] = BODY
     web.tricks["/a.txt"] = ["stall"]
     process = run(web, tmp_path, "/a.txt")
-    deadline = time.monotonic() + 120
-    while not any(part.stat().st_size > 500_000 for part in (tmp_path / "corpus").glob("*.part")):
-        assert time.monotonic() < deadline and process.poll() is None
-        time.sleep(0.02)
+    folder = tmp_path / "corpus"
+    wait_until(
+        lambda: process.poll() is not None or any(part.stat().st_size > 500_000 for part in folder.glob("*.part"))
+    )
+    assert process.poll() is None
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     (part,) = (tmp_path / "corpus").iterdir()

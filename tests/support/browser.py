@@ -17,6 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 from hostile import basic
+from killing import wait_until
 from websockets.sync.client import ClientConnection, connect
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -93,10 +94,8 @@ def open_browser(folder: Path) -> Iterator[Browser]:
     )
     try:
         port_file = profile / "DevToolsActivePort"
-        deadline = time.monotonic() + _SECONDS
-        while not port_file.exists() or not port_file.read_text().strip():
-            assert process.poll() is None and time.monotonic() < deadline, "the browser does not start"
-            time.sleep(0.1)
+        wait_until(lambda: process.poll() is not None or (port_file.exists() and port_file.read_text().strip()))
+        assert process.poll() is None, "the browser does not start"
         port = port_file.read_text().split()[0]
         with urlopen(f"http://127.0.0.1:{port}/json") as answer:
             tab = next(tab for tab in json.load(answer) if tab["type"] == "page")
