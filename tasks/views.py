@@ -90,11 +90,17 @@ class View:
         return list(dict.fromkeys(names))
 
 
-_WITH_BPE = {"bpe": ["raw", "pretokenized"]}
+_BPE_OF_SUBSET = {"training": ["subset"], "bpe": ["raw", "pretokenized"]}
+_BPE_OF_FULL = {"training": ["full"], "bpe": ["raw", "pretokenized"]}
 _BY_ENTROPY = {"signal": ["entropy", "both"]}
 _BY_STATISTICS = {"signal": ["statistics", "both"]}
 _BY_WORDS = {"signal": ["words"]}
-_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+
+
+def _tokenizer(folder: str, where: Where | None = None) -> list[File]:
+    """The files of a tokenizer."""
+    return [File(f"{folder}/{name}", where or {}) for name in ("tokenizer.json", "tokenizer_config.json")]
+
 
 SEGMENTATION = View(
     stage="evaluate_segmentation",
@@ -123,17 +129,8 @@ SEGMENTATION = View(
     },
     registered="corpus",
     artefacts=[
-        *(
-            File(
-                "models/{preset}/tokenizers/{key}/subset/{seed}/{configuration}/" + name,
-                {"training": ["subset"], **_WITH_BPE},
-            )
-            for name in _TOKENIZER_FILES
-        ),
-        *(
-            File("models/{preset}/tokenizers/{key}/full/{configuration}/" + name, {"training": ["full"], **_WITH_BPE})
-            for name in _TOKENIZER_FILES
-        ),
+        *_tokenizer("models/{preset}/tokenizers/{key}/subset/{seed}/{configuration}", _BPE_OF_SUBSET),
+        *_tokenizer("models/{preset}/tokenizers/{key}/full/{configuration}", _BPE_OF_FULL),
         File("reports/{preset}/segmentation/{key}/scores.parquet"),
     ],
     figures=[
@@ -174,7 +171,7 @@ EXPORT = View(
     only=SEGMENTATION.only,
     registered="corpus",
     artefacts=[
-        *(File("models/{preset}/exported/{key}/{configuration}/{export}/" + name) for name in _TOKENIZER_FILES),
+        *_tokenizer("models/{preset}/exported/{key}/{configuration}/{export}"),
         File("reports/{preset}/export/{key}/scores.parquet"),
     ],
     tags={"language": SEGMENTATION.tags["language"]},
@@ -200,10 +197,7 @@ CODES = View(
     },
     metrics=["tokens_saved_C", "bits_per_character_C"],
     artefacts=[
-        *(
-            File("models/{preset}/code_tokenizers/{key}/{variant}/{tokenizer}/" + name, {"text": ["training"]})
-            for name in _TOKENIZER_FILES
-        ),
+        *_tokenizer("models/{preset}/code_tokenizers/{key}/{variant}/{tokenizer}", {"text": ["training"]}),
         File("models/{preset}/codes/{key}/{variant}.json"),
         File("reports/{preset}/codes/{key}/scores.parquet"),
     ],

@@ -8,7 +8,7 @@ import polars as pl
 
 from tasks.compare.entries import CorpusTexts, Measured
 from tasks.runtime.stage import Stage, write_json
-from tokenlab.core.files import atomic_file
+from tasks.runtime.tables import nested, write_table
 from tokenlab.metrics.counting import TextTokenizer, count_tokens
 from tokenlab.metrics.registry import COUNT, TOKENIZERS, of_parallel
 
@@ -55,12 +55,7 @@ def write_scores(stage: Stage, rows: Iterable[Mapping[str, Any]], reference: str
     """Write the table of a stage, and its metrics as {name: {corpus: {family: {tokenizer: {metric: value}}}}} without
     those that are undefined."""
     table = pl.DataFrame([{**row, "param.reference": reference} for row in rows], schema=SCHEMA)
-    nested: dict[str, Any] = {}
-    for row in table.iter_rows(named=True):
-        values = {metric: row[metric] for metric in (*_METRICS, "gini") if row[metric] is not None}
-        of_corpus = nested.setdefault(row["name"], {}).setdefault(row["corpus"], {})
-        of_corpus.setdefault(row["family"], {})[row["tokenizer"]] = values
     reports = stage.reports("measures", stage.variant)
-    with atomic_file(reports / "scores.parquet") as path:
-        table.write_parquet(path)
-    write_json(reports / "metrics.json", nested)
+    write_table(reports / "scores.parquet", table)
+    values = table.select(*_KEY, *_METRICS, "gini").iter_rows(named=True)
+    write_json(reports / "metrics.json", nested(values, *_KEY))

@@ -79,9 +79,6 @@ def train_model(stage: Stage) -> None:
     shutil.rmtree(checkpoints, ignore_errors=True)
 
 
-_BYTES = 256
-
-
 def train_tokenizer(texts: Iterable[str], vocabulary_size: int) -> Alphabet:
     """A tokenizer of `vocabulary_size` tokens: END, all bytes, and merges, as the training of a GPT takes it.
 

@@ -12,14 +12,10 @@ from tasks.compared.parameters import PATCHERS, Code, Tokens
 from tasks.compared.parameters import Patches as CutIntoPatches
 from tasks.parameters.sections import Codes, Compared, Exact, Patches, Sections
 from tasks.patches.parameters import BPE
-from tasks.segmentation.evaluation.own_text import OwnText
+from tasks.segmentation.evaluation.own_text import DESCRIPTION_LENGTH, OwnText
 from tasks.segmentation.methods import CombinedMethod, StatisticalMethod, WordMethod
 from tokenlab.codes.registry import KINDS
 from tokenlab.core.errors import ParameterError
-
-_DESCRIPTION_LENGTH = "description-length"
-"""The method of `own_text` that is no entry of `segmentation.methods`."""
-
 
 _REFERENCES = (
     ("segmentation.corpora", None, "corpora"),
@@ -142,7 +138,7 @@ def _segmentation(sections: Sections) -> Iterator[str]:
 
 
 def _methods_of_own_text(place: str, own: OwnText, methods: Mapping[str, Any]) -> Iterator[str]:
-    yield from unknown(place, own.methods, [*methods, _DESCRIPTION_LENGTH], "segmentation.methods")
+    yield from unknown(place, own.methods, [*methods, DESCRIPTION_LENGTH], "segmentation.methods")
     for name in own.methods:
         method = methods.get(name, None)
         by_text_alone = isinstance(method, WordMethod) or (

@@ -5,7 +5,7 @@ A row for each model, and one for each kind of n-gram model. Costs are counted, 
 nothing here is timed (`python -m benchmarks patches` times training and generation).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,20 +105,21 @@ def evaluate_models(stage: Stage) -> None:
     bits_of_small = [one.nats / np.log(2) / one.size for one in results[len(models) :]] or [None] * len(models)
     trained = read_json(stage.reports("patch_models", stage.variant, "metrics.json"))["models"]
     measured = pl.read_parquet(stage.reports("patches", texts, "patchers.parquet"))
+    patches = [_row_of(model, patched, measured) for model in models]
     rows = [
         {
             "name": stage.variant,
             "size": settings.models.size,
             "corpus": texts,
-            **_about(model, patched, measured),
-            **_scores(model, result, patched, measured),
+            **_about(model, of_patches),
+            **_scores(model, result, of_patches),
             **trained[model.name],
             "small_bits_per_byte": of_small,
             "small_share": None if settings.models.search is None else settings.models.search.share,
             "context": settings.context,
-            **_costs(model, result, settings.context, patched, measured),
+            **_costs(result, settings.context, of_patches),
         }
-        for (model, result), of_small in zip(found, bits_of_small, strict=True)
+        for (model, result), of_small, of_patches in zip(found, bits_of_small, patches, strict=True)
     ]
     reports = stage.reports("patch_scores", stage.variant)
     write_table(reports / "scores.parquet", rows)
@@ -220,17 +221,17 @@ def _beginning(text: bytes, size: int) -> bytes:
     return text[:size].decode(errors="ignore").encode()
 
 
-def _row_of(model: Planned, patched: Patched, measured: pl.DataFrame) -> dict[str, Any] | None:
-    """The row of a model's patcher; of tokens, any S."""
+def _row_of(model: Planned, patched: Patched, measured: pl.DataFrame) -> dict[str, Any]:
+    """The row of a model's patcher; of tokens, any S; empty for a model without one."""
     column, longest = patched.column(model.variant), model.variant.longest
     if column is None:
-        return None
+        return {}
     rows = measured.filter(pl.col("patcher") == column)
     return (rows if longest is None else rows.filter(pl.col("longest") == longest)).row(0, named=True)
 
 
-def _about(model: Planned, patched: Patched, measured: pl.DataFrame) -> dict[str, Any]:
-    variant, row = model.variant, _row_of(model, patched, measured) or {}
+def _about(model: Planned, row: Mapping[str, Any]) -> dict[str, Any]:
+    variant = model.variant
     return {
         "variant": model.label,
         "ablation": variant.ablation,
@@ -247,10 +248,10 @@ def _about(model: Planned, patched: Patched, measured: pl.DataFrame) -> dict[str
     }
 
 
-def _scores(model: Planned, found: Found, patched: Patched, measured: pl.DataFrame) -> dict[str, Any]:
+def _scores(model: Planned, found: Found, row: Mapping[str, Any]) -> dict[str, Any]:
     tokens = model.variant.model == "tokens"
     patches = found.symbols if tokens else found.patches
-    boundaries = found.boundaries or _row_of(model, patched, measured) or {}
+    boundaries = found.boundaries or row
     of_bytes = model.variant.model == "bytes"
     return {
         "symbols": 256 if isinstance(found.shape, ChunkShape) else _symbols(found.shape),
@@ -272,13 +273,10 @@ def _symbols(shape: Shape) -> int:
     return shape.symbols if isinstance(shape, PatchShape) else shape.vocabulary
 
 
-def _costs(
-    model: Planned, found: Found, context: int, patched: Patched, measured: pl.DataFrame
-) -> dict[str, float | None]:
+def _costs(found: Found, context: int, row: Mapping[str, Any]) -> dict[str, float | None]:
     """GFLOPs of a forward pass over `context` bytes, with the lengths of the test text."""
     shape, size = found.shape, found.size
     given = {"symbols": found.symbols / size, "patches": (found.patches or found.symbols) / size}
-    row = _row_of(model, patched, measured) or {}
     full = (row.get("longest") or row.get("cap")) if isinstance(shape, PatchShape) else None
     paper = None
     if isinstance(shape, PatchShape):  # Equation 10 divides a length in symbols: T is the number of patches.

@@ -53,11 +53,6 @@ class Patched(NamedTuple):
             )
         return name
 
-    def size(self, variant: Variant) -> int | None:
-        """The number of tokens of a variant's tokenizer; None where it has none."""
-        column = self.column(variant)
-        return (variant.vocabulary or self.vocabulary) if column in self.tokenizers else None
-
     def coder(self, variant: Variant) -> Coder:
         """The code of a variant's text."""
         column = self.column(variant)

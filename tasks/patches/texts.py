@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tasks.runtime.stage import Parameters
+from tasks.runtime.tables import write_table
 from tokenlab.core.errors import InputError
-from tokenlab.core.files import atomic_file
 from tokenlab.language.passages import PassageBlock, cut_passages
 from tokenlab.text.documents import Document
 from tokenlab.text.store import read_corpus
@@ -157,8 +157,7 @@ def write_texts(texts: Sequence[Text], path: Path) -> None:
         "begins": [text.words[:, 0].tolist() for text in texts],
         "ends": [text.words[:, 1].tolist() for text in texts],
     }
-    with atomic_file(path) as temporary:
-        pl.DataFrame(columns, schema=_SCHEMA).write_parquet(temporary)
+    write_table(path, pl.DataFrame(columns, schema=_SCHEMA))
 
 
 def read_texts(path: Path) -> list[Text]:

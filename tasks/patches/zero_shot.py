@@ -6,13 +6,13 @@ A task is evaluated where the folder has its file, TASK.jsonl. Chance is what gu
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tasks.patches.models import Planned, loaded, planned
 from tasks.patches.parameters import ModelSettings, ZeroShot, read_model_settings
 from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, run, write_json
-from tasks.runtime.tables import write_table
+from tasks.runtime.tables import nested, write_table
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.language.harness.adapter import HarnessModel
 from tokenlab.language.harness.tasks import TaskScore, evaluate_tasks
@@ -82,11 +82,9 @@ def evaluate_models(stage: Stage) -> None:
     ]
     reports = stage.reports("zero_shot", stage.variant)
     write_table(reports / "zero_shot.parquet", rows)
-    metrics: dict[str, Any] = {}
-    for row in rows:
-        of_model = metrics.setdefault(row["variant"], {}).setdefault(str(row["seed"]), {})
-        of_model[f"{row['task']}_{row['metric']}"] = row["value"]
-    write_json(reports / "metrics.json", metrics)
+    key = ("variant", "seed")
+    values = ({name: row[name] for name in key} | {f"{row['task']}_{row['metric']}": row["value"]} for row in rows)
+    write_json(reports / "metrics.json", nested(values, *key))
 
 
 def run_job(job: Job) -> list[TaskScore]:

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from tasks.report.compared import compared_results
-from tasks.report.inputs import corpus_facts, notes_of
+from tasks.report.inputs import corpus_facts, notes_of, read_parts
 from tasks.report.table import Column, Results, Table, tabulate
 from tasks.runtime.stage import Stage
 from tokenlab.metrics.registry import COUNT, SHARE, TOKENIZERS, Metric
@@ -33,12 +33,10 @@ _OF_ATOMS = "tokenizer of atoms"
 
 def measure_results(stage: Stage) -> Results:
     """Read the results of a preset."""
-    names = stage.sections["compare"]["measured"]
-    scores = [pl.read_parquet(stage.reports("measures", name, "scores.parquet")) for name in names]
+    scores = read_parts(stage, "compare.measured", "measures", "scores.parquet")
     tables: list[Table] = []
-    if scores:
-        table = pl.concat(scores, how="diagonal_relaxed")
-        tables = measure_tables(table, {name: corpus_facts(stage, name) for name in table["corpus"].unique()})
+    if len(scores):
+        tables = measure_tables(scores, {name: corpus_facts(stage, name) for name in scores["corpus"].unique()})
     compared = compared_results(stage)
     parity = [table for table in tables if table.name.startswith("parity-")]
     others = [table for table in tables if table not in parity]

@@ -45,23 +45,6 @@ _SCHEMA = pa.schema(
 )
 
 
-class Settings(NamedTuple):
-    """The parameters of the stage."""
-
-    splitting: Splitting
-    has_entropy: bool
-    tables: dict[Training, Methods]
-
-
-class Inputs(NamedTuple):
-    """The folders that the stage reads."""
-
-    documents: Path
-    ngrams: Path
-    entropy: Path
-    word_models: Path
-
-
 class Trial(NamedTuple):
     """Word F1 (0..1) on the validation sentences with one value of a grid and the signals of one seed."""
 
@@ -86,26 +69,18 @@ class CorpusSignals:
 
 def segment(stage: Stage) -> None:
     """Write the segments of both trainings, the tuned values and the trials that led to them."""
-    settings = Settings(
-        splitting=stage.parameters("segmentation", Splitting),
-        has_entropy=stage.parameters(f"segmentation.corpora.{stage.variant}", SegmentedCorpus).entropy,
-        tables=read_methods(stage),
-    )
-    inputs = Inputs(
-        documents=stage.data("corpora", stage.variant),
-        ngrams=stage.data("signals", stage.variant, "ngrams"),
-        entropy=stage.data("signals", stage.variant, "entropy"),
-        word_models=stage.models("word_models", stage.variant),
-    )
-    corpus = read_splits(inputs.documents, settings.splitting)
-    entropies = read_scored(inputs.entropy, corpus.documents) if settings.has_entropy else None
-    signals = read_signals(inputs.ngrams, inputs.word_models, corpus, entropies)
+    splitting, tables = stage.parameters("segmentation", Splitting), read_methods(stage)
+    has_entropy = stage.parameters(f"segmentation.corpora.{stage.variant}", SegmentedCorpus).entropy
+    corpus = read_splits(stage.data("corpora", stage.variant), splitting)
+    signals_of = stage.data("signals", stage.variant)
+    entropies = read_scored(signals_of / "entropy", corpus.documents) if has_entropy else None
+    signals = read_signals(signals_of / "ngrams", stage.models("word_models", stage.variant), corpus, entropies)
 
     tuned, trials = {}, []
-    for training, methods in settings.tables.items():
+    for training, methods in tables.items():
         tuned[training], of_training = tune(training, methods, corpus, signals)
         trials += of_training
-    subset, full = (configurations(settings.tables[training], tuned[training]) for training in TRAININGS)
+    subset, full = (configurations(tables[training], tuned[training]) for training in TRAININGS)
 
     with atomic_folder(stage.data("segments", stage.variant)) as folder:
         _write_batches(folder / "subset.parquet", _by_subsets(subset, corpus, signals))

@@ -15,13 +15,12 @@ from tasks.segmentation.methods import (
     NUMBERS,
     Configuration,
     Entropies,
-    Methods,
     SegmentedCorpus,
     configurations,
     read_methods,
 )
 from tasks.segmentation.segment import read_scored
-from tasks.segmentation.splits import CorpusSplits, Splitting, Training, read_splits, training_size
+from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits, training_size
 from tasks.segmentation.tokenizer import BASELINES, Bpe, Full
 from tokenlab.segment.by_entropy import entropy_boundaries
 from tokenlab.segment.options import BoundaryOptions
@@ -50,72 +49,36 @@ class Prediction(NamedTuple):
         return {**row, "bpe": self.bpe, "vocabulary": self.vocabulary}
 
 
-class Settings(NamedTuple):
-    """The parameters of the stage."""
-
-    splitting: Splitting
-    has_entropy: bool
-    tables: dict[Training, Methods]
-    bpe: Bpe
-    full: Full
-
-    def own_parameters(self, training: Training, prediction: Prediction) -> dict[str, Any]:
-        """The parameters of a row, in columns `param.NAME`."""
-        own = self.splitting.columns | ({} if prediction.row is None else dict(prediction.row.parameters))
-        if prediction.bpe != "none":
-            own["bpe.vocabulary_size"] = (self.bpe if training == "subset" else self.full).vocabulary_size
-        return {f"param.{name}": value for name, value in own.items()}
-
-
-class Inputs(NamedTuple):
-    """The folders and the file that the stage reads."""
-
-    documents: Path
-    entropy: Path
-    tuned: Path
-    segments: Path
-    tokenizers: Path
-
-
 def evaluate(stage: Stage) -> None:
     """Write the scores (one row: training x seed x configuration x use of BPE), their means, and the data of figures 3
     to 5."""
-    settings = Settings(
-        splitting=stage.parameters("segmentation", Splitting),
-        has_entropy=stage.parameters(f"segmentation.corpora.{stage.variant}", SegmentedCorpus).entropy,
-        tables=read_methods(stage),
-        bpe=stage.parameters("segmentation.bpe", Bpe),
-        full=stage.parameters("segmentation.full", Full),
-    )
-    inputs = Inputs(
-        documents=stage.data("corpora", stage.variant),
-        entropy=stage.data("signals", stage.variant, "entropy"),
-        tuned=stage.reports("tuning", stage.variant, "tuned.json"),
-        segments=stage.data("segments", stage.variant),
-        tokenizers=stage.models("tokenizers", stage.variant),
-    )
-    corpus = read_splits(inputs.documents, settings.splitting)
-    tuned, trainings = read_json(inputs.tuned), corpus.trainings
+    splitting, tables = stage.parameters("segmentation", Splitting), read_methods(stage)
+    has_entropy = stage.parameters(f"segmentation.corpora.{stage.variant}", SegmentedCorpus).entropy
+    bpe, full = stage.parameters("segmentation.bpe", Bpe), stage.parameters("segmentation.full", Full)
+    vocabulary_sizes = {"subset": bpe.vocabulary_size, "full": full.vocabulary_size}
+    corpus = read_splits(stage.data("corpora", stage.variant), splitting)
+    tuned, trainings = read_json(stage.reports("tuning", stage.variant, "tuned.json")), corpus.trainings
 
     scores: list[dict[str, Any]] = []
     example: dict[str, list[str]] = {}
-    for training, methods in settings.tables.items():
+    for training, methods in tables.items():
         rows = configurations(methods, tuned[training])
-        tested = pl.read_parquet(inputs.segments / f"{training}.parquet").filter(pl.col("split") == "test")
+        segments = pl.read_parquet(stage.data("segments", stage.variant, f"{training}.parquet"))
+        tested = segments.filter(pl.col("split") == "test")
         for seed, split in corpus.of_seed.items():
             name = "full" if training == "full" else f"subset-{seed}"
             test, trained_on = corpus.select(split.test), corpus.select(trainings[name])
             of_seed = segmented(rows, test, tested.filter(pl.col("seed") == seed))
-            folder = inputs.tokenizers / training / (str(seed) if training == "subset" else "")
-            predictions = list(predict(rows, test, of_seed, _load_tokenizers(folder, rows), settings.bpe.inference))
+            folder = stage.models("tokenizers", stage.variant, training) / (str(seed) if training == "subset" else "")
+            predictions = list(predict(rows, test, of_seed, _load_tokenizers(folder, rows), bpe.inference))
             known = {word for document in trained_on for word in words(document.text, document.boundaries or ())}
-            key = {"corpus": inputs.documents.name, "training": training, "seed": seed, **training_size(trained_on)}
+            key = {"corpus": stage.variant, "training": training, "seed": seed, **training_size(trained_on)}
             scores += [
                 {
                     **key,
                     **prediction.columns,
                     **score(test, prediction.segments, known),
-                    **settings.own_parameters(training, prediction),
+                    **own_parameters(splitting, prediction, vocabulary_sizes[training]),
                 }
                 for prediction in predictions
             ]
@@ -123,13 +86,21 @@ def evaluate(stage: Stage) -> None:
 
     table = score_table(scores)
     sentences: dict[str, Any] = {"example": example, "entropies": []}
-    if settings.has_entropy:
-        entropies = read_scored(inputs.entropy, corpus.documents)
+    if has_entropy:
+        entropies = read_scored(stage.data("signals", stage.variant, "entropy"), corpus.documents)
         sentences["entropies"] = entropy_examples(corpus, entropies)
     reports = stage.reports("segmentation", stage.variant)
     write_table(reports / "scores.parquet", table)
     write_json(reports / "metrics.json", mean_f1(table))
     write_json(reports / "sentences.json", sentences)
+
+
+def own_parameters(splitting: Splitting, prediction: Prediction, vocabulary_size: int) -> dict[str, Any]:
+    """The parameters of a row, in columns `param.NAME`."""
+    own = splitting.columns | ({} if prediction.row is None else dict(prediction.row.parameters))
+    if prediction.bpe != "none":
+        own["bpe.vocabulary_size"] = vocabulary_size
+    return {f"param.{name}": value for name, value in own.items()}
 
 
 def segmented(

@@ -38,7 +38,8 @@ from tokenlab.text.store import read_corpus
 
 Options = SegmentOptions | WordOptions | None
 """Of a method; None for `description-length`."""
-_DESCRIPTION_LENGTH = "description-length"
+DESCRIPTION_LENGTH = "description-length"
+"""The method that is no entry of `segmentation.methods`."""
 
 
 class Slices(Parameters):
@@ -113,7 +114,7 @@ def _options(own: OwnText, methods: Methods) -> list[tuple[str, Options]]:
     """The methods with all their options, words with each seed."""
     found: list[tuple[str, Options]] = []
     for name in own.methods:
-        if name == _DESCRIPTION_LENGTH:
+        if name == DESCRIPTION_LENGTH:
             found.append((name, None))
         elif isinstance(method := methods[name], WordMethod):
             found += [(name, replace(method.options, seed=seed)) for seed in own.seeds]
