@@ -39,6 +39,10 @@ def nested(rows: Iterable[Mapping[str, Any]], *keys: str, values: Sequence[str] 
         place = found
         for key in keys:
             place = place.setdefault(str(row[key]), {})
-        numbers = [name for name, value in row.items() if type(value) in (int, float) and name not in keys]
+        numbers = [name for name, value in row.items() if name not in keys and _is_number(value)]
         place.update({name: row[name] for name in (numbers if values is None else values)})
     return found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)  # NumPy's float64 is a float.
