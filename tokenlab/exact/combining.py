@@ -93,15 +93,14 @@ class Combination:
         """
         text = as_bytes(text)
         log_probability, pruned, cost = 0.0, 0.0, Cost()
-        for place in range(len(text) + 1):
+        for place, byte in enumerate(text):
             following = self.next_byte(text[:place])
             pruned, cost = max(pruned, following.pruned), cost + following.cost
-            if place == len(text):
-                return TextProbability(log_probability, following.end, pruned, cost)
-            log_probability += float(following.log_probability[text[place]])
+            log_probability += float(following.log_probability[byte])
             if log_probability == -np.inf:
-                break
-        return TextProbability(-np.inf, np.nan, pruned, cost)
+                return TextProbability(-np.inf, np.nan, pruned, cost)
+        after = self.next_byte(text)
+        return TextProbability(log_probability, after.end, max(pruned, after.pruned), cost + after.cost)
 
     def _distributions(
         self, text: bytes, possible: Sequence[bool] | NDArray[np.bool_] = ()

@@ -11,6 +11,7 @@ Each way has its own probability of what it chose, and the exact one, by which t
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +20,8 @@ from tokenlab.core.errors import InputError
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.interface import Cost
 from tokenlab.exact.options import CompletionOptions, SamplingOptions
-from tokenlab.exact.sampling import draw, sample
-from tokenlab.exact.token_walk import Place, Walk, check_sums, from_covers, from_encoding
+from tokenlab.exact.sampling import sample
+from tokenlab.exact.token_walk import Place, Walk, check_sums, from_covers, from_encoding, no_way_on
 from tokenlab.exact.utf8 import as_bytes, open_character
 
 
@@ -96,9 +97,8 @@ def _from_tokens(
     masses = np.array([walk.log_mass(place) for place in places])
     if not masses.max() > -np.inf:
         raise InputError(f"{way} completion: no token can follow this prompt; give another")
-    chosen = {"greedy": _greedy, "sample": _sampled, "beam": _beam}[options.method](
-        walk, places, masses, opened, options
-    )
+    choose = _sampled if options.method == "sample" else _beam
+    chosen = choose(walk, places, opened, options)
     text = _cut(opened, chosen, options.length)
     ended = chosen.ended and len(text) < options.length
     own = chosen.log_probability - float(np.logaddexp.reduce(masses))
@@ -112,37 +112,28 @@ def _judged(model: CharacterModel, prompt: bytes, opened: bytes, before: float, 
     return completion._replace(exact=found.log_probability + end - before)
 
 
-def _greedy(walk: Walk, places: list[Place], _: np.ndarray, opened: bytes, options: CompletionOptions) -> Place:
-    """The most probable token each time."""
-    (place,) = places
-    while True:
-        place = _some(_first(_likeliest(walk, place), 1))
-        if _is_done(place, opened, options.length):
-            return place
-        walk.evaluate([place])
-
-
-def _sampled(walk: Walk, places: list[Place], masses: np.ndarray, opened: bytes, options: CompletionOptions) -> Place:
+def _sampled(walk: Walk, places: list[Place], opened: bytes, options: CompletionOptions) -> Place:
     """A cover by its probability, and token after token."""
-    generator = np.random.default_rng(options.seed)
-    place = places[draw(np.exp(masses - masses.max()), generator)]
-    while True:
-        place = walk.sampled(place, generator)
-        if _is_done(place, opened, options.length):
-            return place
-        walk.evaluate([place])
+    walked = walk.sampled(places, np.random.default_rng(options.seed))
+    return next(place for place in walked if _is_done(place, opened, options.length))
 
 
-def _beam(walk: Walk, places: list[Place], _: np.ndarray, opened: bytes, options: CompletionOptions) -> Place:
-    """The most probable of the token sequences that were kept: at each step the best `beams`, done or not."""
+def _beam(walk: Walk, places: list[Place], opened: bytes, options: CompletionOptions) -> Place:
+    """The most probable of the token sequences that were kept: at each step the best `beams`, done or not.
+
+    `greedy` keeps one: the most probable token each time.
+    """
+    beams = 1 if options.method == "greedy" else options.beams
     done: list[Place] = []
     while places:
-        following = [after for place in places for after in _first(_likeliest(walk, place), options.beams)]
-        best = sorted([*done, *following], key=lambda place: -place.log_probability)[: options.beams]
+        following = [after for place in places for after in islice(_likeliest(walk, place), beams)]
+        best = sorted([*done, *following], key=lambda place: -place.log_probability)[:beams]
         done = [place for place in best if _is_done(place, opened, options.length)]
         places = [place for place in best if not _is_done(place, opened, options.length)]
         walk.evaluate(places)
-    return _some(done)
+    if not done:
+        raise no_way_on()
+    return done[0]
 
 
 def _likeliest(walk: Walk, place: Place) -> Iterator[Place]:
@@ -151,16 +142,6 @@ def _likeliest(walk: Walk, place: Place) -> Iterator[Place]:
     for outcome in np.argsort(-p, kind="stable").tolist():
         if p[outcome] > 0 and (after := walk.follow(place, outcome, float(np.log(p[outcome])))) is not None:
             yield after
-
-
-def _first(places: Iterator[Place], n: int) -> list[Place]:
-    return [place for place, _ in zip(places, range(n), strict=False)]
-
-
-def _some(places: list[Place]) -> Place:
-    if not places:
-        raise InputError("no token goes on in valid UTF-8 here; use `encodings: valid`")
-    return places[0]
 
 
 def _is_done(place: Place, opened: bytes, length: int) -> bool:

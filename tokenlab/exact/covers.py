@@ -18,8 +18,8 @@ that looks ahead there may be more, and with all encodings there are many.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from functools import lru_cache
 from math import exp, inf, log, nan
 from typing import NamedTuple
 from weakref import WeakSet
@@ -102,7 +102,7 @@ class Context:
     def set_log_probability(self, last: float) -> None:
         """Set the probability from that of the last token, given the parent."""
         assert self.parent is not None and self.parent.log_probability is not None
-        self.log_probability = self.parent.log_probability + (float(np.log(last)) if last > 0 else float("-inf"))
+        self.log_probability = self.parent.log_probability + (float(np.log(last)) if last > 0 else -inf)
 
 
 class Cover:
@@ -192,8 +192,7 @@ class Covers:
 
     def copy(self) -> "Covers":
         """The same text, to grow apart."""
-        other = Covers.__new__(Covers)
-        other.automaton, other.max_contexts = self.automaton, self.max_contexts
+        other = copy(self)
         other.text = bytearray(self.text)
         other.covers = [cover.copy() for cover in self.covers]
         return other
@@ -242,18 +241,9 @@ def unevaluated(contexts: Iterable[Context]) -> list[Context]:
     return sorted(found.values(), key=lambda context: context.length)
 
 
-@lru_cache(maxsize=16)
-def known_bytes(vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    """[256] the bytes that occur in tokens. Do not change it."""
-    known = np.zeros(256, bool)
-    for token in vocabulary.tokens:
-        known[list(token or b"")] = True
-    return known
-
-
 def check_bytes(vocabulary: Vocabulary, text: bytes) -> None:
     """Raise InputError for a text with a byte that no token has."""
-    missing = np.flatnonzero(~known_bytes(vocabulary)[np.frombuffer(text, np.uint8)])
+    missing = np.flatnonzero(~vocabulary.has_byte[np.frombuffer(text, np.uint8)])
     if len(missing):
         raise unknown_byte(text[missing[0]], int(missing[0]) + 1)
 
@@ -287,7 +277,7 @@ def token_distribution(
     Raises InputError for logits of NaN beside numbers, or of infinity.
     """
     spelled = logits[vocabulary.ids]
-    closing = float("-inf") if end is None else float(logits[end])
+    closing = -inf if end is None else float(logits[end])
     highest = max(float(spelled.max()), closing) if truncate else float(logits.max())
     if not np.isfinite(highest):
         return _nothing(logits, highest, len(spelled))
@@ -301,8 +291,8 @@ def token_distribution(
     total = float(values.sum()) + exp(closing - highest)
     if total < _LEAST and allowed is not None:
         # tokens that are not live have all the probability: the highest of the others keeps their digits
-        highest = max(float(spelled[allowed].max(initial=-np.inf)), closing)
-        if highest == -np.inf:
+        highest = max(float(spelled[allowed].max(initial=-inf)), closing)
+        if highest == -inf:
             return _nothing(logits, highest, len(spelled))
         values.fill(0)
         values[allowed] = _exponentials(spelled[allowed], highest)
@@ -319,7 +309,7 @@ def _exponentials(logits: NDArray[np.floating], highest: float) -> NDArray[np.fl
 
 def _nothing(logits: NDArray[np.floating], highest: float, size: int) -> TokenDistribution:
     """The distribution after a context that the model gives no probability, or whose live tokens it gives none."""
-    if highest == np.inf or (np.isnan(highest) and not np.isnan(logits).all()):
+    if highest == inf or (np.isnan(highest) and not np.isnan(logits).all()):
         raise InputError("the model's logits have NaN or infinite values; check its weights and its number format")
     return TokenDistribution(np.zeros(size), 0.0, False)
 

@@ -1,18 +1,19 @@
 """The probability of a text that grows byte by byte: covers of every prefix are kept, and only new contexts evaluated.
 
-Contexts are evaluated when a probability needs them: a text that is appended at once takes passes of many contexts, of
-which those that no cover of the whole text goes through are never evaluated. Several texts can share a tree, with what
-they have in common evaluated once and the new contexts of all in one pass: `copy` and `evaluate`.
+Contexts are evaluated when a probability needs them. A text that is appended at once takes passes of up to 256
+contexts, and those that no cover of the whole text goes through are never evaluated: with BPE about one goes through
+the model for each token, not for each byte. The logits of a pass become sums of probabilities at once, so memory stays
+flat.
+
+Several texts can share a tree, with what they have in common evaluated once and the new contexts of all in one pass:
+`copy` and `evaluate`.
 
 This is the way of the follow-up work "Exact Byte-Level Probabilities from Tokenized Language Models", exact here also
 for pre-tokenizers that look ahead.
-
-A text that is known is extended at once: of its contexts, with BPE about one for each token and not for each byte goes
-through the model, in passes of up to 256. The logits of a pass become sums of probabilities at once, so memory stays
-flat.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from math import expm1, inf, log1p, nan
 
 import numpy as np
@@ -24,7 +25,6 @@ from tokenlab.exact.covers import (
     Covers,
     Evaluator,
     conditional,
-    known_bytes,
     log_branches,
     log_masses,
     log_sum,
@@ -87,8 +87,7 @@ class Incremental:
 
     def copy(self) -> "Incremental":
         """The same text, to grow apart; the tree of the model is shared."""
-        other = Incremental.__new__(Incremental)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other._covers = self._covers.copy()
         other._reported = self.evaluator.cost()
         self.evaluator.users.add(other._covers)
@@ -104,7 +103,7 @@ class Incremental:
             self.evaluator.evaluate(self.wanted())
         before = len(self._covers.covers)
         self._covers.advance(byte)
-        if not self._covers.covers and not known_bytes(self.evaluator.automaton.vocabulary)[byte]:
+        if not self._covers.covers and not self.evaluator.automaton.vocabulary.has_byte[byte]:
             raise unknown_byte(byte, len(self._covers.text) - len(self._prefix))
         if not self._covers.covers and self._kept:
             raise ParameterError(

@@ -61,7 +61,7 @@ class PlaceOptions:
 class SamplingOptions:
     """How the distribution of the next character is warped before it is sampled. The defaults do not warp it.
 
-    With several of them, the order is that of most libraries: temperature, then top_k, then top_p.
+    With several of them, the order is top_k, top_p, temperature.
 
     unit: with `bytes`, each byte of UTF-8 is warped by itself, at no cost. With `characters`, whole characters are; for
         this the most probable characters are searched, which takes further model calls where they have several bytes.

@@ -2,8 +2,8 @@
 
 Every byte is drawn from P(byte | text before it), the sum over all covers, so the text has exactly the distribution
 that the model gives to texts. Bytes that would break UTF-8 are never drawn; where the model gives them probability, the
-others are renormalised at each byte. If nothing is warped, `token_sampling` draws from the same distribution with one
-model call a token.
+others are renormalised at each byte. If nothing is warped, `token_walk.sample_by_tokens` draws from the same
+distribution with one model call a token.
 """
 
 from collections.abc import Iterator

@@ -98,21 +98,17 @@ def score_texts(
 
     Raises InputError as `score_text`, ParameterError for more contexts than max_contexts; after the scores before.
     """
-    pack = None if isinstance(model, Combination) else _Pack(model)
+    pack = _empty_pack(model)
     for number, text in enumerate(texts, 1):
         try:
-            if isinstance(model, Combination) or pack is None:
-                yield score_text(model, text)
-                continue
             read = _read(model, text)
-            packed = pack.add(read)
-            alone = None if packed else _alone(model, read)
+            alone = None if pack and pack.add(read) else _alone(model, read)
         except (InputError, ParameterError) as error:
             yield from pack.scores() if pack else ()
             raise type(error)(f"{where}{number}: {error}") from None
-        if alone or pack.full:
+        if pack and (alone or pack.full):
             yield from pack.scores()
-            pack = _Pack(model)
+            pack = _empty_pack(model)
         if alone:
             yield alone
     yield from pack.scores() if pack else ()
@@ -136,13 +132,8 @@ def score_text(model: CharacterModel | Combination, text: bytes | str) -> TextSc
 
     Raises InputError for a text that has no UTF-8 or that the tokenizer cannot encode.
     """
-    if isinstance(model, Combination):
-        data = as_bytes(text)
-        opened = open_character(data)
-        characters = len(data[: len(data) - len(opened)].decode()) + bool(opened)
-        return _Text(data, characters, [], not opened).score(model.log_probability(data), 0, _UNDEFINED)
-    read, pack = _read(model, text), _Pack(model)
-    return next(pack.scores()) if pack.add(read) else _alone(model, read)
+    read, pack = _read(model, text), _empty_pack(model)
+    return next(pack.scores()) if pack and pack.add(read) else _alone(model, read)
 
 
 class _Text(NamedTuple):
@@ -171,24 +162,40 @@ class _Text(NamedTuple):
         )
 
 
-def _read(model: CharacterModel, text: bytes | str) -> _Text:
+def _read(model: CharacterModel | Combination, text: bytes | str) -> _Text:
     data = as_bytes(text)
     opened = open_character(data)
-    check_bytes(model.automaton.vocabulary, data)
-    complete = data[: len(data) - len(opened)]
-    return _Text(data, len(complete.decode()) + bool(opened), model.automaton.encode(complete), not opened)
+    complete, tokens = data[: len(data) - len(opened)], list[int]()
+    if not isinstance(model, Combination):
+        check_bytes(model.automaton.vocabulary, data)
+        tokens = model.automaton.encode(complete)
+    return _Text(data, len(complete.decode()) + bool(opened), tokens, not opened)
 
 
-def _alone(model: CharacterModel, text: _Text) -> TextScore:
+def _alone(model: CharacterModel | Combination, text: _Text) -> TextScore:
+    if isinstance(model, Combination):
+        return text.score(model.log_probability(text.data), 0, _UNDEFINED)
     naive = encoding_log_probability(model.model, text.tokens) if text.complete else _UNDEFINED
     return text.score(*_exact(model, text.data, text.tokens), naive)
+
+
+def _fits(model: CharacterModel, text: bytes) -> bool:
+    """Whether the model sees the whole text: no encoding has more tokens than bytes."""
+    return model.model.limit is None or len(model.automaton.prefix) + len(text) <= model.model.limit
+
+
+def _empty_pack(model: CharacterModel | Combination) -> "_Pack | None":
+    """A pack for texts of a model whose texts can share contexts."""
+    if isinstance(model, Combination) or model.options.estimator != "incremental" or model.options.prune:
+        return None
+    return _Pack(model)
 
 
 class _Pack:
     """Short texts whose contexts are one tree, the encodings among them."""
 
     def __init__(self, model: CharacterModel) -> None:
-        self._model, self._packs = model, model.options.estimator == "incremental" and not model.options.prune
+        self._model = model
         self._evaluator = Evaluator(model.model, model.automaton, truncate=model.options.truncate)
         self._texts: list[tuple[_Text, Incremental, list[Context], list[Context]]] = []
         self._number_of: dict[tuple[int, int], int] = {}  # of each context of the pack, by its parent's and its token
@@ -200,9 +207,8 @@ class _Pack:
         return max(len(self._number_of), len(self._texts)) >= NODES
 
     def add(self, text: _Text) -> bool:
-        """Add a text, unless it has to be scored alone."""
-        limit, size = self._model.model.limit, len(self._model.automaton.prefix) + len(text.data)
-        if not self._packs or (limit is not None and size > limit):  # No encoding has more tokens than bytes.
+        """Add a text, unless it is too long and has to be scored alone."""
+        if not _fits(self._model, text.data):
             return False
         grown = Incremental(self._model.model, self._model.automaton, self._model.options, evaluator=self._evaluator)
         grown.extend(text.data)
@@ -284,11 +290,10 @@ def encoding_log_probability(model: TokenModel, tokens: list[int]) -> tuple[floa
 def _exact(model: CharacterModel, text: bytes, tokens: list[int]) -> tuple[TextProbability, int]:
     """The exact probability of a text and of its end, and the number of windows."""
     automaton, limit = model.automaton, model.model.limit
-    size = len(automaton.prefix) + len(text)
-    if limit is None or size <= limit:  # No encoding has more tokens than bytes.
+    if limit is None or _fits(model, text):
         return model.log_probability(text), 1
     if model.options.encodings == "all":
-        lengths, room, least = [1] * size, limit, limit
+        lengths, room, least = [1] * (len(automaton.prefix) + len(text)), limit, limit
     else:
         lengths, room, least = [len(automaton.vocabulary.tokens[token] or b"") for token in tokens], limit, limit // 2
     while True:

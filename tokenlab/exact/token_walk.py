@@ -88,7 +88,16 @@ class Walk:
         child.log_probability = log_p
         return Place(Cover(child, len(self._vocabulary)), text, False, log_p, (*place.tokens, spelled))
 
-    def sampled(self, place: Place, generator: np.random.Generator) -> Place:
+    def sampled(self, places: Sequence[Place], generator: np.random.Generator) -> Iterator[Place]:
+        """Draw one of the places by its mass, and yield the places after each further token, until the text ends."""
+        masses = np.array([self.log_mass(place) for place in places])
+        place = places[draw(np.exp(masses - masses.max()), generator)]
+        while not place.ended:
+            place = self._drawn(place, generator)
+            yield place
+            self.evaluate([place])
+
+    def _drawn(self, place: Place, generator: np.random.Generator) -> Place:
         """Draw a token or the end. What would break UTF-8 is left out, and the others are renormalised."""
         p = self.outcomes(place)
         while p.any():
@@ -96,7 +105,12 @@ class Walk:
             if (after := self.follow(place, drawn, float(np.log(p[drawn])))) is not None:
                 return after
             p[drawn] = 0
-        raise InputError("no token goes on in valid UTF-8 here; use `encodings: valid`")
+        raise no_way_on()
+
+
+def no_way_on() -> InputError:
+    """The error for a walk that cannot go on."""
+    return InputError("no token goes on in valid UTF-8 here; use `encodings: valid`")
 
 
 def check_sums(model: CharacterModel, what: str) -> None:
@@ -212,16 +226,13 @@ def _pieces(
     if not n:
         return
     walk, places = from_covers(model.model, model.automaton, prompt, model.options.max_contexts)
-    masses = np.array([walk.log_mass(place) for place in places])
-    place = places[draw(np.exp(masses - masses.max()), generator)]
-    while n:
-        before = place
-        place = walk.sampled(before, generator)
+    spelled = 0
+    for place in walk.sampled(places, generator):
         if place.ended:
             return
-        piece = decoder.decode(place.text[len(before.text) :])[:n]
-        n -= len(piece)
+        piece = decoder.decode(place.text[spelled:])[:n]
+        spelled, n = len(place.text), n - len(piece)
         if piece:
             yield piece
-        if n:
-            walk.evaluate([place])
+        if not n:
+            return

@@ -31,6 +31,7 @@ class Vocabulary:
         ids: int64[n] the ids that spell text, sorted by their bytes, equal bytes by id. A *position* is an index of it.
         position: int64[ids] the position of each id, -1 for ids that spell no text.
         longest: length of the longest token in bytes.
+        has_byte: bool[256] the bytes that occur in tokens.
 
     Raises InputError where no token spells text, or one spells the empty text.
     """
@@ -50,6 +51,8 @@ class Vocabulary:
         self.longest = int(self.length.max())
         self._offset = np.concatenate(([0], np.cumsum(self.length)))
         self._bytes = np.frombuffer(b"".join(self._spelled), np.uint8)
+        self.has_byte = np.zeros(256, bool)
+        self.has_byte[self._bytes] = True
         self.branches = lru_cache(maxsize=4096)(self._branches)
 
     def __len__(self) -> int:

@@ -5,8 +5,8 @@ token from where it begins. So what may follow is decided by the *pending* texts
 a token on, as long as a longer token begins with it.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Set
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,20 +128,13 @@ def anchors(vocabulary: Vocabulary) -> NDArray[np.bool_]:
     Returns: bool[ids]; False for ids that spell no text, and for ids with the bytes of another. With maximum prefix
     encoding nothing before such a token has an influence on what follows it.
     """
-    spelled = [token for token in vocabulary.tokens if token is not None]
-    known = set(spelled)
-    inside = known.intersection(
+    ids_with = Counter(token for token in vocabulary.tokens if token is not None)
+    inside = ids_with.keys() & (
         token[start:end]
-        for token in known
+        for token in ids_with
         for start in range(len(token))
         for end in range(start + 1, len(token) + (start > 0))
     )
-    position = vocabulary.ids
-    result = np.zeros(len(vocabulary.tokens), bool)
-    once = {token for token in known if token not in inside} - _repeated(spelled)
-    result[position] = [vocabulary.tokens[id] in once for id in position]
-    return result
-
-
-def _repeated(tokens: list[bytes]) -> set[bytes]:
-    return {token for token, other in pairwise(sorted(tokens)) if token == other}
+    return np.array(
+        [token is not None and ids_with[token] == 1 and token not in inside for token in vocabulary.tokens], bool
+    )

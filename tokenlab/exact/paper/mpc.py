@@ -14,7 +14,7 @@ from math import inf, log, nan
 import numpy as np
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.exact.covers import Context, Cover, Evaluator, conditional, known_bytes, log_sum
+from tokenlab.exact.covers import Context, Cover, Evaluator, conditional, log_sum
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix, anchors
 from tokenlab.exact.interface import Cost, NextBytes, TextProbability, TokenAutomaton, TokenModel
 from tokenlab.exact.options import DEFAULT, ExactOptions
@@ -70,7 +70,7 @@ class _Contexts:
         self.automaton = automaton
         self.evaluator = Evaluator(model, automaton, truncate=options.truncate)
         self.root = self.evaluator.root
-        self.known = np.flatnonzero(known_bytes(automaton.vocabulary)).tolist()
+        self.known = np.flatnonzero(automaton.vocabulary.has_byte).tolist()
         self._children: dict[tuple[int, int], Context | None] = {}
         self._asked: dict[int, Cover] = {}
 
