@@ -1,6 +1,6 @@
 """Parameters of the downstream family: labelled corpora, and what is trained on which cuts of them."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -24,7 +24,7 @@ class Split(Parameters):
     validation: float = Field(gt=0, lt=1)
     test: float = Field(gt=0, lt=1)
     seed: int = Field(ge=0)
-    largest: dict[PartName, int] = Field(default={})
+    largest: dict[PartName, Annotated[int, Field(ge=1)]] = Field(default={})
 
 
 class Labelled(Parameters):

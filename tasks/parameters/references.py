@@ -182,6 +182,18 @@ def _downstream(sections: Sections) -> Iterator[str]:
     for name, labelled in family.corpora.items():
         place = f"downstream.corpora.{name}.only"
         yield from unknown(place, labelled.only, labelled.languages, f"downstream.corpora.{name}.languages")
+    made = sections.codes.vocabulary_sizes
+    most = max(made.largest, *made.reported)
+    for section, cuts in (
+        ("classification", family.classification.cuts),
+        ("language_model", family.language_model.cuts),
+    ):
+        for size in cuts.sizes:
+            if "bpe" in cuts.tokenizers and size != "characters" and size > most:
+                yield (
+                    f"downstream.{section}.cuts.sizes: BPE over codes is trained to {most} entries, not to {size}; add "
+                    "that to codes.vocabulary_sizes.reported"
+                )
 
 
 def _comparison(sections: Sections) -> Iterator[str]:

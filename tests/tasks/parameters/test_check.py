@@ -122,6 +122,7 @@ NAMES_OF_NOTHING = [
         "codes.corpora.en.baselines: character is",
     ),
     ("held_out: true}, ", "held_out: true, tables: [byte]}, ", "codes.corpora.en.codebooks.tables: byte is not in"),
+    ("sizes: [500], unknown", "sizes: [500, 5000], unknown", "downstream.classification.cuts.sizes: BPE over codes is"),
     ("tokens: [A, B, AA", "tokens: [A, AA", "exact.markov.third-order.vocabularies.mpe: tokens lack 'B', a"),
     ("tokenizer: en, vocabulary: 400", "tokenizer: en, vocabulary: 500", "patches.corpora.en.vocabulary: 500 is"),
     ("patcher: bpe, longest: 6}", "patcher: bpe, longest: 7}", "patches.variants.bpe.longest: 7 is not in"),
