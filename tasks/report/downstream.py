@@ -52,7 +52,7 @@ _HELD = (
     "held, refuted: the difference is as claimed, or the opposite, and exceeds its deviation (`no worse`: it is not "
     "worse by more); classifiers are compared with characters and bytes on the same test texts, all others by seeds"
 )
-_RANGE = "codes differ less: the range of their mean weighted F1, in points, at the smaller and the larger size"
+_RANGE = "codes differ less: the mean range of their weighted F1, in points, at the smaller and the larger size"
 
 
 def downstream_results(stage: Stage) -> Results:
@@ -338,10 +338,9 @@ def judged(word: str, holds: Sequence[str]) -> str:
 
 
 def _narrowing(runs: pl.DataFrame, sizes: Sequence[str]) -> str:
-    """The ranges of the mean values of the codes at both sizes."""
-    means = runs.group_by("code", "N", "size").agg(pl.mean("value"))
-    ranges = [means.filter(size=size)["value"] for size in sizes]
-    if not all(map(len, ranges)):
+    """Whether the range of the codes' values is smaller at the larger size, by the ranges of the seeds."""
+    by_seed = runs.group_by("size", "seed").agg(range=100 * (pl.max("value") - pl.min("value"))).sort("seed")
+    smaller, larger = (Spread.of(by_seed.filter(size=size)["range"]) for size in sizes)
+    if smaller is None or larger is None:
         return ""
-    smaller, larger = (100 * (max(values) - min(values)) for values in ranges)
-    return f"{'held' if larger < smaller else 'refuted'}: {smaller:.2f}, {larger:.2f}"
+    return f"{judged(verdict_word(larger, smaller), ['lower'])}: {smaller.mean:.2f}, {larger.mean:.2f}"
