@@ -1,8 +1,8 @@
 """Stage `classify`: classifiers of a language of a labelled corpus in every cut, and a linear control.
 
 An update has equally many texts in every cut. Each training has its own file of predictions when it is done, and
-resumes from its checkpoint before. Cuts are compared with characters and with bytes of the same tokenizer, size and
-model, over the same test texts and seeds (`tokenlab.metrics.classification.paired_difference`).
+resumes from its checkpoint before. Cuts are compared with `RIVALS` of the same tokenizer, size and model, over the same
+test texts and seeds (`tokenlab.metrics.classification.paired_difference`).
 """
 
 import shutil
@@ -34,8 +34,8 @@ from tokenlab.translation.pairs import Pairs, epochs, shuffled_batches
 LINEAR = "linear"
 """The model that is the control."""
 
-RIVALS = ("character", "byte")
-"""The codes that all others are compared with."""
+RIVALS = ("character", "byte", "random")
+"""The codes that all others are compared with; random codes with codes of their length."""
 
 _SAME = ["tokenizer", "size", "model"]
 _KEY = ["code", "N", "K", *_SAME]
@@ -220,7 +220,8 @@ def compared(predictions: pl.DataFrame, gold: NDArray[np.int64], classes: int) -
     for key, predicted in runs.items():
         named = dict(zip(_KEY, key, strict=True))
         for rival in RIVALS:
-            other = runs.get((rival, None, None, *(named[name] for name in _SAME)))
+            shape = (named["N"], named["K"]) if rival == "random" else (None, None)
+            other = runs.get((rival, *shape, *(named[name] for name in _SAME)))
             if other is None or rival == named["code"]:
                 continue
             found = paired_difference(gold, predicted, other, classes)

@@ -16,6 +16,7 @@ from tasks.runtime.stage import Stage, run, write_json
 from tokenlab.classification.labelled import (
     LabelledTexts,
     bible_groups,
+    check_classes,
     in_common,
     read_labelled,
     split_passages,
@@ -80,6 +81,7 @@ def drawn(texts: LabelledTexts, split: Split) -> dict[PartName, LabelledTexts]:
         part: LabelledTexts = getattr(parts, name)
         order = generator.permutation(len(part.texts))
         found[name] = part.take(np.sort(order[: split.largest.get(name)]).tolist())
+        check_classes(found[name], f"part for {name}")
     return found
 
 

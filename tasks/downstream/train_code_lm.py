@@ -17,6 +17,7 @@ from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, run, write_json
 from tasks.runtime.tables import write_table
+from tokenlab.classification.examples import encoded
 from tokenlab.classification.labelled import LabelledTexts
 from tokenlab.codes.interface import write_code
 from tokenlab.codes.language_model import train_code_model
@@ -82,8 +83,8 @@ def jobs_of(folders: Folders, settings: LanguageModels, parts: Path, models: Pat
 
 def coded(opened: OpenCut, texts: LabelledTexts, longest: int) -> list[CodedPassage]:
     """The tokens of the first `longest` characters of each text. Raises InputError where its code lacks one."""
-    found = opened.tokenizer.encode_batch([text[:longest] for text in texts.texts])
-    return [CodedPassage(np.array(tokens.ids, np.int32), _NO_STARTS, 0) for tokens in found]
+    found = encoded(opened.tokenizer, texts.ids, [text[:longest] for text in texts.texts])
+    return [CodedPassage(ids, _NO_STARTS, 0) for ids in found]
 
 
 def characters_of(texts: LabelledTexts, longest: int) -> int:

@@ -20,7 +20,7 @@ from tasks.report.verdict import ONE_RUN, Spread, against, separable
 from tasks.runtime.stage import Stage, read_json
 from tokenlab.codes.interface import ViolationKind
 
-_RIVALS = {"character": "characters", "byte": "bytes"}
+_RIVALS = {"character": "characters", "byte": "bytes", "random": "random"}
 """Of the classifiers."""
 
 _GENERATING_RIVALS = {"byte": "bytes", "random": "random"}
@@ -39,7 +39,7 @@ _OTHER_CORPUS = "paper: five classes of stars of Amazon reviews, not these texts
 _OTHER_MODELS = "paper: Amazon reviews and larger models, not these; mean ± sd of five seeds"
 _PAIRED = (
     "higher, lower: the difference exceeds its deviation, by the seeds and by the draw of the test texts together; "
-    "otherwise not separable"
+    "otherwise not separable; random: of the same N"
 )
 _WORDS = (
     "lower, higher: the means differ by more than the root of the sum of both squared deviations; random: of the same N"
@@ -50,7 +50,7 @@ _COST = (
 )
 _HELD = (
     "held, refuted: the difference is as claimed, or the opposite, and exceeds its deviation (`no worse`: it is not "
-    "worse by more); classifiers are compared with characters and bytes on the same test texts, all others by seeds"
+    "worse by more); classifiers are compared on the same test texts, generated texts by seeds"
 )
 _RANGE = "codes differ less: the mean range of their weighted F1, in points, at the smaller and the larger size"
 
@@ -127,7 +127,7 @@ def _against(scores: pl.DataFrame, rivals: Mapping[str, str], cell: Callable[...
 
 
 def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:
-    """Each code against characters and bytes at the same |V|, for each language."""
+    """Each code against `_RIVALS` at the same |V|, for each language."""
 
     def cell(rows: pl.DataFrame, language: str, rival: str) -> str:
         for row in rows.filter(language=language, rival=rival).head(1).iter_rows(named=True):
@@ -135,7 +135,7 @@ def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:
             return f"{word}: {100 * row['difference']:+.2f} ± {100 * row['deviation']:.2f}"
         return ""
 
-    title = f"Classification, {model}: difference of weighted F1 to characters and to bytes, in points"
+    title = f"Classification, {model}: difference of weighted F1 to characters, bytes and random codes, in points"
     columns, name = [*_OF_CUT, *_against(pairs, _RIVALS, cell)], f"classification-verdicts-{model}"
     return tabulate(name, title, together(pairs, "size"), columns, key=_CUT, notes=[*notes, _PAIRED])
 

@@ -34,16 +34,17 @@ def encode_labelled(tokenizer: TextTokenizer, texts: LabelledTexts) -> Pairs:
     """
     end = tokenizer.ids
     targets = Sentences(texts.labels.astype(np.int32), np.arange(len(texts.labels) + 1))
-    return Pairs(sentences(_encoded(tokenizer, texts), end), targets, padding=end + 1)
+    return Pairs(sentences(encoded(tokenizer, texts.ids, texts.texts), end), targets, padding=end + 1)
 
 
-def _encoded(tokenizer: TextTokenizer, texts: LabelledTexts) -> Iterator[NDArray[np.int32]]:
-    for first in range(0, len(texts.texts), _TEXTS_AT_ONCE):
+def encoded(tokenizer: TextTokenizer, ids: Sequence[str], texts: Sequence[str]) -> Iterator[NDArray[np.int32]]:
+    """The token ids of each text. Raises InputError for the first that cannot be encoded, with its id."""
+    for first in range(0, len(texts), _TEXTS_AT_ONCE):
         some = slice(first, first + _TEXTS_AT_ONCE)
         try:
-            found = tokenizer.encode_batch(texts.texts[some])
+            found = tokenizer.encode_batch(texts[some])
         except InputError as error:
-            raise _named(error, tokenizer, texts.ids[some], texts.texts[some]) from None
+            raise _named(error, tokenizer, ids[some], texts[some]) from None
         yield from (tokens.ids for tokens in found)
 
 

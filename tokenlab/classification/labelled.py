@@ -83,7 +83,7 @@ def labelled_texts(rows: Iterable[Row], classes: Sequence[str] | None, name: str
         raise InputError(f"{name}: texts of {len(names)} classes; classification needs two, so check file and labels")
     labels = np.array([number[row[2]] for row in kept], np.int64)
     found = LabelledTexts([row[0] for row in kept], [row[1] for row in kept], labels, names, [row[3] for row in kept])
-    _check_classes(found, name)
+    check_classes(found, name)
     return found
 
 
@@ -176,7 +176,7 @@ def in_common(corpora: Sequence[LabelledTexts]) -> list[LabelledTexts]:
     shared = [id for id in corpora[0].ids if all(id in each for each in numbers)]
     found = [corpus.take(each[id] for id in shared) for corpus, each in zip(corpora, numbers, strict=True)]
     for corpus in found:
-        _check_classes(corpus, "texts that all languages have")
+        check_classes(corpus, "texts that all languages have")
     return found
 
 
@@ -203,11 +203,11 @@ def split_passages(texts: LabelledTexts, *, validation: float, test: float, seed
     parts = np.array([part_of[passage] for passage in texts.passages])
     found = Parts(*(texts.take(np.flatnonzero(parts == part).tolist()) for part in (2, 1, 0)))
     for name, part in found._asdict().items():
-        _check_classes(part, f"part for {name}")
+        check_classes(part, f"part for {name}")
     return found
 
 
-def _check_classes(texts: LabelledTexts, name: str) -> None:
+def check_classes(texts: LabelledTexts, name: str) -> None:
     """Raises InputError where a class has no text."""
     empty = np.flatnonzero(np.bincount(texts.labels, minlength=len(texts.classes)) == 0)
     if len(empty):
