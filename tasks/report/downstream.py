@@ -8,6 +8,7 @@ way, free and constrained).
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, get_args
 
 import polars as pl
@@ -35,7 +36,10 @@ _OF_CUT = [
 ]
 _COMPARED = ["model", "size", *_CODE, "language", "rival"]
 
-_OTHER_CORPUS = "paper: five classes of stars of Amazon reviews, not these texts; means of five seeds"
+_SCORES_OF_PAPER = Path(__file__).with_name("latom-classification.csv")
+"""Weighted F1 in per cent, mean ± sd of five seeds."""
+
+_OTHER_CORPUS = "paper: five classes of stars of Amazon reviews, not these texts"
 _OTHER_MODELS = "paper: Amazon reviews and larger models, not these; mean ± sd of five seeds"
 _PAIRED = (
     "higher, lower: the difference exceeds its deviation, by the seeds and by the draw of the test texts together; "
@@ -86,36 +90,38 @@ def _classification_tables(stage: Stage, scores: pl.DataFrame, pairs: pl.DataFra
 
 
 def f1_table(scores: pl.DataFrame, model: str, notes: list[str], generated: bool) -> Table:
-    """Tables 5, 11 and 14: a row for each cut, a column for each language, with the paper's beside it.
+    """Tables 5, 11, 12 and 14 to 17: a row for each cut, a column for each language, with the paper's beside it.
 
     generated: built-in text, beside which the paper's numbers mean nothing.
     """
-    paper = {} if generated else read_paper("latom")["classification"].get(model, {})
+    paper = pl.read_csv(_SCORES_OF_PAPER, missing_utf8_is_empty_string=True).filter(model=model)
 
-    def printed(rows: pl.DataFrame, language: str) -> float | None:
+    def printed(rows: pl.DataFrame, language: str) -> str | None:
+        if generated or language not in paper.columns:
+            return None
         tokenizer, size = rows.select("tokenizer", "size").row(0)
-        of_size = paper.get(size, {}) if tokenizer == "bpe" else {}
-        return of_size.get(_code_of_paper(rows), {}).get(language)
+        found = paper.filter(tokenizer=tokenizer, size=size, code=_code_of_paper(rows))[language].to_list()
+        return found[0] or None if found else None
 
-    columns = [*_OF_CUT, *_beside_paper(scores, "f1", printed, _OTHER_CORPUS)]
+    columns = [*_OF_CUT, *_beside_paper(scores, "f1", printed)]
     title = f"Classification, {model}: weighted F1 in per cent{of_seeds(scores)}"
     return tabulate(f"classification-f1-{model}", title, together(scores, "size"), columns, key=_CUT, notes=notes)
 
 
 def _code_of_paper(rows: pl.DataFrame) -> str:
-    """The code of a row as papers.yaml names it."""
+    """The code of a row as the figures of the paper name it."""
     code, N = rows.select(_CODE).row(0)
     return code if N is None else f"{code}-{N}"
 
 
-def _beside_paper(scores: pl.DataFrame, share: str, printed: Callable[..., Any], note: str) -> Iterator[Column]:
+def _beside_paper(scores: pl.DataFrame, share: str, printed: Callable[..., Any]) -> Iterator[Column]:
     """For each language a column of this share in per cent, and of what the paper prints.
 
     printed: of the rows of a cell and a `language`.
     """
     for language in scores["language"].unique(maintain_order=True):
         yield Column(language, share, "{:.2f}", 100, where={"language": language}, spread=True, result=True)
-        yield Column(f"paper {language}", partial(printed, language=language), optional=True, note=note)
+        yield Column(f"paper {language}", partial(printed, language=language), optional=True, note=_OTHER_MODELS)
 
 
 def _against(scores: pl.DataFrame, rivals: Mapping[str, str], cell: Callable[..., str]) -> Iterator[Column]:
@@ -196,7 +202,7 @@ def errors_table(free: pl.DataFrame, notes: Sequence[str], generated: bool) -> T
         found = paper.get(_code_of_paper(rows), {}).get(language)
         return None if found is None else "{:.2f} ± {:.2f}".format(*found)
 
-    columns = [*_OF_CODE, *_beside_paper(free, "error_share", printed, _OTHER_MODELS)]
+    columns = [*_OF_CODE, *_beside_paper(free, "error_share", printed)]
     title = f"Generation: texts with a decoding error in per cent, {_drawn(free)}"
     return tabulate("generation-errors", title, free, columns, key=_CODE, notes=notes)
 

@@ -58,10 +58,12 @@ def share_right(predicted):
     return float((predicted == TEST.target.ids).mean())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_order_of_tokens_is_learned(kind):
-    model, curve = fit(kind, dataclasses.replace(OPTIONS, steps=200))
-    assert share_right(predict(model, TEST, OPTIONS)) > 0.95
+def test_the_order_of_tokens_is_learned(kind, dtype):
+    options = dataclasses.replace(OPTIONS, steps=200, dtype=dtype)
+    model, curve = fit(kind, options)
+    assert share_right(predict(model, TEST, options)) > 0.95
     assert min(evaluation.held_out for evaluation in curve) < 0.3 < math.log(2)
 
 

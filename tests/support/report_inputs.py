@@ -328,7 +328,7 @@ def write_classification(stage: Stage, corpus: str, origin: str = "official") ->
             "runs": 2,
         }
         for key in keys
-        for rival in ("character", "byte")
+        for rival in ("character", "byte", *["random"] * (key["code"] == "latom"))
         if rival != key["code"]
     ]
     folder = stage.reports("classify", corpus)

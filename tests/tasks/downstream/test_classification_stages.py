@@ -13,7 +13,7 @@ from small_codes import LABELLED, stage, write_codes
 from workspace import SMALL_DOWNSTREAM
 
 from tasks.downstream import classify as classify_stage
-from tasks.downstream.classify import classify
+from tasks.downstream.classify import classify, compared
 from tasks.downstream.cuts import cuts_of, folders_of, open_cut
 from tasks.downstream.label import label, read_parts
 from tasks.downstream.parameters import CutChoice
@@ -60,6 +60,18 @@ def test_scores_are_those_of_the_predictions(folder):
     found = paired_difference(gold, *runs, len(set(gold)))
     assert (row["difference"], row["deviation"], row["runs"]) == (found.mean, found.deviation, 2)
     assert row["separable"] == (abs(found.mean) > found.deviation)
+
+
+def test_codes_are_compared_with_random_codes_of_their_length():
+    gold = np.array([0, 1] * 20)
+    columns = ["code", "N", "K", "tokenizer", "size", "model", "seed", "predicted"]
+    runs = [("random", 2, 8), ("random", 3, 4), ("latom", 2, 8), ("byte", None, None)]
+    rows = [(*code, "bpe", "90", "linear", seed, gold.tolist()) for code in runs for seed in (0, 1)]
+    rows[:2] = [(*row[:-1], (1 - gold).tolist()) for row in rows[:2]]  # Random codes of two digits are always wrong.
+    found = compared(pl.DataFrame(rows, columns, orient="row"), gold, 2)
+    pairs = {(row["code"], row["N"], row["rival"]): row["difference"] for row in found}
+    wanted = {("random", 2, "byte"): -1, ("random", 3, "byte"): 0, ("latom", 2, "byte"): 0, ("latom", 2, "random"): 1}
+    assert pairs == wanted
 
 
 def test_an_interrupted_stage_trains_what_is_left(folder, monkeypatch):
@@ -137,6 +149,15 @@ def test_labels_that_do_not_fit_the_classes(folder, tmp_path, change, message):
         (table.with_columns(change) if part == "test" else table).write_parquet(tmp_path / f"{part}.parquet")
     with pytest.raises(InputError, match=message):
         read_parts(tmp_path)
+
+
+def test_a_limit_that_leaves_a_class_without_texts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    topics = SMALL_DOWNSTREAM["corpora"]["topics"]
+    few = topics | {"split": topics["split"] | {"largest": {"test": 1}}}
+    with pytest.raises(InputError, match="part for test: no text of the class"):
+        label(stage("topics", corpora={"topics": few}))
+    assert not Path("data/sample/labelled/topics").exists()
 
 
 def test_reviews_of_a_file_keep_their_record(tmp_path, monkeypatch):

@@ -25,10 +25,10 @@ def test_f1_of_each_cut_beside_the_papers(tables):
     table = tables["classification-f1-transformer"]
     assert table.header == ["|V|", "tokenizer", "code", "N", "english", "paper english"]
     assert table.rows[:4] == [
-        ["|V| = |C|", "bpe", "characters", "", "50.50 ± 0.71", "52.22"],
-        ["|V| = |C|", "bpe", "bytes", "", "61.50 ± 0.71", "55.54"],
-        ["|V| = |C|", "bpe", "random", "2", "52.50 ± 0.71", "56.59"],
-        ["|V| = |C|", "bpe", "Latom", "2", "60.50 ± 0.71", "56.82"],
+        ["|V| = |C|", "bpe", "characters", "", "50.50 ± 0.71", "52.22 ± 0.42"],
+        ["|V| = |C|", "bpe", "bytes", "", "61.50 ± 0.71", "55.54 ± 0.55"],
+        ["|V| = |C|", "bpe", "random", "2", "52.50 ± 0.71", "56.59 ± 0.22"],
+        ["|V| = |C|", "bpe", "Latom", "2", "60.50 ± 0.71", "56.82 ± 0.17"],
     ]
     assert "paper english" not in tables["classification-f1-linear"].header  # The paper has no linear models.
     row = inputs.cells(tables["classification-texts"])[0]
@@ -37,7 +37,9 @@ def test_f1_of_each_cut_beside_the_papers(tables):
 
 def test_verdicts_of_classification_and_what_the_summary_says_of_them(tables):
     table = tables["classification-verdicts-transformer"]
-    assert table.rows[2][4:] == ["not separable (2 runs): +2.00 ± 3.00", "lower (2 runs): -9.00 ± 3.00"]
+    assert table.rows[2][4:] == ["not separable (2 runs): +2.00 ± 3.00", "lower (2 runs): -9.00 ± 3.00", ""]
+    assert table.header[4:] == [f"english, against {name}" for name in ("characters", "bytes", "random")]
+    assert table.rows[3][6] == "higher (2 runs): +8.00 ± 3.00"
     found = [finding.text for finding in classification_findings(list(tables.values()))]
     assert len(found) == 4 and found[0].endswith("that is: 4 higher, 0 lower, 2 not separable.")
 
