@@ -441,7 +441,7 @@ class SlotLayer(CacheLayerMixin):
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
         """Allocate buffers shaped as these states."""
-        self.keys, self.values = _empty(key_states, _FIRST_SLOTS), _empty(value_states, _FIRST_SLOTS)
+        self.keys, self.values = (_buffer(states[:, :, :0], _FIRST_SLOTS) for states in (key_states, value_states))
         self.is_initialized = True
 
     def update(
@@ -454,8 +454,8 @@ class SlotLayer(CacheLayerMixin):
         first, self.used = self.used, self.used + key_states.shape[-2]
         if self.used > self.keys.shape[-2]:
             slots = max(2 * self.keys.shape[-2], self.used)
-            self.keys = _copied(self.keys[:, :, :first], _empty(self.keys, slots))
-            self.values = _copied(self.values[:, :, :first], _empty(self.values, slots))
+            self.keys = _buffer(self.keys[:, :, :first], slots)
+            self.values = _buffer(self.values[:, :, :first], slots)
         self.keys[:, :, first : self.used] = key_states
         self.values[:, :, first : self.used] = value_states
         return self.keys[:, :, : self.used], self.values[:, :, : self.used]
@@ -463,10 +463,9 @@ class SlotLayer(CacheLayerMixin):
     def select(self, slots: torch.Tensor) -> None:
         """Keep these slots, int64[kept] ascending, in their order."""
         if self.keys is not None and self.values is not None:
-            slots = slots.to(self.keys.device)
-            self.keys = _copied(self.keys.index_select(2, slots), _empty(self.keys, max(2 * len(slots), _FIRST_SLOTS)))
-            kept = self.values.index_select(2, slots)
-            self.values = _copied(kept, _empty(self.values, self.keys.shape[-2]))
+            slots, room = slots.to(self.keys.device), max(2 * len(slots), _FIRST_SLOTS)
+            self.keys = _buffer(self.keys.index_select(2, slots), room)
+            self.values = _buffer(self.values.index_select(2, slots), room)
         self.used = len(slots)
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
@@ -544,10 +543,8 @@ class TreeCache:
             self._paths, self._depth = paths, depth
 
 
-def _empty(like: torch.Tensor, slots: int) -> torch.Tensor:
-    return like.new_empty((*like.shape[:2], slots, like.shape[3]))
-
-
-def _copied(source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    target[:, :, : source.shape[2]] = source
-    return target
+def _buffer(states: torch.Tensor, slots: int) -> torch.Tensor:
+    """A buffer of so many slots, the first of which hold some states."""
+    buffer = states.new_empty((*states.shape[:2], slots, states.shape[3]))
+    buffer[:, :, : states.shape[2]] = states
+    return buffer

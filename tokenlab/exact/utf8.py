@@ -28,6 +28,14 @@ def as_bytes(text: bytes | str) -> bytes:
         ) from None
 
 
+def as_text(text: bytes) -> str:
+    """Bytes as the text that a tokenizer reads. Raises InputError where they are not UTF-8."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"the text is not UTF-8 at byte {error.start}; the tokenizer reads characters") from None
+
+
 def open_character(text: bytes) -> bytes:
     """The bytes at the end of a text that begin a character and do not complete it, mostly none.
 

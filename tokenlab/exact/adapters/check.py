@@ -210,20 +210,18 @@ def _check_text(
 def _check_steps(real: RealTokenizer, text: bytes, ids: Sequence[int], tally: _Tally) -> None:
     """The engine's tokens spell the text, each is allowed, and the text may end after them."""
     automaton = real.automaton
-    spelled = b"".join(automaton.vocabulary.tokens[id] or b"\xff" for id in ids)
+    vocabulary = automaton.vocabulary
+    spelled = b"".join(vocabulary.tokens[id] or b"\xff" for id in ids)
     if spelled != (automaton.prefix + text if text else b""):
         tally.fail("decoded otherwise", text, f"{list(ids)[:20]}")
-    position_of = automaton.vocabulary
     state: Hashable | None = automaton.start()
     for number, token in enumerate(ids):
-        spelling = position_of.tokens[token] or b""
-        low, high = position_of.equal_to(spelling)
-        places = [low + int(i) for i in np.flatnonzero(position_of.ids[low:high] == token)]
-        allowed = bool(places) and bool(automaton.allowed(state)[places[0]])
+        place = vocabulary.position[token]
+        allowed = place >= 0 and automaton.allowed(state)[place]
         state = automaton.step(state, token) if allowed else None
         if state is None:
-            before = "|".join(shown(position_of.tokens[id] or b"") for id in ids[max(0, number - 4) : number])
-            tally.fail("not allowed", text, f"{shown(spelling)} after {before or 'the start'}")
+            *before, last = (shown(vocabulary.tokens[id] or b"") for id in ids[max(0, number - 4) : number + 1])
+            tally.fail("not allowed", text, f"{last} after {'|'.join(before) or 'the start'}")
             return
     if text and not automaton.may_end(state):
         tally.fail("no end", text, f"{list(ids)[-20:]}")
@@ -392,15 +390,14 @@ class Reach:
         """Positions of the tokens that no state allowed."""
         vocabulary = self._automaton.vocabulary
         left = np.flatnonzero(~self._reached)
-        rests = {_rest(vocabulary.spelling(int(position))) for position in left} - {b""}
-        if rests:
+        if any(vocabulary.spelling(position)[0] & 0xC0 == 0x80 for position in left.tolist()):
             for states in self._unfinished():
                 self.add(states, most=4 * _MOST_STATES)
             left = np.flatnonzero(~self._reached)
         return left
 
     def _unfinished(self) -> Iterable[list[Hashable]]:
-        """States after one and after two tokens of one byte that begin a character."""
+        """States after one, two and three tokens of one byte that begin a character."""
         automaton, vocabulary = self._automaton, self._automaton.vocabulary
         single = np.flatnonzero(vocabulary.length == 1)
         states = self._beginnings
@@ -415,11 +412,3 @@ class Reach:
                             following.append(after)
             states = following
             yield states
-
-
-def _rest(token: bytes) -> bytes:
-    """The bytes at the beginning of a token that finish a character begun before."""
-    length = 0
-    while length < len(token) and token[length] & 0xC0 == 0x80:
-        length += 1
-    return token[:length]

@@ -12,7 +12,7 @@ agree.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,6 @@ PAIRS = (
 )
 """Two texts each that usual normalisers make equal."""
 _LONG_WORD = 100_000
-_INTO_CHARACTERS = (({"Regex": r"[\s\S]"}, "Isolated"),)
 
 
 @dataclass
@@ -142,7 +141,8 @@ def _splits(settings: dict[str, Any]) -> Splits:
     pre_tokenizer = settings.get("pre_tokenizer")
     if settings["model"]["type"] != "WordLevel":
         return read_splits(pre_tokenizer)
-    if not pre_tokenizer or (pre_tokenizer.get("pattern"), pre_tokenizer.get("behavior")) not in _INTO_CHARACTERS:
+    split = pre_tokenizer or {}
+    if (split.get("pattern"), split.get("behavior")) != ({"Regex": r"[\s\S]"}, "Isolated"):
         raise UnsupportedTokenizer(
             "WordLevel makes words that are no token unknown; it is exact only behind a split into single characters"
         )
@@ -221,11 +221,11 @@ def preparation(normalizer: dict[str, Any] | None, *, ignore: bool, example: str
     return result
 
 
-def collision(normalizer: "Normalizer | None", pairs: Sequence[tuple[str, str]] = PAIRS) -> str:
+def collision(normalizer: "Normalizer | None") -> str:
     """Two texts that a normaliser makes equal, in words; "" without a normaliser."""
     if normalizer is None:
         return ""
-    for one, other in pairs:
+    for one, other in PAIRS:
         result = normalizer.normalize_str(one)
         if result == normalizer.normalize_str(other):
             return f"{one!a} and {other!a} both become {result!a}"

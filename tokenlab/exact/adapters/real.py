@@ -12,6 +12,7 @@ from tokenlab.core.errors import InputError
 from tokenlab.exact.interface import TokenAutomaton
 from tokenlab.exact.splits.composed import SplitEncoding
 from tokenlab.exact.splits.reading import AddedTokens, Splits
+from tokenlab.exact.utf8 import as_text
 from tokenlab.formats.hugging_face import check_spelled
 
 if TYPE_CHECKING:
@@ -55,11 +56,13 @@ class RealTokenizer:
 
 def decoded(tokens: Sequence[bytes | None], ids: Sequence[int]) -> bytes:
     """The bytes that ids spell. Raises InputError for an id that spells no text."""
-    parts = [tokens[id] if 0 <= id < len(tokens) else None for id in ids]
-    for id, part in zip(ids, parts, strict=True):
+    parts = []
+    for id in ids:
+        part = tokens[id] if 0 <= id < len(tokens) else None
         if part is None:
             raise InputError(f"token {id} spells no text; remove it")
-    return b"".join(part or b"" for part in parts)
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _exact_encoder(engine: Callable[[str], list[int]], tokens: Sequence[bytes | None], prefix: bytes) -> Encode:
@@ -69,11 +72,7 @@ def _exact_encoder(engine: Callable[[str], list[int]], tokens: Sequence[bytes | 
     """
 
     def encoded(text: bytes) -> list[int]:
-        try:
-            characters = text.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"the text is not UTF-8 at byte {error.start}; the tokenizer reads characters") from error
-        ids = engine(characters)
+        ids = engine(as_text(text))
         check_spelled(ids, tokens, prefix + text if text else b"")
         return ids
 

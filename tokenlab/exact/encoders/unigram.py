@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders import unigram_kernels as kernels
 from tokenlab.exact.encoders.masks import Endless, Masks
-from tokenlab.exact.utf8 import ByteFallback, character_at, character_status
+from tokenlab.exact.utf8 import ByteFallback, as_text, character_at, character_status
 from tokenlab.exact.vocabulary import Vocabulary
 from tokenlab.tokenizers.unigram_kernels import build_trie
 
@@ -88,7 +88,7 @@ class Unigram:
 
     def encode(self, text: bytes) -> list[int]:
         """The best path. Raises InputError for an unknown character without byte tokens, and for what is not UTF-8."""
-        _check_characters(text)
+        as_text(text)
         path, begins = kernels.best_path(np.frombuffer(text, np.uint8), self._trie, self._score, self._unknown)
         tokens: list[int] = []
         for piece, begin in zip(path.tolist(), begins.tolist(), strict=True):
@@ -106,17 +106,14 @@ class Unigram:
     def _choose_pieces(self, score_of_id: NDArray[np.float64]) -> None:
         """Set the pieces: the tokens without the byte tokens, of equal ones the first id; and their trie."""
         byte_ids = set(self._byte_ids)
-        ids: list[int] = []
-        positions: list[int] = []
-        spelled: list[bytes] = []
+        first: dict[bytes, int] = {}
         for position, id in enumerate(self.vocabulary.ids.tolist()):
-            token = self.vocabulary.spelling(position)
-            if id not in byte_ids and (not spelled or spelled[-1] != token):
-                ids.append(id)
-                positions.append(position)
-                spelled.append(token)
+            if id not in byte_ids:
+                first.setdefault(self.vocabulary.spelling(position), position)
+        spelled = list(first)
         self._piece = {token: piece for piece, token in enumerate(spelled)}
-        self._id, self._position = np.array(ids, np.int64), np.array(positions, np.int64)
+        self._position = np.array(list(first.values()), np.int64)
+        self._id = self.vocabulary.ids[self._position]
         self._score = score_of_id[self._id]
         self._offsets = np.concatenate(([0], np.cumsum([len(token) for token in spelled]))).astype(np.int64)
         self._symbols = np.frombuffer(b"".join(spelled), np.uint8)
@@ -224,10 +221,3 @@ def _common(first: bytes, second: bytes) -> int:
     """Length of the common prefix."""
     shorter = min(len(first), len(second))
     return next((i for i in range(shorter) if first[i] != second[i]), shorter)
-
-
-def _check_characters(text: bytes) -> None:
-    try:
-        text.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"the text is not UTF-8 at byte {error.start}; the tokenizer reads characters") from None

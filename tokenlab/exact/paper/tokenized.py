@@ -232,7 +232,9 @@ class Survival:
 
     def of(self, state: Hashable, at: ByteState) -> float:
         """The probability that the encoding of the text goes on from a state, given the text so far."""
-        return self._probability((frozenset([(state, b"")]), at))
+        place = (frozenset([(state, b"")]), at)
+        known = self._value(place)
+        return self._solve(place) if known is None else known
 
     def after(self, state: Hashable, text: bytes) -> Parses:
         """The parses of a text from a state."""
@@ -240,10 +242,6 @@ class Survival:
         for byte in text:
             parses = self._advance(parses, byte)
         return parses
-
-    def _probability(self, place: _Place) -> float:
-        known = self._value(place)
-        return self._solve(place) if known is None else known
 
     def _value(self, place: _Place) -> float | None:
         """The probability of a place where it needs no equation."""

@@ -35,10 +35,15 @@ def members(source: SetSource) -> NDArray[np.bool_]:
     if source.kind == "end":
         return np.zeros(CODE_POINTS, np.bool_)
     if source.kind.startswith("not "):
-        found = ~members(SetSource(source.kind.removeprefix("not "), source.text))
-        found[slice(*SURROGATES)] = False
-        return found
+        return _others(members(SetSource(source.kind.removeprefix("not "), source.text)))
     return _evaluated(source)
+
+
+def _others(found: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """bool[0x110000] the code points that are not in a set; surrogates are in none."""
+    others = ~found
+    others[slice(*SURROGATES)] = False
+    return others
 
 
 @lru_cache(maxsize=_SETS_KEPT)
@@ -47,9 +52,7 @@ def _evaluated(source: SetSource) -> NDArray[np.bool_]:
     if negated is None and source.text.startswith("\\P{") and not source.text.startswith("\\P{^"):
         negated = "\\p{" + source.text[3:]
     if source.kind == "regex" and negated:
-        found = ~_evaluated(SetSource("regex", negated))
-        found[slice(*SURROGATES)] = False
-        return found
+        return _others(_evaluated(SetSource("regex", negated)))
     combined = _combined(source.text) if source.kind == "regex" and source.text.startswith("[") else None
     if combined is not None:
         return combined
@@ -88,9 +91,8 @@ def _combined(text: str) -> NDArray[np.bool_] | None:
         if high < low:
             return None
         found[low : high + 1] = True
-    found = ~found if negative else found
     found[slice(*SURROGATES)] = False
-    return found
+    return _others(found) if negative else found
 
 
 @lru_cache(maxsize=1)

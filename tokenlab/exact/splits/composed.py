@@ -90,11 +90,10 @@ class SplitEncoding:
         splits: Splits,
         added: AddedTokens | None,
         encode: Callable[[bytes], list[int]],
-        prefix: bytes = b"",
     ) -> None:
         if not word.has_end:
             raise InputError("texts without an end are not supported together with a pre-tokenizer")
-        self.prefix, self.has_end, self._encode = prefix, True, encode
+        self.prefix, self.has_end, self._encode = b"", True, encode
         extra = {id: text.encode() for id, text in added.texts} if added else {}
         self.vocabulary = _with_added(word.vocabulary, extra)
         self.classes = _classes(splits, added, word.vocabulary)
@@ -104,8 +103,8 @@ class SplitEncoding:
         self.sets = SplitSets(self.machine)
         self.tokens = TokenClasses(self.vocabulary, self.classes)
         self._words = Words(word, self.vocabulary)
-        self._moves = Moves(self.vocabulary.tokens, self.tokens, self.sets, self._words, extra)
-        self._routes = Routes(self._moves, self._words)
+        self._moves = Moves(self.tokens, self.sets, self._words, extra)
+        self._routes = Routes(self._moves)
         self._masks = Masks(len(self.vocabulary), self._allowed)
         self._following = Masks(len(self.vocabulary), self._next_word)
         self._verdicts = lru_cache(maxsize=1024)(self._verdicts_of)
@@ -198,9 +197,7 @@ class SplitEncoding:
         """Allow the tokens that go on in the middle of a character."""
         allowed = self._words.allowed(here.word)
         for position in self.tokens.headed[allowed[self.tokens.headed]].tolist():
-            after = self._moves.within(here, int(self.vocabulary.ids[position]))
-            if after is not None and self._routes.live(after):
-                mask[position] = True
+            mask[position] |= self._is_live(here, position, CONTINUE)[0]
 
 
 def _with_added(vocabulary: Vocabulary, added: dict[int, bytes]) -> Vocabulary:
@@ -254,17 +251,15 @@ class TokenClasses:
         characters: int64[groups] number of whole characters.
         tails: the tail of each group.
         headed: int64[] positions of the tokens with a head.
-        heads: their heads.
     """
 
     def __init__(self, vocabulary: Vocabulary, classes: CharacterClasses) -> None:
         self.classes = classes
-        self._trie: dict[tuple[int, int], int] = {}
         self._parent, self._class, self._depth = [0], [0], [0]
         groups: dict[tuple[int, bytes], int] = {(0, b"\xff"): 0}
         self._node_of_text: dict[bytes, int] = {b"": 0}
         self.group = np.zeros(len(vocabulary), np.int32)
-        headed, heads = [], []
+        headed = []
         cuts = [_cut(vocabulary.spelling(position)) for position in range(len(vocabulary))]
         strings = self._class_strings([cut[1] if cut else "" for cut in cuts])
         for position, (cut, string) in enumerate(zip(cuts, strings, strict=True)):
@@ -275,12 +270,11 @@ class TokenClasses:
             self.group[position] = groups.setdefault(key, len(groups))
             if cut[0]:
                 headed.append(position)
-                heads.append(cut[0])
         self.node = np.array([node for node, _ in groups], np.int32)
         self.tails = [tail for _, tail in groups]
         self.tails[0] = b""
         self.tailed = np.array([bool(tail) for tail in self.tails])
-        self.headed, self.heads = np.array(headed, np.int64), heads
+        self.headed = np.array(headed, np.int64)
         self.without_head = np.ones(len(vocabulary), np.bool_)
         self.without_head[self.headed] = False
         self._parents, self._last = np.array(self._parent), np.array(self._class, np.uint16)
@@ -361,20 +355,13 @@ class Words:
     """A word automaton over another vocabulary, of which its own is a part."""
 
     def __init__(self, word: TokenAutomaton, vocabulary: Vocabulary) -> None:
-        self._word = word
-        self.ids, self.lengths = vocabulary.ids, vocabulary.length
-        self.spelling = vocabulary.spelling
-        self._tokens, self._vocabulary = vocabulary.tokens, vocabulary
+        self._word, self.vocabulary = word, vocabulary
         self.may_end, self.start = word.may_end, word.start()
         self._whole_words = isinstance(self.start, PairState) and self.start.word is not None
         own = word.vocabulary
-        spelled = {own.spelling(position) for position in range(len(own))}
-        self._pairs_decide = len(spelled) == len(own)
+        self._pairs_decide = len(set(own.tokens) - {None}) == len(own)
         self._unfinished: dict[Hashable, NDArray[np.int64]] = {}
-        same = len(word.vocabulary) == len(vocabulary) and bool(np.array_equal(word.vocabulary.ids, vocabulary.ids))
-        self._places: NDArray[np.int64] | None = None
-        if not same:
-            self._places = vocabulary.position[word.vocabulary.ids]
+        self._places = None if np.array_equal(own.ids, vocabulary.ids) else vocabulary.position[own.ids]
 
     def has(self, token: int) -> bool:
         """Whether an id is a token of words."""
@@ -395,14 +382,14 @@ class Words:
 
     def bytes_of(self, token: int) -> bytes:
         """The text of an id."""
-        return self._tokens[token] or b""
+        return self.vocabulary.tokens[token] or b""
 
     def allowed(self, state: Hashable) -> NDArray[np.bool_]:
         """bool[positions]: the tokens that may follow inside a word. Do not change it."""
         mask = self._word.allowed(state)
         if self._places is None:
             return mask
-        wide = np.zeros(len(self.ids), np.bool_)
+        wide = np.zeros(len(self.vocabulary), np.bool_)
         wide[self._places] = mask
         return wide
 
@@ -419,7 +406,7 @@ class Words:
         if self.forgets(state):
             return np.zeros(0, np.int64)
         if state not in self._unfinished:
-            candidates = self._completing(state) if isinstance(state, PairState) else range(len(self.ids))
+            candidates = self._completing(state) if isinstance(state, PairState) else range(len(self.vocabulary))
             allowed = self.allowed(state)
             found = [p for p in candidates if allowed[p] and not self._ends_after(state, p)]
             self._unfinished[state] = np.array(found, np.int64)
@@ -428,39 +415,29 @@ class Words:
     def _completing(self, state: PairState) -> Iterable[int]:
         """Positions of the tokens that make a word of several tokens spell a token, so that it may be no encoding."""
         if state.partial:
-            return range(len(self.ids))
+            return range(len(self.vocabulary))
         if not state.word:
             return ()
         found: set[int] = set()
-        for position in range(*self._vocabulary.beginning_with(state.word)):
-            found.update(range(*self._vocabulary.equal_to(self.spelling(position)[len(state.word) :])))
+        for position in range(*self.vocabulary.beginning_with(state.word)):
+            found.update(range(*self.vocabulary.equal_to(self.vocabulary.spelling(position)[len(state.word) :])))
         return found
 
     def _ends_after(self, state: Hashable, position: int) -> bool:
-        after = self.step(state, int(self.ids[position]))
+        after = self.step(state, int(self.vocabulary.ids[position]))
         return after is not None and self._word.may_end(after)
 
 
 class Moves:
-    """Hypotheses after one more token.
+    """Hypotheses after one more token. Words may lack the ids of added tokens."""
 
-    tokens: the bytes of each id. Words may lack the ids of added tokens.
-    """
-
-    def __init__(
-        self,
-        tokens: tuple[bytes | None, ...],
-        classes: TokenClasses,
-        sets: SplitSets,
-        word: Words,
-        added: Mapping[int, bytes],
-    ) -> None:
-        self.tokens, self.classes, self.sets, self.word, self.added = tokens, classes, sets, word, added
-        self._in_words = tuple(map(word.has, range(len(tokens))))
+    def __init__(self, classes: TokenClasses, sets: SplitSets, word: Words, added: Mapping[int, bytes]) -> None:
+        self.classes, self.sets, self.word, self.added = classes, sets, word, added
+        self._in_words = tuple(map(word.has, range(len(word.vocabulary.tokens))))
         self.parts = lru_cache(maxsize=1 << 16)(self._parts)
 
     def _parts(self, token: int) -> Parts | None:
-        spelled = self.tokens[token]
+        spelled = self.word.vocabulary.tokens[token]
         return None if spelled is None else self.classes.parts(spelled)
 
     def all(self, here: Hypothesis, token: int) -> list[Hypothesis]:
@@ -552,16 +529,16 @@ class Routes:
     Raises InputError where that would take more than 65,536 hypotheses: nothing that could go on counts as impossible.
     """
 
-    def __init__(self, moves: Moves, words: Words) -> None:
-        self._moves, self._words = moves, words
-        self._sets, self._tokens = moves.sets, moves.classes
+    def __init__(self, moves: Moves) -> None:
+        self._moves, self._words, self._sets, self._tokens = moves, moves.word, moves.sets, moves.classes
+        self._vocabulary = moves.word.vocabulary
         self._found: dict[Hypothesis, Route | None] = {}
         self._completions: dict[tuple[Hashable, bytes], dict[int, Route]] = defaultdict(dict)
         self._impossible: dict[tuple[Hashable, bytes], int] = defaultdict(int)
-        inner = [
-            p for p, head in zip(self._tokens.headed, self._tokens.heads, strict=True) if words.spelling(p) == head
-        ]
-        self._finishing = sorted(((words.spelling(p), int(words.ids[p])) for p in inner), key=_length_first)
+        group = self._tokens.group[self._tokens.headed]
+        inner = self._tokens.headed[(self._tokens.characters[group] == 0) & ~self._tokens.tailed[group]]
+        heads = [(self._vocabulary.spelling(position), int(self._vocabulary.ids[position])) for position in inner]
+        self._finishing = sorted(heads, key=_length_first)
         self._examples = self._representatives()
         self._left_out = False
         self._groups = lru_cache(maxsize=256)(self._groups_after)
@@ -617,7 +594,7 @@ class Routes:
             others: list[Hypothesis] = []
             firsts: dict[tuple[int, int, bytes], Hypothesis] = {}
             for position in [] if self._is_stuck(at) else self._possible(at):
-                token = int(self._words.ids[position])
+                token = int(self._vocabulary.ids[position])
                 after = self._moves.within(at, token)
                 if after is None or after in ways:
                     continue
@@ -677,7 +654,7 @@ class Routes:
         groups: dict[tuple[int, int, bytes], list[Hypothesis]] = defaultdict(list)
         ways: dict[Hypothesis, int] = {}
         for position in self._possible(here):
-            token = int(self._words.ids[position])
+            token = int(self._vocabulary.ids[position])
             after = self._moves.within(here, token)
             if after is None:
                 continue
@@ -721,9 +698,9 @@ class Routes:
     def _representatives(self) -> dict[int, list[int]]:
         """Up to six tokens of each group, from the shortest to the longest: from ASCII to other scripts."""
         members: dict[int, list[int]] = defaultdict(list)
-        order = np.argsort(self._words.lengths, kind="stable")
+        order = np.argsort(self._vocabulary.length, kind="stable")
         order = order[self._tokens.without_head[order] & (self._tokens.group[order] > 0)]
-        for group, token in zip(self._tokens.group[order].tolist(), self._words.ids[order].tolist(), strict=True):
+        for group, token in zip(self._tokens.group[order].tolist(), self._vocabulary.ids[order].tolist(), strict=True):
             members[group].append(token)
         return {group: tokens[:: len(tokens) // 6 + 1] for group, tokens in members.items()}
 

@@ -11,12 +11,9 @@ from typing import Any
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.splits.character_classes import CharacterClasses
-from tokenlab.exact.splits.regex_machine import GAP, Level, compile_expression
+from tokenlab.exact.splits.regex_machine import BREAK, GAP, Level, SplitMachine, compile_expression
 from tokenlab.exact.splits.regex_syntax import Choice, Node, Repeat, Sequence, Set, SetSource, parse, sets_of
-
-GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-"""The expression of GPT-2, which `ByteLevel` has built in."""
-
+from tokenlab.formats.ranks import GPT2
 
 Splits = tuple[Node, ...]
 """The splits of a pre-tokenizer, in their order: each divides the pieces of the one before."""
@@ -98,6 +95,7 @@ _SPACE_BEFORE = (
 
 
 def _byte_level(settings: dict[str, Any]) -> Splits:
+    """It has the expression of GPT-2 built in."""
     if settings.get("add_prefix_space", True):
         raise InputError(f"the pre-tokenizer adds a space before the text: {_SPACE_BEFORE}")
     return (parse(GPT2),) if settings.get("use_regex", True) else ()
@@ -125,28 +123,13 @@ def _metaspace(settings: dict[str, Any]) -> Splits:
 def _check_covers(node: Node, expression: str) -> None:
     """Raise InputError where some text has a part that no match covers: such parts are dropped."""
     classes = CharacterClasses(sets_of(node))
-    level = Level(compile_expression(node, classes), classes.end)
-    for c in range(1, classes.count):
-        if any(state.kind == GAP and _survives(level, state, classes.count) for state in level.begin(1 << c)):
+    machine = SplitMachine([Level(compile_expression(node, classes), classes.end)], classes.count)
+    for c in machine.classes:
+        if any(machine.level_states(state)[0].kind == GAP for state in machine.next(machine.start, c, BREAK)):
             raise InputError(
                 f"the expression {expression!r} does not match all text, and the rest is dropped: for example a text "
                 f"that begins with {classes.example(c)!r}"
             )
-
-
-def _survives(level: Level, start: Any, classes: int) -> bool:
-    """Whether a state has a continuation to the end of a text."""
-    reached = [start]
-    seen = {start}
-    for state in reached:
-        if level.can_end(state):
-            return True
-        for c in range(1, classes):
-            for step in level.advance(state, 1 << c):
-                if step.state not in seen:
-                    seen.add(step.state)
-                    reached.append(step.state)
-    return False
 
 
 @dataclass(frozen=True)

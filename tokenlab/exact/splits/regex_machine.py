@@ -142,8 +142,11 @@ def compile_literals(words: Iterable[str], classes: CharacterClasses) -> Nodes:
 def compile_expression(expression: Node, classes: CharacterClasses) -> Nodes:
     """The nodes of an expression."""
     program = _Program(classes)
-    program.start = program.add(expression, program.accept)
-    return program.nodes()
+    return program.nodes(program.add(expression, _END))
+
+
+_END = 0
+"""The first instruction of every program: the expression is matched."""
 
 
 class _Program:
@@ -152,8 +155,6 @@ class _Program:
     def __init__(self, classes: CharacterClasses) -> None:
         self.classes = classes
         self.code: list[tuple] = [("accept",)]
-        self.accept = 0
-        self.start = 0
 
     def emit(self, *instruction: object) -> int:
         self.code.append(instruction)
@@ -199,10 +200,10 @@ class _Program:
     def order(self, node: Repeat, body: int, leave: int) -> tuple[int, int]:
         return (leave, body) if node.kind == "lazy" else (body, leave)
 
-    def nodes(self) -> Nodes:
+    def nodes(self, start: int) -> Nodes:
         """A node for the start and for each place behind a set: what the matcher can do there."""
-        number = {self.start: 0}
-        places, nodes = [self.start], []
+        number = {start: 0}
+        places, nodes = [start], []
         for place in places:
             after = tuple(self.closure(place, self.classes.everything, set()))
             for _, target in after:
@@ -260,9 +261,9 @@ class SplitMachine:
         self.ends = cache(self._ends)
         self.ending_classes = cache(self._ending_classes)
 
-    def __len__(self) -> int:
-        """Number of states met so far."""
-        return len(self._states)
+    def level_states(self, state: int) -> tuple[LevelState, ...]:
+        """What the splits know at a state, outermost first."""
+        return self._states[state][0]
 
     def next(self, state: int, character_class: int, kind: int) -> tuple[int, ...]:
         """The states after one more character; dead ones are left out."""
@@ -275,8 +276,7 @@ class SplitMachine:
         return self._alive[state]
 
     def _can_end(self, state: int) -> bool:
-        levels, _ = self._states[state]
-        return all(level.can_end(here) for level, here in zip(self.levels, levels, strict=True))
+        return all(level.can_end(here) for level, here in zip(self.levels, self.level_states(state), strict=True))
 
     def _ends(self, state: int) -> bool:
         """Whether the piece can end here: the text does, or another piece or added token begins."""

@@ -128,8 +128,8 @@ class _Parser:
                 ignore_case = True
                 continue
             node = self.repetition(self.atom(ignore_case))
-            literal = ignore_case and isinstance(node, Set) and len(node.source.text.removeprefix("(?i:")) <= 3
-            run = run + node.source.text.removeprefix("(?i:")[:-1][-1:] if literal and isinstance(node, Set) else ""
+            folded = node.source.text.removeprefix("(?i:") if ignore_case and isinstance(node, Set) else None
+            run = run + folded[:-1][-1:] if folded is not None and len(folded) <= 3 else ""
             if _folds_to_one(run):
                 raise self.refusal(f"{run!r} without regard to case, which matches a single character too")
             parts.append(node)
