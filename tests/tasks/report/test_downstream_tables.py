@@ -35,6 +35,12 @@ def test_f1_of_each_cut_beside_the_papers(tables):
     assert (row["|C|"], row["paper |C|"], row["K, N = 2"], row["paper K, N = 2"]) == ("81", "302", "9", "18")
 
 
+def test_what_perturbations_change(tables):
+    table = tables["classification-perturbed"]
+    assert table.header[-3:] == ["as they are", "typos", "case"] and len(table.rows) == 8
+    assert table.rows[0][-3:] == ["50.00", "-4.50 ± 0.71", "-20.50 ± 0.71"]
+
+
 def test_verdicts_of_classification_and_what_the_summary_says_of_them(tables):
     table = tables["classification-verdicts-transformer"]
     assert table.rows[2][4:] == ["not separable (2 runs): +2.00 ± 3.00", "lower (2 runs): -9.00 ± 3.00", ""]
