@@ -151,6 +151,7 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], str]] = {
         "draw_codes report",
     ),
     "another number of generated texts": ([], {"downstream.generation.count": 60}, "generate report"),
+    "a perturbation": (["tokenlab/comparison/perturbations.py"], {}, "classify_perturbed evaluate_compared report"),
     "another seed of classifiers": (
         [],
         {"downstream.classification.seeds": [0, 1]},

@@ -1,15 +1,18 @@
 """Stage `classify_perturbed`: what careless writers and other keyboards cost the linear control, in every cut.
 
 The control is fitted to texts as they are; it then reads the test texts with each perturbation of
-`tokenlab.comparison.perturbations`.
+`tokenlab.comparison.perturbations`, drawn anew for each seed. A perturbation may bring characters that no text had: a
+code reads them as bytes where `unknown` refuses them.
 """
 
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tasks.downstream.cuts import Cut, Folders, cuts_of, folders_of, open_cut
 from tasks.downstream.label import read_parts
-from tasks.downstream.parameters import Classification, Classified
+from tasks.downstream.parameters import Classified, CutChoice
 from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, run
 from tasks.runtime.tables import write_table
@@ -34,12 +37,14 @@ class Job(NamedTuple):
 def classify_perturbed(stage: Stage) -> None:
     """Write the scores: a row for each cut, seed and perturbation that changes some text."""
     classified = stage.parameters(f"downstream.classified.{stage.variant}", Classified)
-    settings = stage.parameters("downstream.classification", Classification)
+    choice = stage.parameters("downstream.classification.cuts", CutChoice)
+    seeds = stage.parameters("downstream.classification.seeds", tuple[int, ...])
+    workers = stage.parameters("downstream.classification.workers", int)
     parts = stage.data("labelled", classified.labelled, classified.language)
     folders, texts = folders_of(stage, stage.variant), Path(classified.tokenizers)
-    cuts = cuts_of(folders, settings.cuts, settings.seeds, texts)
-    jobs = [Job(cut, folders, texts, parts, settings.cuts.unknown) for cut in cuts]
-    found = in_processes(run_job, jobs, settings.workers, "classifying perturbed texts")
+    unknown: Unknown = "byte" if choice.unknown == "error" else choice.unknown
+    jobs = [Job(cut, folders, texts, parts, unknown) for cut in cuts_of(folders, choice, seeds, texts)]
+    found = in_processes(run_job, jobs, workers, "classifying perturbed texts")
     about = {"name": stage.variant, "labelled": classified.labelled, "language": classified.language}
     rows = [about | row for of_cut in found for row in of_cut]
     write_table(stage.reports("classify", stage.variant, "perturbed.parquet"), rows)
@@ -50,28 +55,28 @@ def run_job(job: Job) -> list[dict[str, Any]]:
     labelled = read_parts(job.parts)
     tokenizer = open_cut(job.folders, job.cut, job.unknown, job.texts).tokenizer
     test, classes = labelled["test"], len(labelled["train"].classes)
-    changed = {kind: perturbed(test, kind) for kind in KINDS}
-    read = {"": test.texts, **{kind: texts for kind, texts in changed.items() if texts != test.texts}}
+    drawn = {(kind, seed): perturbed(test.texts, kind, seed) for kind in KINDS for seed in job.cut.seeds}
+    read = {key: texts for key, texts in drawn.items() if texts != test.texts}
+    copies = 1 + len(read)
     every = LabelledTexts(
-        test.ids * len(read),
-        [text for texts in read.values() for text in texts],
-        test.labels.repeat(len(read)),
+        test.ids * copies,
+        [text for texts in (test.texts, *read.values()) for text in texts],
+        np.tile(test.labels, copies),
         test.classes,
-        test.passages * len(read),
+        test.passages * copies,
     )
     pairs = [encode_labelled(tokenizer, texts) for texts in (labelled["train"], labelled["validation"], every)]
-    predicted = linear_control(*pairs, classes).reshape(len(read), -1)
+    predicted = linear_control(*pairs, classes).reshape(copies, -1)
     original, *f1 = weighted_f1(confusion_counts(test.labels, predicted, classes)).tolist()
     return [
         {**job.cut.key(), "perturbation": kind, "seed": seed, "original": original, "f1": one}
-        for kind, one in zip(list(read)[1:], f1, strict=True)
-        for seed in job.cut.seeds
+        for (kind, seed), one in zip(read, f1, strict=True)
     ]
 
 
-def perturbed(texts: LabelledTexts, kind: str) -> list[str]:
-    """The texts with a perturbation, each with a seed of its own."""
-    return [perturb(text, kind, seed).text for seed, text in enumerate(texts.texts)]
+def perturbed(texts: list[str], kind: str, seed: int) -> list[str]:
+    """The texts with a perturbation, each drawn by itself."""
+    return [perturb(text, kind, seed * len(texts) + number).text for number, text in enumerate(texts)]
 
 
 if __name__ == "__main__":

@@ -80,8 +80,9 @@ def drawn(texts: LabelledTexts, split: Split) -> dict[PartName, LabelledTexts]:
     for name in get_args(PartName):
         part: LabelledTexts = getattr(parts, name)
         order = generator.permutation(len(part.texts))
-        found[name] = part.take(np.sort(order[: split.largest.get(name)]).tolist())
-        check_classes(found[name], f"part for {name}")
+        limit = split.largest.get(name)
+        found[name] = part.take(np.sort(order[:limit]).tolist())
+        check_classes(found[name], f"part for {name}, {limit} texts at most")
     return found
 
 

@@ -83,7 +83,7 @@ def test_the_control_reads_perturbed_texts(folder):
     classify_perturbed(stage())
     scores = pl.read_parquet("reports/sample/classify/en/perturbed.parquet")
     parts = read_parts(folder / LABELLED)
-    changed = [kind for kind in KINDS if perturbed(parts["test"], kind) != parts["test"].texts]
+    changed = [kind for kind in KINDS if perturbed(parts["test"].texts, kind, 0) != parts["test"].texts]
     assert scores["perturbation"].unique(maintain_order=True).to_list() == changed and "typos" in changed
     key = ["code", "N", "K", "tokenizer", "size", "seed"]
     linear = pl.read_parquet("reports/sample/classify/en/scores.parquet").filter(model="linear")
@@ -93,7 +93,8 @@ def test_the_control_reads_perturbed_texts(folder):
     folders, choice = folders_of(stage(), "en"), CutChoice(**SMALL_DOWNSTREAM["classification"]["cuts"])
     cut = cuts_of(folders, choice, [0])[0]
     tokenizer = open_cut(folders, cut, choice.unknown).tokenizer
-    test = parts["test"]._replace(texts=perturbed(parts["test"], "typos"))
+    test = parts["test"]._replace(texts=perturbed(parts["test"].texts, "typos", 0))
+    assert test.texts != perturbed(parts["test"].texts, "typos", 1)
     pairs = [encode_labelled(tokenizer, part) for part in (parts["train"], parts["validation"], test)]
     predicted = linear_control(*pairs, len(test.classes))
     (row,) = scores.filter(code=cut.code, size=cut.size, perturbation="typos", seed=0).iter_rows(named=True)
@@ -181,7 +182,7 @@ def test_a_limit_that_leaves_a_class_without_texts(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     topics = SMALL_DOWNSTREAM["corpora"]["topics"]
     few = topics | {"split": topics["split"] | {"largest": {"test": 1}}}
-    with pytest.raises(InputError, match="part for test: no text of the class"):
+    with pytest.raises(InputError, match="part for test, 1 texts at most: no text of the class"):
         label(stage("topics", corpora={"topics": few}))
     assert not Path("data/sample/labelled/topics").exists()
 

@@ -1,9 +1,10 @@
 """Tables of classification and of decoding errors: the paper's figures beside ours, and verdicts in words."""
 
+import polars as pl
 import pytest
 import report_inputs as inputs
 
-from tasks.report.downstream import downstream_results, judged
+from tasks.report.downstream import downstream_results, f1_table, judged
 from tasks.report.summary import classification_findings
 
 
@@ -33,6 +34,15 @@ def test_f1_of_each_cut_beside_the_papers(tables):
     assert "paper english" not in tables["classification-f1-linear"].header  # The paper has no linear models.
     row = inputs.cells(tables["classification-texts"])[0]
     assert (row["|C|"], row["paper |C|"], row["K, N = 2"], row["paper K, N = 2"]) == ("81", "302", "9", "18")
+
+
+def test_the_papers_figures_of_other_tokenizers():
+    """Tables 11 and 15; radicals are of Japanese and Chinese alone."""
+    cuts = [("none", "", "character"), ("unigram", "8000", "byte"), ("unigram", "8000", "radical")]
+    about = {"language": "german", "model": "bilstm", "N": None, "seed": 0, "f1": 0.5}
+    scores = pl.DataFrame([{"tokenizer": name, "size": size, "code": code, **about} for name, size, code in cuts])
+    table = f1_table(scores, "bilstm", [], generated=False)
+    assert [row[-1] for row in table.rows] == ["60.42 ± 0.60", "60.23 ± 0.64", ""]
 
 
 def test_what_perturbations_change(tables):
