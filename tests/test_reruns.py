@@ -81,9 +81,7 @@ REPORT = [f"tasks/report/{name}" for name in ("style.py", "papers.yaml", "templa
 REPORT += ["tasks/views.py"]  # which numbers are metrics
 HELPERS = ["tokenlab/core/errors.py", "tokenlab/core/files.py", "tasks/runtime/pool.py"]
 EXACT = "markov_experiment@third-order evaluate_exact@en evaluate_compared draw_exact report"
-CODE_TOKENIZERS = (
-    "code_tokenizer evaluate_codes classify classify_perturbed train_code_lm generate measure@en draw_codes report"
-)
+CODE_TOKENIZERS = "code_tokenizer evaluate_codes classify train_code_lm generate measure@en draw_codes report"
 SEGMENTED = "segment tokenizer evaluate_segmentation export own_text measure draw_segmentation report"
 RERUNS: dict[str, tuple[list[str], dict[str, Any], str]] = {
     "nothing": ([], {}, ""),
@@ -147,15 +145,14 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], str]] = {
     "a unigram tokenizer": (
         [],
         {"codes.corpora.en.unigram": [2]},
-        "code_tokenizer@en evaluate_codes@en classify@en classify_perturbed@en train_code_lm@en generate@en measure@en "
-        "draw_codes report",
+        "code_tokenizer@en evaluate_codes@en classify@en train_code_lm@en generate@en measure@en draw_codes report",
     ),
     "another number of generated texts": ([], {"downstream.generation.count": 60}, "generate report"),
-    "a perturbation": (["tokenlab/comparison/perturbations.py"], {}, "classify_perturbed evaluate_compared report"),
+    "a perturbation": (["tokenlab/comparison/perturbations.py"], {}, "evaluate_compared report"),
     "another seed of classifiers": (
         [],
         {"downstream.classification.seeds": [0, 1]},
-        "classify classify_perturbed report",
+        "classify report",
     ),
 }
 """Edited files, changed parameters, and the stages that run again; NAME@VARIANT: that variant alone."""

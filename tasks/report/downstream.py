@@ -57,10 +57,6 @@ _HELD = (
     "held, refuted: the difference is as claimed, or the opposite, and exceeds its deviation (`no worse`: it is not "
     "worse by more); classifiers are compared on the same test texts; ranges and generated texts by seeds"
 )
-_PERTURBED = (
-    "fitted to texts as they are, and tested on perturbed ones (docs/compare.md, robustness); a character that a code "
-    "lacks is read by the rule `unknown`, as bytes where it is `error`; ±: over codes and draws of the perturbation"
-)
 _RANGE = "codes differ less: the mean range of their weighted F1, in points, at the smaller and the larger size"
 
 
@@ -68,10 +64,9 @@ def downstream_results(stage: Stage) -> Results:
     """Read the results of a preset."""
     scores = read_parts(stage, "downstream.classified", "classify", "scores.parquet")
     pairs = read_parts(stage, "downstream.classified", "classify", "compared.parquet")
-    perturbed = read_parts(stage, "downstream.classified", "classify", "perturbed.parquet")
     generated = read_parts(stage, "downstream.language_models", "generate", "scores.parquet")
     page = {
-        "classification": _classification_tables(stage, scores, pairs, perturbed) if len(scores) else [],
+        "classification": _classification_tables(stage, scores, pairs) if len(scores) else [],
         "generation": _generation_tables(stage, generated) if len(generated) else [],
         "claims": _claims_tables(stage, scores, pairs, generated),
     }
@@ -80,9 +75,7 @@ def downstream_results(stage: Stage) -> Results:
     return Results(main, [table for table in tables if table not in main], page)
 
 
-def _classification_tables(
-    stage: Stage, scores: pl.DataFrame, pairs: pl.DataFrame, perturbed: pl.DataFrame
-) -> list[Table]:
+def _classification_tables(stage: Stage, scores: pl.DataFrame, pairs: pl.DataFrame) -> list[Table]:
     names = scores["name"].unique(maintain_order=True)
     facts = [corpus_facts(stage, name) for name in names]
     metrics = {name: read_json(stage.reports("classify", name, "metrics.json")) for name in names}
@@ -94,8 +87,7 @@ def _classification_tables(
         tables.append(f1_table(of_model, str(model), [*notes, guessing], generated))
         if len(of_pairs := pairs.filter(model=model)):
             tables.append(verdict_table(of_pairs, str(model), notes))
-    tables += [texts_table(scores, metrics, notes, generated), training_table(scores, notes)]
-    return [*tables, perturbed_table(perturbed, notes)]
+    return [*tables, texts_table(scores, metrics, notes, generated), training_table(scores, notes)]
 
 
 def f1_table(scores: pl.DataFrame, model: str, notes: list[str], generated: bool) -> Table:
@@ -191,22 +183,6 @@ def training_table(scores: pl.DataFrame, notes: list[str]) -> Table:
     ]
     title = "Classification: what the models read"
     return tabulate("classification-training", title, scores, columns, key=["language", "model", *_CUT], notes=notes)
-
-
-def perturbed_table(perturbed: pl.DataFrame, notes: list[str]) -> Table:
-    """What each perturbation of the test texts changes of the linear control's F1."""
-    scores = perturbed.with_columns(change=pl.col("f1") - pl.col("original"))
-    columns = [
-        Column("language", "language"),
-        *_OF_CUT,
-        Column("as they are", "original", "{:.2f}", 100, spread=True, note=_PERTURBED),
-        *(
-            Column(kind, "change", "{:+.2f}", 100, where={"perturbation": kind}, spread=True, result=kind == "typos")
-            for kind in scores["perturbation"].unique(maintain_order=True)
-        ),
-    ]
-    title = f"Classification, linear: change of weighted F1 by a perturbation, in points{of_seeds(scores)}"
-    return tabulate("classification-perturbed", title, scores, columns, key=["language", *_CUT], notes=notes)
 
 
 def _generation_tables(stage: Stage, scores: pl.DataFrame) -> list[Table]:

@@ -334,14 +334,6 @@ def write_classification(stage: Stage, corpus: str, origin: str = "official") ->
     folder = stage.reports("classify", corpus)
     write_table(folder / "scores.parquet", scores)
     write_table(folder / "compared.parquet", pairs)
-    linear = [key for key in keys if key["model"] == "linear"]
-    perturbed = [
-        {**key, "perturbation": kind, "seed": seed, "original": 0.5, "f1": 0.5 - loss - seed / 100}
-        for key in linear
-        for kind, loss in (("typos", 0.04), ("case", 0.2))
-        for seed in (0, 1)
-    ]
-    write_table(folder / "perturbed.parquet", pl.DataFrame(perturbed).drop("model"))
     texts = {"train": 8000, "validation": 1000, "test": 900}
     write_json(folder / "metrics.json", {"texts": texts, "classes": 5, "characters": 81, "most_frequent_f1": 0.2})
 

@@ -14,13 +14,9 @@ from workspace import SMALL_DOWNSTREAM
 
 from tasks.downstream import classify as classify_stage
 from tasks.downstream.classify import classify, compared
-from tasks.downstream.classify_perturbed import classify_perturbed, perturbed
 from tasks.downstream.cuts import cuts_of, folders_of, open_cut
 from tasks.downstream.label import label, read_parts
 from tasks.downstream.parameters import CutChoice
-from tokenlab.classification.examples import encode_labelled
-from tokenlab.classification.linear import linear_control
-from tokenlab.comparison.perturbations import KINDS
 from tokenlab.core.errors import InputError
 from tokenlab.metrics.classification import paired_difference
 from tokenlab.tokenizers.bpe import BpeOptions, save_tokenizer, train_bpe
@@ -76,29 +72,6 @@ def test_codes_are_compared_with_random_codes_of_their_length():
     pairs = {(row["code"], row["N"], row["rival"]): row["difference"] for row in found}
     wanted = {("random", 2, "byte"): -1, ("random", 3, "byte"): 0, ("latom", 2, "byte"): 0, ("latom", 2, "random"): 1}
     assert pairs == wanted
-
-
-def test_the_control_reads_perturbed_texts(folder):
-    """A row for each perturbation that changes some text; one of them by hand."""
-    classify_perturbed(stage())
-    scores = pl.read_parquet("reports/sample/classify/en/perturbed.parquet")
-    parts = read_parts(folder / LABELLED)
-    changed = [kind for kind in KINDS if perturbed(parts["test"].texts, kind, 0) != parts["test"].texts]
-    assert scores["perturbation"].unique(maintain_order=True).to_list() == changed and "typos" in changed
-    key = ["code", "N", "K", "tokenizer", "size", "seed"]
-    linear = pl.read_parquet("reports/sample/classify/en/scores.parquet").filter(model="linear")
-    both = scores.join(linear, on=key, nulls_equal=True, suffix="_classified")
-    assert len(both) == len(scores) and both["original"].to_list() == both["f1_classified"].to_list()
-
-    folders, choice = folders_of(stage(), "en"), CutChoice(**SMALL_DOWNSTREAM["classification"]["cuts"])
-    cut = cuts_of(folders, choice, [0])[0]
-    tokenizer = open_cut(folders, cut, choice.unknown).tokenizer
-    test = parts["test"]._replace(texts=perturbed(parts["test"].texts, "typos", 0))
-    assert test.texts != perturbed(parts["test"].texts, "typos", 1)
-    pairs = [encode_labelled(tokenizer, part) for part in (parts["train"], parts["validation"], test)]
-    predicted = linear_control(*pairs, len(test.classes))
-    (row,) = scores.filter(code=cut.code, size=cut.size, perturbation="typos", seed=0).iter_rows(named=True)
-    assert row["f1"] == pytest.approx(f1_score(test.labels, predicted, average="weighted", zero_division=0))
 
 
 def test_an_interrupted_stage_trains_what_is_left(folder, monkeypatch):

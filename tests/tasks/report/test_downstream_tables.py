@@ -45,12 +45,6 @@ def test_the_papers_figures_of_other_tokenizers():
     assert [row[-1] for row in table.rows] == ["60.42 ± 0.60", "60.23 ± 0.64", ""]
 
 
-def test_what_perturbations_change(tables):
-    table = tables["classification-perturbed"]
-    assert table.header[-3:] == ["as they are", "typos", "case"] and len(table.rows) == 8
-    assert table.rows[0][-3:] == ["50.00", "-4.50 ± 0.71", "-20.50 ± 0.71"]
-
-
 def test_verdicts_of_classification_and_what_the_summary_says_of_them(tables):
     table = tables["classification-verdicts-transformer"]
     assert table.rows[2][4:] == ["not separable (2 runs): +2.00 ± 3.00", "lower (2 runs): -9.00 ± 3.00", ""]
