@@ -95,7 +95,7 @@ def f1_table(scores: pl.DataFrame, model: str, notes: list[str], generated: bool
 
     generated: built-in text, beside which the paper's numbers mean nothing.
     """
-    paper = pl.read_csv(_SCORES_OF_PAPER, missing_utf8_is_empty_string=True).filter(model=model)
+    paper = pl.read_csv(_SCORES_OF_PAPER).fill_null("").filter(model=model)
 
     def printed(rows: pl.DataFrame, language: str) -> str | None:
         if generated or language not in paper.columns:
