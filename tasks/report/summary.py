@@ -130,7 +130,7 @@ def parity_findings(measures: Sequence[Table]) -> Iterator[Finding]:
 
 
 def classification_findings(tables: Sequence[Table]) -> Iterator[Finding]:
-    """For each model and language, how many cuts classify better or worse than characters."""
+    """For each model, language and rival, how many cuts classify better or worse."""
     for table in tables:
         model = table.name.removeprefix("classification-verdicts-")
         for place, heading in enumerate(table.header if model != table.name else []):

@@ -51,7 +51,7 @@ def test_verdicts_of_classification_and_what_the_summary_says_of_them(tables):
     assert table.header[4:] == [f"english, against {name}" for name in ("characters", "bytes", "random")]
     assert table.rows[3][6] == "higher (2 runs): +8.00 ± 3.00"
     found = [finding.text for finding in classification_findings(list(tables.values()))]
-    assert len(found) == 4 and found[0].endswith("that is: 4 higher, 0 lower, 2 not separable.")
+    assert len(found) == 6 and found[0].endswith("that is: 4 higher, 0 lower, 2 not separable.")
 
 
 def test_errors_of_each_code_beside_the_papers(tables):
