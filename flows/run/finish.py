@@ -25,7 +25,9 @@ def _report_family(root: Path, preset: str, families: tuple[str, ...], changed: 
     shown = ",".join(families)
     written = root / "reports" / preset / "tables" / "families.txt"
     if not changed and written.exists() and written.read_text() == shown + "\n":
-        return
+        code = (path for path in (root / "tasks/report").rglob("*") if path.suffix not in ("", ".pyc"))
+        if all(path.stat().st_mtime_ns <= written.stat().st_mtime_ns for path in code):
+            return
     parameters = str(find_pipeline(root, preset).with_name("params.yaml"))
     with Processes(root) as processes:
         ended = processes.run([sys.executable, "-m", "tasks.report.page", parameters, shown], log)
