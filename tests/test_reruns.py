@@ -149,11 +149,7 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], str]] = {
     ),
     "another number of generated texts": ([], {"downstream.generation.count": 60}, "generate report"),
     "a perturbation": (["tokenlab/comparison/perturbations.py"], {}, "evaluate_compared report"),
-    "another seed of classifiers": (
-        [],
-        {"downstream.classification.seeds": [0, 1]},
-        "classify report",
-    ),
+    "another seed of classifiers": ([], {"downstream.classification.seeds": [0, 1]}, "classify report"),
 }
 """Edited files, changed parameters, and the stages that run again; NAME@VARIANT: that variant alone."""
 
