@@ -79,7 +79,7 @@ def report(stage: Stage) -> None:
         "Which character comes next?": summary.exact_findings(shown["exact"]["tables"]),
         "What lies below the byte?": summary.bits_findings(shown["bits"]["lengths"], shown["bits"]["translation"]),
         "Where should patches end?": summary.patch_findings(shown["patches"]["models"]),
-        "Do the codes help?": summary.classification_findings(shown["downstream"]["classification"]),
+        "Do the codes help?": summary.claim_findings(shown["downstream"]["claims"]),
         "How do tokenizers compare?": summary.parity_findings(shown["compare"]["tables"]),
     }
     page = render_page(

@@ -129,17 +129,14 @@ def parity_findings(measures: Sequence[Table]) -> Iterator[Finding]:
             yield Finding("measures", f"{text} {even} (Gini {low:.3f}) and least by {uneven} ({high:.3f}).")
 
 
-def classification_findings(tables: Sequence[Table]) -> Iterator[Finding]:
-    """For each model, language and rival, how many cuts classify better or worse."""
+def claim_findings(tables: Sequence[Table]) -> Iterator[Finding]:
+    """What a paper claims of its codes, and on which languages that held."""
     for table in tables:
-        model = table.name.removeprefix("classification-verdicts-")
-        for place, heading in enumerate(table.header if model != table.name else []):
-            language, _, rival = heading.partition(", against ")
-            words = [row[place].partition(":")[0].partition(" (")[0] for row in table.rows if rival and row[place]]
-            if words:
-                counts = ", ".join(f"{words.count(word)} {word}" for word in ("higher", "lower", "not separable"))
-                text = f"{language}, {model}: against {rival}, {len(words)} other cuts have a weighted F1 that is"
-                yield Finding("downstream", f"{text}: {counts}.")
+        for row in table.records:
+            verdicts = {name: row[name].partition(":")[0] for name in table.header[table.header.index("N") + 1 :]}
+            about = f"{row['model']}, |V| = {row['|V|']}" + (f", N = {row['N']}" if row["N"] else "")
+            found = _counted({name: verdict for name, verdict in verdicts.items() if verdict})
+            yield Finding("downstream", f"“{row['claim']}” ({about}): {found}.")
 
 
 def _leaders(rows: Sequence[_Row], label: Sequence[str], column: str, *, largest: bool = True) -> str:

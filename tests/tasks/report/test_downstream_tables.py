@@ -5,7 +5,7 @@ import pytest
 import report_inputs as inputs
 
 from tasks.report.downstream import downstream_results, f1_table, judged
-from tasks.report.summary import classification_findings
+from tasks.report.summary import claim_findings
 
 
 @pytest.fixture
@@ -45,13 +45,11 @@ def test_the_papers_figures_of_other_tokenizers():
     assert [row[-1] for row in table.rows] == ["60.42 ± 0.60", "60.23 ± 0.64", ""]
 
 
-def test_verdicts_of_classification_and_what_the_summary_says_of_them(tables):
+def test_verdicts_of_classification(tables):
     table = tables["classification-verdicts-transformer"]
     assert table.rows[2][4:] == ["not separable (2 runs): +2.00 ± 3.00", "lower (2 runs): -9.00 ± 3.00", ""]
     assert table.header[4:] == [f"english, against {name}" for name in ("characters", "bytes", "random")]
     assert table.rows[3][6] == "higher (2 runs): +8.00 ± 3.00"
-    found = [finding.text for finding in classification_findings(list(tables.values()))]
-    assert len(found) == 6 and found[0].endswith("that is: 4 higher, 0 lower, 2 not separable.")
 
 
 def test_errors_of_each_code_beside_the_papers(tables):
@@ -87,6 +85,9 @@ def test_claims_of_the_paper_are_held_refuted_or_not_separable(stage):
         ["|C|", "2", "", "not separable"],
     ]
     assert judged("lower", ["higher"]) == "refuted" and judged("one run", ["higher"]) == "one run"
+    texts = [finding.text for finding in claim_findings([table])]
+    assert texts[1] == "“Latom is no worse than bytes” (transformer, |V| = |C|, N = 2): held (2 runs) on english."
+    assert len(texts) == 10 and texts[5].endswith("(transformer, |V| = |C|, 8,000): not separable (2 runs) on english.")
 
 
 def test_generated_text_has_no_figures_and_claims_of_the_paper(stage):
