@@ -11,7 +11,9 @@ from pathlib import Path
 import killing
 import pytest
 import toy_pipeline
+from dvc.utils.serialize import dumps_yaml, parse_yaml
 from killing import RUNNER
+from workspace import ROOT
 
 from flows.run.dvc_child import BUSY
 from flows.run.plan import Selection, make_plan
@@ -31,6 +33,14 @@ def test_damaged_lock_file_is_removed(copy_of_finished: Path, damage: str, lock:
     (copy_of_finished / "seed.txt").write_text("other\n")
     assert len(make_plan(copy_of_finished, Selection()).steps) == 5
     assert not (copy_of_finished / lock).exists() or not damage
+
+
+def test_committed_locks_have_nothing_that_the_quick_parser_of_runs_would_lose() -> None:
+    locks = [*ROOT.glob("dvc.lock"), *ROOT.glob("*/*/dvc.lock")]
+    assert len(locks) > 3
+    for lock in locks:
+        text = lock.read_text()
+        assert dumps_yaml(parse_yaml(text, lock)) == text
 
 
 def test_damaged_lock_file_becomes_the_committed_one(copy_of_finished: Path) -> None:
