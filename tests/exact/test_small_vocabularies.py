@@ -60,7 +60,7 @@ def every():
     )
 
 
-CASES = {"mpe": maximum_prefix, "bpe": byte_pair, "every": every, "split": split, "prefixed": prefixed}
+CASES = {"mpe": maximum_prefix(), "bpe": byte_pair(), "every": every(), "split": split(), "prefixed": prefixed()}
 EACH = [("mpe", "mpc"), *((name, estimator) for name in CASES for estimator in ("incremental", "bpc"))]
 
 
@@ -72,7 +72,7 @@ def model(request):
 @pytest.mark.parametrize(("name", "estimator"), EACH)
 @pytest.mark.parametrize("truncate", [True, False])
 def test_text_probability_is_the_sum_over_all_covers(name, estimator, truncate, model):
-    automaton, brute = CASES[name]()
+    automaton, brute = CASES[name]
     chars = CharacterModel(model, automaton, ExactOptions(estimator=estimator, truncate=truncate))
     some = list(texts(brute.alphabet, LONGEST))
     for text in some:
@@ -86,7 +86,7 @@ def test_text_probability_is_the_sum_over_all_covers(name, estimator, truncate, 
 @pytest.mark.parametrize(("name", "estimator"), EACH)
 @pytest.mark.parametrize("truncate", [True, False])
 def test_next_bytes_are_the_sums_over_all_covers(name, estimator, truncate, model):
-    automaton, brute = CASES[name]()
+    automaton, brute = CASES[name]
     chars = CharacterModel(model, automaton, ExactOptions(estimator=estimator, truncate=truncate))
     for text in texts(brute.alphabet, LONGEST - 1):
         whole = text_probability(brute, model, text, truncate)

@@ -40,10 +40,10 @@ def test_equals_the_plain_rule_over_unicode(text, isolate, split_kana):
     assert CharacterClasses(isolate, split_kana)(code_points(text)).tolist() == expected
 
 
-def isolated(sentence, isolate="script", split_kana=False):
+def isolated(sentence, split_kana=False):
     """The segments where nothing but isolation puts a boundary."""
     flat = np.zeros(len(sentence), np.float32)
-    return segment_by_entropy([sentence], [flat], BoundaryOptions(), isolate, split_kana).text()
+    return segment_by_entropy([sentence], [flat], BoundaryOptions(), "script", split_kana).text()
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,8 @@ from tokenlab.tokenizers.alphabet import learn_alphabet
 CHARACTERS = [*" abcdefgh", "\u00e9", "\u0301", "\u4e2d"]
 
 
-def bpe(normalizer: Any = None, pre_tokenizer: Any = None, merges: tuple = (), **options: Any) -> Tokenizer:
-    tokens = [*CHARACTERS, *("".join(merge) for merge in merges)]
-    tokenizer = Tokenizer(models.BPE({token: id for id, token in enumerate(tokens)}, list(merges), **options))
+def bpe(normalizer: Any = None, pre_tokenizer: Any = None, **options: Any) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE({token: id for id, token in enumerate(CHARACTERS)}, [], **options))
     if normalizer:
         tokenizer.normalizer = normalizer
     if pre_tokenizer:
