@@ -141,11 +141,11 @@ def test_too_small_a_budget_says_what_is_needed(folder):
 
 @pytest.mark.parametrize("name", [*NAMES, *MADE])
 def test_all_kinds_are_trained_and_their_networks_kept(folder, name):
-    score = run_trial(trial(folder, name), folder / "scores", networks=folder / "networks")
+    score = run_trial(trial(folder, name), folder / "trained", networks=folder / "networks")
     assert score.training_flops == pytest.approx(2e8, rel=0.02)
     assert [size for size, _ in score.curve] == sorted({size for size, _ in score.curve})
     assert score.documents.bits_per_byte < score.curve[0][1] and score.curve[-1][1] < score.curve[0][1]
-    assert read_score(folder / f"scores/{name}-0.json") == score
+    assert read_score(folder / f"trained/{name}-0.json") == score
     coder, network = read_candidate(folder / "candidates" / name), read_network(folder / f"networks/{name}-0")
     assert network.shape == shape_over(coder, BODY)
     kept = score_documents(LanguageModel(network, coder, BODY.context), open_passages(folder / "held-out"))
