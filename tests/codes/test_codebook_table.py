@@ -11,19 +11,14 @@ from scipy.spatial.distance import jensenshannon
 
 from tokenlab.codes.codebook import Codebook, smallest_K
 from tokenlab.codes.corpus import character_corpus
-from tokenlab.codes.table import (
-    codebook_html,
-    codebook_page,
-    codebook_text,
-    table_order,
-)
+from tokenlab.codes.table import codebook_html, codebook_page, codebook_text, table_order
 from tokenlab.core.errors import InputError
 
 
-def codebook(characters, N, K=None, seed=0, facts=None):
+def codebook(characters, N, facts=None):
     characters = "".join(sorted(characters))
-    K = K or smallest_K(len(characters), N)
-    assigned = np.random.default_rng(seed).permutation(K**N)[: len(characters)]
+    K = smallest_K(len(characters), N)
+    assigned = np.random.default_rng(0).permutation(K**N)[: len(characters)]
     return Codebook("latom", N, K, characters, assigned, facts=facts or {})
 
 
@@ -47,7 +42,7 @@ class Cells(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.rows, self.open, self.styled = [], [], ""
+        self.rows, self.open = [], []
         self.feed(text)
         self.close()
 

@@ -70,19 +70,12 @@ def test_every_kind_spells_texts_that_it_has_not_seen(folder, name):
     assert passage.ids.max() < len(coder.spellings)
 
 
-def test_merges_of_a_code_shorten_its_texts(folder):
-    coded = [
-        sum(len(p.ids) for p in read_candidate(folder / name).code([t.encode() for t in TEXTS]))
-        for name in ("latom", "atoms.json")
-    ]
-    assert coded[0] < 0.8 * coded[1]
-
-
-def test_merges_of_a_code_stay_inside_words_in_training(folder):
-    crossing, inside = (read_candidate(folder / name) for name in ("latom", "latom-words"))
+def test_merges_of_a_code_shorten_its_texts_and_stay_inside_words_in_training(folder):
+    coders = [read_candidate(folder / name) for name in ("latom", "latom-words", "atoms.json")]
     texts = [text.encode() for text in TEXTS]
-    sizes = [sum(len(passage.ids) for passage in coder.code(texts)) for coder in (crossing, inside)]
-    assert len(crossing.spellings) == len(inside.spellings) and sizes[0] < sizes[1]
+    crossing, inside, plain = (sum(len(passage.ids) for passage in coder.code(texts)) for coder in coders)
+    assert crossing < inside and crossing < 0.8 * plain
+    assert len(coders[0].spellings) == len(coders[1].spellings)
 
 
 def test_patches_of_atoms_are_those_of_their_patcher_at_whole_characters(folder):

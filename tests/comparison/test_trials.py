@@ -42,6 +42,7 @@ RECIPES = [
     CodeRecipe("random", "random", 400),
 ]
 NAMES = [recipe.name for recipe in RECIPES]
+MADE = ("chunks", "code-patches")
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,10 @@ def folder(tmp_path_factory):
     write_documents(parts.training, BODY.context, folder / "training")
     write_documents(parts.held_out, BODY.context, folder / "held-out")
     train_candidates(RECIPES, parts.training, folder / "candidates")
+    code = read_candidate(folder / "candidates/random").character_code
+    for name, coder in zip(MADE, (ChunkCoder(3.0), CodePatchCoder(code, SpacePatcher())), strict=True):
+        (folder / "candidates" / name).mkdir()
+        coder.save(folder / "candidates" / name)
     return folder
 
 
@@ -134,28 +139,16 @@ def test_too_small_a_budget_says_what_is_needed(folder):
     assert plan(read_candidate(folder / "candidates/bpe"), passages, BODY, Budget("flops", 1.2 * needed), 0).steps >= 20
 
 
-def test_all_kinds_are_trained(folder):
-    for name in NAMES:
-        score = run_trial(trial(folder, name), folder / "scores")
-        assert score.training_flops == pytest.approx(2e8, rel=0.02)
-        assert [size for size, _ in score.curve] == sorted({size for size, _ in score.curve})
-        assert score.documents.bits_per_byte < score.curve[0][1] and score.curve[-1][1] < score.curve[0][1]
-        assert read_score(folder / f"scores/{name}-0.json") == score
-
-
-@pytest.mark.parametrize("name", ["chunks", "code-patches"])
-def test_chunks_and_patches_of_atoms_are_trained_and_their_networks_kept(folder, name):
-    place = folder / "candidates" / name
-    place.mkdir()
-    code = read_candidate(folder / "candidates/random").character_code
-    {"chunks": ChunkCoder(3.0), "code-patches": CodePatchCoder(code, SpacePatcher())}[name].save(place)
-    score = run_trial(trial(folder, name), folder / "scores", networks=folder / "networks")
-    assert score.training_flops == pytest.approx(2e8, rel=0.02) and score.curve[-1][1] < score.curve[0][1]
-    network = read_network(folder / f"networks/{name}-0")
-    assert network.shape == shape_over(read_candidate(place), BODY)
-    kept = score_documents(
-        LanguageModel(network, read_candidate(place), BODY.context), open_passages(folder / "held-out")
-    )
+@pytest.mark.parametrize("name", [*NAMES, *MADE])
+def test_all_kinds_are_trained_and_their_networks_kept(folder, name):
+    score = run_trial(trial(folder, name), folder / "trained", networks=folder / "networks")
+    assert score.training_flops == pytest.approx(2e8, rel=0.02)
+    assert [size for size, _ in score.curve] == sorted({size for size, _ in score.curve})
+    assert score.documents.bits_per_byte < score.curve[0][1] and score.curve[-1][1] < score.curve[0][1]
+    assert read_score(folder / f"trained/{name}-0.json") == score
+    coder, network = read_candidate(folder / "candidates" / name), read_network(folder / f"networks/{name}-0")
+    assert network.shape == shape_over(coder, BODY)
+    kept = score_documents(LanguageModel(network, coder, BODY.context), open_passages(folder / "held-out"))
     assert kept == score.documents
 
 

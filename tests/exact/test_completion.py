@@ -18,7 +18,6 @@ from tokenlab.exact.vocabulary import Vocabulary
 END = 8
 VOCABULARY = Vocabulary([b"A", b"B", b"AA", b"BAAB", b"BBAA", b"BBBA", b"BA", b"BBA", None])
 WORDS = Vocabulary([b"t", b"h", b"e", b"th", b"the", b" ", b"r", b"there", None])
-ALL_WAYS = pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ class Favourite(TableModel):
         return found
 
 
-@ALL_WAYS
+@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
 @pytest.mark.parametrize("prompt", ["", "A", "BB", "ABBA"])
 def test_exact_probabilities_are_those_of_the_texts(model, method, prompt):
     truth = ByDefinition(model.model, model.automaton)

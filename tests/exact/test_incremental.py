@@ -27,34 +27,20 @@ def automaton():
     return BytePair(Vocabulary(TOKENS), MERGES)
 
 
-def test_a_byte_takes_one_context_and_one_pass(model, automaton):
-    text = Incremental(model, automaton)
-    for byte in TEXT:
-        text.next_bytes()
-        text.advance(byte)
-        cost = text.next_bytes().cost
-        assert cost.contexts <= 1 and cost.passes <= 1
-
-
-def test_forgotten_nodes_are_not_needed(model, automaton):
-    text = Incremental(model, automaton)
-    for byte in TEXT:
-        text.next_bytes()
-        text.advance(byte)
-    assert len(text.evaluator.tree.nodes) < len(TEXT) - 16
-    fresh = Incremental(model, automaton)
-    fresh.extend(TEXT)
-    assert text.log_probability() == pytest.approx(fresh.log_probability(), rel=1e-14)
-    assert text.next_bytes().log_probability == pytest.approx(fresh.next_bytes().log_probability, rel=1e-12)
-
-
-def test_probabilities_are_the_product_of_those_of_the_bytes(model, automaton):
+def test_a_byte_takes_one_context_and_forgotten_nodes_are_not_needed(model, automaton):
+    """The probability of the text is the product of those of its bytes, and that of the text read at once."""
     text, log_probability = Incremental(model, automaton), 0.0
     for byte in TEXT:
         log_probability += text.next_bytes().log_probability[byte]
         text.advance(byte)
-    assert log_probability == pytest.approx(text.log_probability(), rel=1e-13)
-    assert text.text == TEXT
+        cost = text.next_bytes().cost
+        assert cost.contexts <= 1 and cost.passes <= 1
+    assert text.text == TEXT and len(text.evaluator.tree.nodes) < len(TEXT) - 16
+    assert text.log_probability() == pytest.approx(log_probability, rel=1e-13)
+    fresh = Incremental(model, automaton)
+    fresh.extend(TEXT)
+    assert text.log_probability() == pytest.approx(fresh.log_probability(), rel=1e-14)
+    assert text.next_bytes().log_probability == pytest.approx(fresh.next_bytes().log_probability, rel=1e-12)
 
 
 def test_copies_grow_apart_and_share_passes(model, automaton):

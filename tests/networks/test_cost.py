@@ -8,16 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from tokenlab.networks import products
 from tokenlab.networks.cost import forward_flops, parameter_count
 from tokenlab.networks.interface import CodedPassage
-from tokenlab.networks.options import (
-    LOCAL,
-    MEDIUM,
-    SMALL,
-    ChunkShape,
-    HashShape,
-    PatchShape,
-    StackShape,
-    TokenShape,
-)
+from tokenlab.networks.options import LOCAL, MEDIUM, SMALL, ChunkShape, HashShape, PatchShape, StackShape, TokenShape
 from tokenlab.networks.stored import build_network
 
 

@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.patches.by_bytes import (
-    character_starts,
-    entropy_starts,
-    space_starts,
-)
+from tokenlab.patches.by_bytes import character_starts, entropy_starts, space_starts
 from tokenlab.patches.options import EntropyOptions, SpaceOptions
 
 texts = st.one_of(

@@ -12,12 +12,7 @@ from tokenlab.patches.by_bytes import entropy_starts
 from tokenlab.patches.entropy_patcher import calibrated, calibrated_threshold, mean_length
 from tokenlab.patches.options import EntropyOptions
 
-RULES = [
-    EntropyOptions(),
-    EntropyOptions(cap=6),
-    EntropyOptions("monotone"),
-    EntropyOptions("both", rise=-0.5, cap=8),
-]
+RULES = [EntropyOptions(), EntropyOptions(cap=6), EntropyOptions("monotone"), EntropyOptions("both", rise=-0.5, cap=8)]
 
 
 def corpus(seed=0, texts=40):

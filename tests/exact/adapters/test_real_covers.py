@@ -1,5 +1,6 @@
 """Covers of real texts in real tokenizers, against brute force over continuations with the tokenizer's own engine."""
 
+from collections.abc import Hashable
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from real_tokenizers import EXACT, QUICK, WITHOUT_NORMALIZER, all_names, real_li
 from unicode_text import is_utf8
 
 from tokenlab.core.errors import InputError
-from tokenlab.exact.adapters.check import completion, live_paths, tokens_to
+from tokenlab.exact.adapters.check import Arrival, completion, live_paths, tokens_to
 from tokenlab.exact.adapters.probes import NAMED
 from tokenlab.exact.adapters.real import RealTokenizer, decoded
 
@@ -69,20 +70,19 @@ def assert_live(real: RealTokenizer, ids: tuple[int, ...]) -> None:
 
 
 def automaton_covers(
-    real: RealTokenizer, text: bytes, random: np.random.Generator, most: int | None = None
+    real: RealTokenizer, text: bytes, reached: list[dict[Hashable, Arrival]], random: np.random.Generator, most: int
 ) -> list[list[int]]:
-    """Covers of `text` by the automaton: all of them, or a random choice of `most`."""
+    """A random choice of `most` covers of `text` by the automaton; reached: the live paths of this text or more."""
     automaton, vocabulary = real.automaton, real.automaton.vocabulary
     spelled = automaton.prefix + text
-    reached = live_paths(automaton, spelled)
     covers = []
     for at in range(max(0, len(spelled) - vocabulary.longest), len(spelled)):
         low, high = vocabulary.beginning_with(spelled[at:])
         for state in reached[at] if low < high else ():
             places = low + np.flatnonzero(automaton.allowed(state)[low:high])
             covers += [(at, state, int(vocabulary.ids[place])) for place in places]
-    chosen = range(len(covers)) if most is None else random.permutation(len(covers))[:most]
-    return [[*tokens_to(reached, at, state), token] for at, state, token in (covers[i] for i in chosen)]
+    chosen = (covers[i] for i in random.permutation(len(covers))[:most])
+    return [[*tokens_to(reached, at, state), token] for at, state, token in chosen]
 
 
 def assert_witnessed(real: RealTokenizer, cover: list[int], random: np.random.Generator) -> None:
@@ -96,15 +96,16 @@ def assert_witnessed(real: RealTokenizer, cover: list[int], random: np.random.Ge
 
 
 def assert_exact_covers(
-    real: RealTokenizer, text: bytes, cuts: list[int], random: np.random.Generator, most: int | None = 6
+    real: RealTokenizer, text: bytes, cuts: list[int], random: np.random.Generator, most: int = 6
 ) -> int:
     """Engine and automaton agree on the covers of text[:cut]. Returns the number of covers that were compared."""
+    reached = live_paths(real.automaton, real.automaton.prefix + text[: max(cuts)])
     compared = 0
     for cut in cuts:
         seen = engine_covers(real, text[:cut], futures_of(text, cut))
         for cover in seen:
             assert_live(real, cover)
-        found = automaton_covers(real, text[:cut], random, most)
+        found = automaton_covers(real, text[:cut], reached, random, most)
         for cover in found:
             assert_witnessed(real, cover, random)
         compared += len(seen) + len(found)

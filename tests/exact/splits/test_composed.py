@@ -53,9 +53,9 @@ def follow(here, text):
     assert here.may_end(state), text
 
 
-def unsplit(expressions, merges=25, **options):
+def unsplit(expressions, **options):
     """A tokenizer whose merges were learned without the splits, so that tokens cross pieces."""
-    tokenizer = train(WHOLE, TEXTS, merges, **options)
+    tokenizer = train(WHOLE, TEXTS, 25, **options)
     tokenizer.pre_tokenizer = byte_level(*expressions)
     return tokenizer
 

@@ -12,11 +12,6 @@ from tokenlab.segment.words.pair_kernels import compact
 TEXT = ["中国人民的中国", "人民在中国", "人在国中，人民的人民。中国的人", "中国，人民", "在人民的中国人民，"] * 3
 
 
-def state_of(seed=5):
-    random = np.random.default_rng(seed)
-    return make_state(TEXT, lambda n: int(random.integers(n)))
-
-
 def plain_classes(state, K, before):
     """The classes of live words by the definition, and R."""
     u, w, number = (x.tolist() for x in compact(state.counts.keys, state.counts.number))
@@ -73,7 +68,8 @@ def test_classes_by_the_definition():
     """Fewer than 1,000 types, so that each is a feature for itself."""
     before = None
     for seed in (5, 6):
-        state = state_of(seed)
+        random = np.random.default_rng(seed)
+        state = make_state(TEXT, lambda n, random=random: int(random.integers(n)))
         found = find_classes(state.counts, state.known.symbol_count, state.known.lexicon, 3, before)
         kinds, affinity = plain_classes(state, 3, before)
         assert found.kinds.tolist() == kinds

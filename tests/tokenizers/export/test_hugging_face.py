@@ -29,7 +29,6 @@ from tokenlab.tokenizers.export import (
 from tokenlab.tokenizers.export.vocabulary import BYTES, COVERED, WHITESPACE, spelled_otherwise
 
 BEST = SegmentOptions(weight=1.25, vbe_weight=0.5)
-SCRIPTS = [*unicode_text.SPACED.values(), *unicode_text.UNSPACED.values()]
 WAYS = [
     BEST,
     SegmentOptions(single_character="self"),
@@ -52,7 +51,8 @@ AWKWARD = [
 
 @pytest.fixture(scope="module")
 def mixed(chinese_sentences):
-    return [*chinese_sentences, *SCRIPTS, "今天用tokenizer和GPT-4分词，３５．６％。", "東京タワーへ行く"]
+    scripts = [*unicode_text.SPACED.values(), *unicode_text.UNSPACED.values()]
+    return [*chinese_sentences, *scripts, "今天用tokenizer和GPT-4分词，３５．６％。", "東京タワーへ行く"]
 
 
 @pytest.fixture(scope="module")
