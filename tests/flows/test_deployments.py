@@ -167,11 +167,10 @@ def test_cancelled_then_killed_worker(project: Path, deployed: Deployed, client:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("reporting")
 @pytest.mark.parametrize("broken", [pytest.param(False, marks=pytest.mark.nightly), True], ids=["same", "broken"])
 def test_rebuild(project: Path, deployed: Deployed, client: SyncPrefectClient, broken: bool) -> None:
     """Results that can be reproduced, or one stage that gives other bytes; stages after a training are left out."""
-    assert killing.run(killing.RUNNER, project)[0] == 0
+    toy_pipeline.repro(project)
     if broken:
         (project / "fail").touch()  # the tests
         (project / "stage.py").write_text((project / "stage.py").read_text().replace("name * 1000", "name * 999"))
