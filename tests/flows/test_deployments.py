@@ -126,11 +126,7 @@ def finished_run(client: SyncPrefectClient, worker: Run, run: FlowRun) -> FlowRu
 
 
 def wait_for_stage(folder: Path) -> None:
-    killing.wait_until(lambda: stages_at_work(folder), seconds=300)
-
-
-def stages_at_work(folder: Path) -> bool:
-    return any("stage.py" in process.cmdline() for process in killing.living(folder))
+    killing.wait_until(lambda: killing.works(folder, "stage.py"), seconds=300)
 
 
 @pytest.mark.slow
@@ -152,7 +148,7 @@ def test_cancelled_then_killed_worker(project: Path, deployed: Deployed, client:
     wait_for_stage(project)
     client.set_flow_run_state(cancelled.id, Cancelling())
     assert finished_run(client, worker, cancelled).state_name == "Cancelled"
-    killing.wait_until(lambda: not stages_at_work(project))
+    killing.wait_until(lambda: not killing.works(project, "stage.py"))
 
     killed = create_run(client, "tokenlab/on-demand")
     wait_for_stage(project)
