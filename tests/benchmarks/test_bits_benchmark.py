@@ -1,14 +1,12 @@
 """The benchmark of bit-level codes on small texts: same tokens, restored texts, rows and notes of the table."""
 
 import json
-import os
 
 import numpy as np
 import pytest
 import small_bases
 
 from benchmarks import bits as benchmark
-from benchmarks.measure import Bench
 
 TEXTS = ["鼎鼎大名，a@b", "ありがとう", "plain"]
 
@@ -51,14 +49,3 @@ def test_over_a_base(files):
 def test_a_text_that_is_lost_stops_the_run():
     with pytest.raises(RuntimeError, match="no time is printed"):
         benchmark._restored(["a"], ["b"], 1)
-
-
-@pytest.mark.skipif(benchmark.PEER not in os.environ, reason=f"{benchmark.PEER} names no interpreter with gigatoken")
-@pytest.mark.parametrize("peer", benchmark.PEERS)
-def test_peers_give_the_same_ids(peer, tmp_path):
-    base, texts = tmp_path / "tokenizer.json", tmp_path / "texts.json"
-    small_bases.byte_level().save(str(base))
-    texts.write_text(json.dumps(small_bases.TEXTS), encoding="utf-8")
-    bench = Bench(tmp_path, {}, 1, None)
-    found = {name: bench.measure(f"bits:{name}", str(base), str(texts)) for name in ("base", "over")}
-    assert " | " in benchmark._peer(bench, os.environ[benchmark.PEER], peer, base, texts, found)

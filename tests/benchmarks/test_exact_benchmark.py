@@ -1,13 +1,11 @@
 """The benchmark of exact character probabilities on a tiny model: every way gives the same probability of the text."""
 
-import os
 from math import isclose
 
 import pytest
 
 from benchmarks import exact as benchmark
 from benchmarks import exact_models
-from benchmarks.measure import Bench
 
 TEXT = "and the name of the first is the name of the last"
 
@@ -45,10 +43,3 @@ def test_tokens_one_by_one_and_in_one_pass(folder):
 def test_other_probabilities_stop_the_run():
     with pytest.raises(RuntimeError, match="no time is printed"):
         benchmark._check_equal(-100.0, -100.1)
-
-
-@pytest.mark.skipif(benchmark.PEER not in os.environ, reason=f"{benchmark.PEER} names no interpreter with genlm-bytes")
-def test_every_encoding_agrees_with_the_peer_without_pruning(tmp_path):
-    difference, contexts = benchmark.agreement(Bench(tmp_path, {}, 1, None), os.environ[benchmark.PEER])
-    assert difference < 1e-5
-    assert contexts == 12

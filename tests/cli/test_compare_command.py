@@ -2,9 +2,9 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
+from command import PROGRAM
 from command import tokenlab_here as tokenlab
 from interrupted import files
 from killing import wait_until
@@ -37,13 +37,13 @@ def test_a_killed_comparison_goes_on_to_the_same_bytes(folder, tmp_path):
         assert len(coder.spellings) == row["entries"]
     assert not (tmp_path / "whole.unfinished").exists()
 
-    command = [sys.executable, "-m", "tokenlab.cli", "compare", *given, "-o", tmp_path / "parts"]
-    process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = ["compare", *given, "--workers", "1", "-o", tmp_path / "parts"]
+    process = subprocess.Popen([*PROGRAM, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     unfinished = tmp_path / "parts.unfinished"
     wait_until(lambda: process.poll() is not None or [*unfinished.rglob("scores-*/*.safetensors")])
     assert process.poll() is None
     process.kill()
     process.wait()
     assert not (tmp_path / "parts").exists()
-    tokenlab("compare", *given, "-o", tmp_path / "parts")
+    tokenlab(*command)
     assert files(tmp_path / "parts") == whole and not unfinished.exists()

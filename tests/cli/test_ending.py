@@ -58,7 +58,7 @@ def test_an_interrupt_during_imports_is_one_line(text):
     assert outcomes("SIGTERM", [40], "segment", text)[40] == (143, repr("tokenlab: ended by SIGTERM\n"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_interrupt_at_many_imports_is_one_line(text):
     found = outcomes("SIGINT", range(2, 1400, 130), "segment", text)
     assert set(found.values()) <= {(130, repr("tokenlab: interrupted\n")), (0, "''")}

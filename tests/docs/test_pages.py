@@ -1,4 +1,4 @@
-"""What the pages name is there: files, targets of make, commands and their options."""
+"""What the pages name is there: links, files, targets of make, commands and their options."""
 
 import re
 from pathlib import Path
@@ -26,14 +26,21 @@ def commands() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_files_and_targets_are_there(page: str) -> None:
+def test_links_files_and_targets_are_there(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#:]+)[)#]", text)
+    assert not [target for target in links if not (ROOT / page).parent.joinpath(target).exists()]
     paths = {ROOT / path for path in re.findall(OWN, text)}
     assert not [path for path in paths if not path.exists()]
     modules = {path.name for package in CODE for path in ROOT.glob(f"{package}/**/*.py")}
     assert set(re.findall(r"`(\w+\.py)`", text)) <= modules
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z-]+)(?=`| +#| PRESET| ONLY|$)", text, re.MULTILINE)) <= targets
+
+
+def test_readme_leads_to_every_page() -> None:
+    pages = {f"docs/{path.name}" for pattern in ("*.md", "*.ipynb") for path in (ROOT / "docs").glob(pattern)}
+    assert pages <= set(re.findall(r"\]\(([^)#]+)[)#]", (ROOT / "README.md").read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("page", PAGES)

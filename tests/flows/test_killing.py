@@ -84,7 +84,7 @@ def test_control_c(fresh: Path) -> None:
 def test_orphans_are_ended_by_the_next_run(fresh: Path, assert_complete: Check) -> None:
     """A child of a stage that follows no parent, as all do where the kernel offers no death signal."""
     stage = fresh / "stage.py"
-    orphan = "import subprocess; subprocess.Popen(['sleep', '300'])"
+    orphan = "import subprocess; sys.argv[1] == 'first' and subprocess.Popen(['sleep', '300'])"
     stage.write_text(stage.read_text().replace("    die_with_parent()", f"    die_with_parent()\n    {orphan}"))
     started = killing.start(RUNNER, fresh)
     killing.kill(started, "runner", lambda: _orphans(fresh))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import killing
-import psutil
 import pytest
 import yaml
 from workspace import SMALL, make_workspace
@@ -38,7 +37,7 @@ def test_killed_in_several_stages(tmp_path: Path) -> None:
     undisturbed = shutil.copytree(killed, tmp_path / "undisturbed", symlinks=True)
     for whom, module in KILLS:
         started = killing.start(killing.RUNNER, killed)
-        killing.kill(started, whom, lambda started=started, module=module: at_work(started, module))
+        killing.kill(started, whom, lambda module=module: killing.works(killed, module))
         killing.assert_ended(started)
     for folder in (killed, undisturbed):
         status, output = killing.run(killing.RUNNER, folder)
@@ -48,12 +47,3 @@ def test_killed_in_several_stages(tmp_path: Path) -> None:
         assert rows > 0 and (folder / "reports/sample/index.html").exists()
     assert locks(killed) == locks(undisturbed)
     assert not list(killed.glob("**/.*.tmp"))
-
-
-def at_work(started: killing.Run, module: str) -> bool:
-    """Whether the stage runs; others may run beside it."""
-    for process in started.process.children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if module in process.cmdline():
-                return True
-    return False

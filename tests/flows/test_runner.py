@@ -163,7 +163,9 @@ def test_retries(fresh: Path, assert_complete: Check, client: SyncPrefectClient)
 
 
 @pytest.mark.slow
-def test_killed_then_asked_to_end(fresh: Path, assert_complete: Check, client: SyncPrefectClient) -> None:
+def test_killed_then_asked_to_end_then_cancelled_on_the_page(
+    fresh: Path, assert_complete: Check, client: SyncPrefectClient
+) -> None:
     started = killing.start(RUNNER, fresh)
     wait_for_stage(started)
     started.process.kill()  # the next run records it
@@ -180,11 +182,7 @@ def test_killed_then_asked_to_end(fresh: Path, assert_complete: Check, client: S
     killing.assert_ended(started)
     assert f"flows: ended by SIGTERM; {CONTINUES}" in started.output()
     assert last_run(client).state_name == "Crashed"
-    completes(fresh, assert_complete)
 
-
-@pytest.mark.slow
-def test_cancelled_on_the_page(fresh: Path, assert_complete: Check, client: SyncPrefectClient) -> None:
     started = killing.start(RUNNER, fresh)
     wait_for_stage(started)
     run = last_run(client)
@@ -316,26 +314,13 @@ def test_parallel_stages_and_limits(fresh: Path, client: SyncPrefectClient) -> N
     assert not list(killing.living(fresh))
 
 
-@pytest.mark.slow
-def test_invalid_parameters_stop_a_run_before_it_changes_anything(fresh: Path) -> None:
-    """One line each, exit status 2; outputs of a corpus whose name is misspelt are not removed."""
-    toy_pipeline.change(fresh, "python stage.py first", "python -m tasks.corpora.prepare")
-    raw = "builtin: {sentences: 1, questions: 1, seed: 0}\n"
-    toy_pipeline.write_files(
-        fresh, {"data/raw/params.yaml": raw, "params.yaml": "corpora:\n  zh: {path: a}\n  zh: {path: b}\n"}
-    )
-    status, output = killing.run(RUNNER, fresh)
-    assert (status, output) == (2, "flows: params.yaml, line 3: 'zh' is there twice, first in line 2; correct it\n")
-    assert not (fresh / "dvc.lock").exists()
-
-
 def test_server_that_takes_another_password(fresh: Path) -> None:
     status, output = killing.run(["env", "PREFECT_API_AUTH_STRING=tokenlab:other", *RUNNER], fresh)
     assert (status, output.count("\n")) == (2, 1)
     assert "does not take the password" in output
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_full_disk(fresh: Path, assert_complete: Check) -> None:
     """A stage that cannot write fails; the next run completes the results."""
     limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", *RUNNER]

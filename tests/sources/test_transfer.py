@@ -8,7 +8,9 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +32,14 @@ SHA = hashlib.sha256(BODY).hexdigest()
 PROMPT = HttpOptions(connect_timeout=60, read_timeout=60, retries=2, backoff=0)
 IMPATIENT = replace(PROMPT, read_timeout=1.0)
 """For a server that sends nothing more: what is waited for."""
+
+
+@pytest.fixture
+def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with closing(Web()) as web:
+        yield web
 
 
 def write_catalogue(path: Path, *alternatives: dict[str, Any], required: bool = True) -> Catalogue:

@@ -132,6 +132,15 @@ def living(folder: Path) -> Iterator[psutil.Process]:
                 yield process
 
 
+def works(folder: Path, word: str) -> bool:
+    """Whether a process with this argument works in `folder`."""
+    for process in living(folder):
+        with contextlib.suppress(psutil.Error):
+            if word in process.cmdline():
+                return True
+    return False
+
+
 def assert_ended(started: Run) -> None:
     """Assert that all processes of the run end."""
     wait_until(lambda: not list(living(started.folder)))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from toy_pipeline import commit
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = ("flows/", "tasks/", "tests/", "tokenlab/")
@@ -30,9 +31,7 @@ def make_workspace(folder: Path, **sections: Any) -> Path:
         (folder / lock).unlink(missing_ok=True)
     set_parameters(folder, "params.yaml", NOTHING | sections)
     set_parameters(folder, "data/raw/params.yaml", {"builtin": {"sentences": 400, "questions": 2, "seed": 0}})
-    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for command in (["add", "-A"], ["commit", "-qm", "start"]):
-        subprocess.run([*git, *command], cwd=folder, check=True)
+    commit(folder)
     return folder
 
 

@@ -16,7 +16,7 @@ import toy_pipeline
 import tracked_pipeline
 from browser import Browser, open_browser
 
-from flows.pages.servers import Server, Servers, ask, choose_port, mlflow_server, reports_server
+from flows.pages.servers import Server, Servers, ask, choose_port, reports_server
 from flows.prefect_environment import read_secret
 from flows.tracking.synchronise import track
 from tokenlab.core.errors import ParameterError
@@ -164,8 +164,11 @@ def test_servers_end_together(tmp_path: Path, ends: str) -> None:
 
 
 @pytest.mark.slow
-def test_three_pages(serve: Callable[..., killing.Run], tracked: Path, tmp_path: Path) -> None:
+def test_three_pages(
+    serve: Callable[..., killing.Run], tracked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All open for the user, and for nobody else; Prefect's page asks for the password itself."""
+    monkeypatch.setenv("MLFLOW_DEPLOYMENTS_TARGET", "http://127.0.0.1:9")
     started = serve(*ANY_PORT, until="Control-C")
     pages = dict(re.findall(r"^(\w+): +(\S+)", started.output(), re.MULTILINE))
     assert pages.keys() == {"Reports", "MLflow", "Prefect", "Password"}, started.output()
@@ -175,6 +178,7 @@ def test_three_pages(serve: Callable[..., killing.Run], tracked: Path, tmp_path:
     for address in (f"{mlflow}ajax-api/2.0/mlflow/experiments/create", f"{mlflow}get-artifact"):
         hostile.assert_all_refused(address, secret, new, ("POST",))
     hostile.assert_all_refused(f"{pages['Prefect']}/api/work_pools/", secret, new, ("POST",))
+    assert_mlflow_runs_nothing_and_calls_nobody(mlflow, secret)
     with open_browser(tmp_path) as browser:
         browser.read(f"{pages['Prefect']}/", until="Login")
         browser.evaluate("document.querySelector('input').focus()")
@@ -189,30 +193,22 @@ def test_three_pages(serve: Callable[..., killing.Run], tracked: Path, tmp_path:
     killing.assert_ended(started)
 
 
-@pytest.mark.slow
-def test_mlflow_runs_nothing_and_calls_nobody(tracked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def assert_mlflow_runs_nothing_and_calls_nobody(address: str, secret: str) -> None:
     """No service that would is served, not to the user either; those that the pages need are."""
-    monkeypatch.setenv("PYTHONPATH", str(killing.PROJECT))
-    monkeypatch.setenv("MLFLOW_DEPLOYMENTS_TARGET", "http://127.0.0.1:9")
-    with Servers(tracked) as servers:
-        server = mlflow_server(tracked, choose_port(None, 0))
-        servers.start(server)
-        paths = [re.sub("[<{].*?[>}]", "x", path) for path in mlflow_paths()]
-        closed = [path for path in paths if CALLS_OUT.search(path) and path != PROXY]
-        assert len(closed) > 100, paths
-        servers.wait(lambda started: None)
-        headers = hostile.basic(server.secret)
-        with httpx.Client(base_url=server.address, headers=headers, trust_env=False, timeout=60) as client:
-            for path in [*closed, "/ajax-api/3.0//mlflow/issues/invoke"]:
-                for method in ("GET", "POST"):
-                    answer = client.request(method, path, json={}, follow_redirects=True)
-                    assert (answer.status_code, answer.text) == (404, "not served here"), (method, path)
-            content = {"gateway_path": "gateway/x/invocations", "json_data": {}}
-            assert client.get(PROXY, params={"gateway_path": "api/2.0/endpoints/"}).json() == {"endpoints": []}
-            assert client.post(PROXY, json=content).json() == {"endpoints": []}
-            assert client.get("/ajax-api/3.0/mlflow/server-info").status_code == 200
-            search = client.post("/ajax-api/2.0/mlflow/experiments/search", json={"max_results": 1})
-            assert search.status_code == 200 and search.json()["experiments"]
+    paths = [re.sub("[<{].*?[>}]", "x", path) for path in mlflow_paths()]
+    closed = [path for path in paths if CALLS_OUT.search(path) and path != PROXY]
+    assert len(closed) > 100, paths
+    with httpx.Client(base_url=address, headers=hostile.basic(secret), trust_env=False, timeout=60) as client:
+        for path in [*closed, "/ajax-api/3.0//mlflow/issues/invoke"]:
+            for method in ("GET", "POST"):
+                answer = client.request(method, path, json={}, follow_redirects=True)
+                assert (answer.status_code, answer.text) == (404, "not served here"), (method, path)
+        content = {"gateway_path": "gateway/x/invocations", "json_data": {}}
+        assert client.get(PROXY, params={"gateway_path": "api/2.0/endpoints/"}).json() == {"endpoints": []}
+        assert client.post(PROXY, json=content).json() == {"endpoints": []}
+        assert client.get("/ajax-api/3.0/mlflow/server-info").status_code == 200
+        search = client.post("/ajax-api/2.0/mlflow/experiments/search", json={"max_results": 1})
+        assert search.status_code == 200 and search.json()["experiments"]
 
 
 PROXY = "/ajax-api/2.0/mlflow/gateway-proxy"

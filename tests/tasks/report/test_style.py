@@ -1,11 +1,8 @@
 """Colours of the page and its pictures can be read on a light and on a dark page."""
 
-import re
-
 import pytest
 
 from tasks.report import style
-from tasks.report.page import _TEMPLATES
 
 BACKGROUNDS = (style.PAPER, style.PANEL, style.TINT)
 TEXT = (style.INK, style.SOFT, style.ACCENT)
@@ -30,8 +27,3 @@ def test_text_and_lines_can_be_read(dark: bool):
     pairs = [(text, background) for text in TEXT for background in BACKGROUNDS]
     pairs += [(drawn, style.PAPER) for drawn in DRAWN]
     assert all(contrast(shown[one], shown[other]) >= 4.5 for one, other in pairs)
-
-
-def test_the_page_has_no_other_colours():
-    css = (_TEMPLATES / "style.css.j2").read_text(encoding="utf-8")
-    assert not re.findall(r"#[0-9a-f]{3,6}\b", css) and "background: white; padding" in css  # Codebooks stay light.
