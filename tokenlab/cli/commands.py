@@ -36,10 +36,16 @@ class _Parser(argparse.ArgumentParser):
         return found, unknown
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """Of `--option=--`, argparse before Python 3.13 removes the value and hands on an empty list."""
+        """Of `--option=--`, argparse before Python 3.13 removes the value and hands on an empty list. An option with
+        several numbers also takes the INPUT that follows them."""
         if action.option_strings and arg_strings == ["--"]:
             self.error(f"argument {'/'.join(action.option_strings)}: expected a value, not --")
-        return super()._get_values(action, arg_strings)
+        try:
+            return super()._get_values(action, arg_strings)
+        except argparse.ArgumentError as error:
+            if action.nargs != "*":
+                raise
+            self.error(f"{error}; it takes numbers, and INPUT goes before the options")
 
 
 class _Version(argparse.Action):

@@ -12,6 +12,8 @@ from math import exp, isfinite, log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tqdm import tqdm
+
 from tokenlab.cli.corpus import TOKENIZER, add_corpus, add_json, open_corpus, open_source, source_name
 from tokenlab.cli.options import (
     Commands,
@@ -273,7 +275,9 @@ def _check(options: argparse.Namespace) -> None:
         sentences = (
             document.text for language in LANGUAGES for document in generate(language, sentences=_SENTENCES, seed=0)
         )
-        report = check_tokenizer(real, chain(sentences, with_progress(lines, "checking")))
+        what = f"checking {real.name}: minutes for a large vocabulary"
+        with tqdm(desc=what, bar_format="{desc}", disable=None, leave=False):
+            report = check_tokenizer(real, chain(sentences, lines))
     if options.json:
         failures = [{**failure._asdict(), "text": readable(failure.text)} for failure in report.failures]
         write(json_line({**asdict(report), "handled": report.handled, "failures": failures}))
