@@ -12,8 +12,6 @@ from math import exp, isfinite, log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
 from tokenlab.cli.corpus import TOKENIZER, add_corpus, add_json, open_corpus, open_source, source_name
 from tokenlab.cli.options import (
     Commands,
@@ -24,7 +22,7 @@ from tokenlab.cli.options import (
     named_as_flags,
     options_from,
 )
-from tokenlab.cli.output import json_line, named_errors, tabbed, with_progress, write
+from tokenlab.cli.output import bar, json_line, named_errors, tabbed, with_progress, write
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.options import check_least
 from tokenlab.exact.options import CompletionOptions, ExactOptions, PlaceOptions, SamplingOptions
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 
 Record = dict[str, object]
 
-FAILURES_FOUND = 1
+_FAILURES_FOUND = 1
 """Exit status of `check` where automaton and tokenizer disagree."""
 
 _SCORES = ("line", "characters", "bytes", "bits", "per character", "per byte", "naive bits", "naive per byte", "calls")
@@ -275,8 +273,7 @@ def _check(options: argparse.Namespace) -> None:
         sentences = (
             document.text for language in LANGUAGES for document in generate(language, sentences=_SENTENCES, seed=0)
         )
-        what = f"checking {real.name}: minutes for a large vocabulary"
-        with tqdm(desc=what, bar_format="{desc}", disable=None, leave=False):
+        with bar(f"checking {real.name}: minutes for a large vocabulary", bar_format="{desc}"):
             report = check_tokenizer(real, chain(sentences, lines))
     if options.json:
         failures = [{**failure._asdict(), "text": readable(failure.text)} for failure in report.failures]
@@ -284,7 +281,7 @@ def _check(options: argparse.Namespace) -> None:
     else:
         write(_check_text(report))
     if not report.handled:
-        raise SystemExit(FAILURES_FOUND)
+        raise SystemExit(_FAILURES_FOUND)
 
 
 def _check_text(report: "CheckReport") -> str:
