@@ -37,7 +37,6 @@ from tokenlab.networks.batches import sequence_layout
 from tokenlab.networks.cost import parameter_count, training_flops_per_byte
 from tokenlab.networks.interface import AnyNetwork, CodedPassage
 from tokenlab.networks.options import (
-    DEFAULT,
     SIZES,
     ChunkShape,
     Computation,
@@ -277,10 +276,8 @@ def _rates(card: Card, flops: float, seconds: float) -> Facts:
     return {"flops_per_second": flops / seconds, "mfu": flops / seconds / card.peak}
 
 
-def _network_step(
-    card: Card, shape: Shape, rows: list[list[CodedPassage]], computation: Computation = DEFAULT
-) -> Facts:
-    network = build_network(shape, 0, computation, card.device)
+def _network_step(card: Card, shape: Shape, rows: list[list[CodedPassage]]) -> Facts:
+    network = build_network(shape, 0, device=card.device)
     batch = network.collate(rows).to(card.device)
     passages = [passage for row in rows for passage in row]
     size = sum(passage.size for passage in passages)
