@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def table(bench: Bench) -> list[str]:
         "",
         "Fitted by least squares over the logarithms: "
         + ", ".join(
-            f"{what} grows as characters^{_exponent(sizes, values):.2f}"
+            f"{what} grows as characters^{np.polyfit(np.log(sizes), np.log(values), 1)[0]:.2f}"
             for what, values in {
                 "time": [one.cpu for one in found],
                 "disk": [one.facts["disk"] for one in found],
@@ -65,10 +65,6 @@ def table(bench: Bench) -> list[str]:
         )
         + ".",
     ]
-
-
-def _exponent(sizes: Iterable[float], values: Iterable[float]) -> float:
-    return float(np.polyfit(np.log(list(sizes)), np.log(list(values)), 1)[0])
 
 
 def _text(path: str, millions: float) -> Iterator[str]:

@@ -106,8 +106,9 @@ def _train(arguments: argparse.Namespace) -> None:
     if bool(inputs) == bool(tables):
         raise ParameterError("name INPUT or --from-counts FILE, one of the two")
     checked = [arguments.check] if arguments.check is not None else []
-    _check_inputs([*inputs, *tables, *checked], arguments.cut)
-    check_folder("--output", arguments.output, [*inputs, *tables, *checked], _is_own)
+    given = [*inputs, *tables, *checked]
+    _check_inputs(given, arguments.cut)
+    check_folder("--output", arguments.output, given, lambda name: name in _FILES or name.isdecimal())
     from tokenlab.core.files import atomic_folder
     from tokenlab.tokenizers.trained import train_tokenizers
 
@@ -167,10 +168,6 @@ def _check_inputs(names: Sequence[str], cut: str | None) -> None:
             raise ParameterError(f"--cut is {cut}, a file; rename it to *{WORDS_FILE} if it is a word model")
         with named_as_flags(cut="--cut"):
             check_cut(cut)
-
-
-def _is_own(name: str) -> bool:
-    return name in _FILES or name.isdecimal()
 
 
 def _documents(texts: Sequence[Corpus]) -> "Iterator[Document]":
