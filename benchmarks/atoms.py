@@ -23,7 +23,7 @@ from tokenlab.codes.interface import atom_numbers, atoms
 from tokenlab.codes.latom.learn import refine_codebook
 from tokenlab.codes.latom.refine import refine_codes
 from tokenlab.tokenizers.bpe import bpe_tokenizer
-from tokenlab.tokenizers.merges import BpeSweep, bpe_sweep, tokenize
+from tokenlab.tokenizers.merges import bpe_sweep, tokenize
 from tokenlab.tokenizers.unigram import UnigramSweep, unigram_sweep
 
 TITLE = "Tokenizers over atoms"
@@ -195,11 +195,7 @@ def _merge_facts(merges: np.ndarray) -> Facts:
 
 def _bpe(path: str, vocabulary: str, several: str) -> Task:
     text, sizes = _read(path)[0], _sizes(vocabulary, several)
-
-    def run(part: Atoms) -> BpeSweep:
-        return bpe_sweep(*part, sizes)
-
-    return Task(run, _beginning(text), text, lambda sweep: _merge_facts(sweep.merges))
+    return Task(lambda part: bpe_sweep(*part, sizes), _beginning(text), text, lambda sweep: _merge_facts(sweep.merges))
 
 
 def _bpe_trainer(path: str, vocabulary: str) -> Task:
@@ -220,14 +216,11 @@ def _bpe_trainer(path: str, vocabulary: str) -> Task:
 
 def _tokenize(path: str) -> Task:
     text, merges = _read(path)
+    return Task(lambda part: tokenize(*part, merges)[0], _beginning(text), text, _token_facts)
 
-    def run(part: Atoms) -> tuple[np.ndarray, np.ndarray]:
-        return tokenize(*part, merges)
 
-    def facts(result: tuple[np.ndarray, np.ndarray]) -> Facts:
-        return {"tokens": result[0].size, "digest": digest(result[0])}
-
-    return Task(run, _beginning(text), text, facts)
+def _token_facts(ids: Any) -> Facts:
+    return {"tokens": len(ids), "digest": digest(ids)}
 
 
 def _encode_batch(method: str) -> Callable[[str], Task]:
@@ -239,11 +232,7 @@ def _encode_batch(method: str) -> Callable[[str], Task]:
         def run(part: list[str]) -> list[Any]:
             return getattr(bpe_tokenizer(merges, alphabet), method)(part)
 
-        return Task(run, texts[:_SAMPLE], texts, facts)
-
-    def facts(encodings: list[Any]) -> Facts:
-        ids = [i for encoding in encodings for i in encoding.ids]
-        return {"tokens": len(ids), "digest": digest(ids)}
+        return Task(run, texts[:_SAMPLE], texts, lambda found: _token_facts([i for one in found for i in one.ids]))
 
     return prepare
 
@@ -251,14 +240,11 @@ def _encode_batch(method: str) -> Callable[[str], Task]:
 def _unigram_sweep(path: str, vocabulary: str, several: str) -> Task:
     text, sizes = _read(path)[0], _sizes(vocabulary, several)
 
-    def run(task: tuple[Atoms, list[int]]) -> UnigramSweep:
-        part, wanted = task
-        return unigram_sweep(*part, wanted)
-
     def facts(sweep: UnigramSweep) -> Facts:
         return {"pieces": int(sweep.sizes[-1]), "tokens": int(sweep.tokens[-1])}
 
-    return Task(run, (_beginning(text), [2 * text.alphabet]), (text, sizes), facts)
+    sample = (*_beginning(text), [2 * text.alphabet])
+    return Task(lambda given: unigram_sweep(*given), sample, (*text, sizes), facts)
 
 
 def _unigram_trainer(path: str, vocabulary: str) -> Task:

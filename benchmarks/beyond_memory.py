@@ -6,8 +6,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +56,7 @@ def table(bench: Bench) -> list[str]:
         "",
         "Fitted by least squares over the logarithms: "
         + ", ".join(
-            f"{what} grows as characters^{_exponent(sizes, values):.2f}"
+            f"{what} grows as characters^{np.polyfit(np.log(sizes), np.log(values), 1)[0]:.2f}"
             for what, values in {
                 "time": [one.cpu for one in found],
                 "disk": [one.facts["disk"] for one in found],
@@ -65,10 +65,6 @@ def table(bench: Bench) -> list[str]:
         )
         + ".",
     ]
-
-
-def _exponent(sizes: Iterable[float], values: Iterable[float]) -> float:
-    return float(np.polyfit(np.log(list(sizes)), np.log(list(values)), 1)[0])
 
 
 def _text(path: str, millions: float) -> Iterator[str]:
@@ -81,29 +77,26 @@ def _text(path: str, millions: float) -> Iterator[str]:
         raise subprocess.CalledProcessError(process.returncode, command)
 
 
-class _Disk:
-    """The largest size of a folder, while in the `with` block."""
+@contextmanager
+def _sizes_of(folder: str) -> Iterator[list[int]]:
+    """The sizes that a folder has while in the `with` block."""
+    ended, sizes = threading.Event(), [0]
 
-    def __init__(self, folder: str) -> None:
-        self._folder, self._ended = Path(folder), threading.Event()
-        self.most = 0
-
-    def __enter__(self) -> "_Disk":
-        self._thread = threading.Thread(target=self._watch)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._ended.wait(_POLL):
+    def watch() -> None:
+        while not ended.wait(_POLL):
             size = 0
-            for path in self._folder.rglob("*"):
+            for path in Path(folder).rglob("*"):
                 with suppress(FileNotFoundError):  # removed since
                     size += path.stat().st_size
-            self.most = max(self.most, size)
+            sizes.append(size)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield sizes
+    finally:
+        ended.set()
+        thread.join()
 
 
 def _facts(found: tuple[NgramStatistics, Facts]) -> Facts:
@@ -114,19 +107,16 @@ def _facts(found: tuple[NgramStatistics, Facts]) -> Facts:
 
 def _sharded(path: str, millions: str) -> Task:
     def run(millions: float) -> tuple[NgramStatistics, Facts]:
-        with tempfile.TemporaryDirectory() as folder, _Disk(folder) as disk:
+        with tempfile.TemporaryDirectory() as folder, _sizes_of(folder) as sizes:
             shards = in_shards(_text(path, millions), MEMORY.bytes)
             statistics = sharded_statistics(shards, OPTIONS, MEMORY.bytes, folder)
-            return statistics, {"disk": disk.most, "resident": peak_memory()}
+            return statistics, {"disk": max(sizes), "resident": peak_memory()}
 
     return Task(run, 1e-3, float(millions), _facts)
 
 
 def _in_memory(path: str, millions: str) -> Task:
-    def run(millions: float) -> tuple[NgramStatistics, Facts]:
-        return ngram_statistics(_text(path, millions), OPTIONS), {}
-
-    return Task(run, 1e-3, float(millions), _facts)
+    return Task(lambda size: (ngram_statistics(_text(path, size), OPTIONS), {}), 1e-3, float(millions), _facts)
 
 
 TASKS = {"sharded": _sharded, "in_memory": _in_memory}

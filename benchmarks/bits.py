@@ -170,11 +170,7 @@ def _over_back(base: str, path: str) -> Task:
     texts, bits = _texts(path), BitTokenizer(read_base(base))
     ids = bits.encode_batch(texts)
     tokens = sum(map(len, ids))
-
-    def facts(decoded: Any) -> Facts:
-        return _restored([one.text for one in decoded], texts, tokens)
-
-    return Task(bits.decode_batch, ids[:3], ids, facts)
+    return Task(bits.decode_batch, ids[:3], ids, lambda found: _restored([one.text for one in found], texts, tokens))
 
 
 def _rewrite(base: str, path: str) -> Task:

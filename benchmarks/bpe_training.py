@@ -23,7 +23,7 @@ from benchmarks.resampled import resampled
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.segment.by_statistics import Segmenter
 from tokenlab.text.code_points import code_points
-from tokenlab.tokenizers.merges import BpeSweep, bpe_sweep
+from tokenlab.tokenizers.merges import bpe_sweep
 
 TITLE = "Training BPE on raw and on cut Chinese"
 TEXTS = ("once", "held_out")
@@ -164,11 +164,11 @@ def _train(path: str, words: str, vocabulary: str) -> Task:
 
 
 def _sweep(path: str, vocabulary: str) -> Task:
-    def run(lines: Lines) -> BpeSweep:
+    def run(lines: Lines) -> np.ndarray:
         symbols, offsets, alphabet = _numbered(lines())
-        return bpe_sweep(symbols, offsets, alphabet, [max(alphabet, int(vocabulary))])
+        return bpe_sweep(symbols, offsets, alphabet, [max(alphabet, int(vocabulary))]).merges
 
-    return _on(run, path, lambda sweep: _merge_facts(sweep.merges))
+    return _on(run, path, _merge_facts)
 
 
 def _numbered(lines: Iterator[str]) -> tuple[np.ndarray, np.ndarray, int]:

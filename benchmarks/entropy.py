@@ -4,7 +4,6 @@ Weights do not change the time. Scoring and the product of two 4096 x 4096 matri
 both meet the same neighbours. The peer is one forward pass per prefix, with `transformers` alone, on a few sentences.
 """
 
-import json
 import statistics
 from itertools import islice
 from pathlib import Path
@@ -23,14 +22,16 @@ _SIDE = 4096
 
 
 def table(bench: Bench) -> list[str]:
-    folder = str(bench.folder / "gpt2")
-    _save_model(Path(folder), _SMALL if bench.quick else _PAPER, bench.text("part"))
+    folder, shape = str(bench.folder / "gpt2"), _SMALL if bench.quick else _PAPER
+    weights = _save_model(Path(folder), shape, bench.text("part"))
+    layers, width = shape["n_layer"], shape["n_embd"]
+    flop = 2 * (12 * layers * width**2 + width * shape["vocab_size"])
     characters = "200" if bench.quick else "3000"
     lines = ["| threads | characters | characters/s | GFLOP/s | float32 product, GFLOP/s | share | peak memory, MB |"]
     lines.append("| --: | --: | --: | --: | --: | --: | --: |")
     rates = {}
     for threads in sorted({1, CORES}):
-        arguments = (folder, bench.text("part"), characters, str(threads))
+        arguments = (folder, bench.text("part"), characters, str(threads), str(flop))
         done = bench.measure("entropy:tokenlab", *arguments, threads=threads, runs=1)
         facts, rates[threads] = done.facts, done.facts["characters per second"]
         lines.append(
@@ -41,12 +42,10 @@ def table(bench: Bench) -> list[str]:
         "entropy:one_pass_per_prefix", folder, bench.text("part"), "1" if bench.quick else "2", runs=1
     )
     seconds = plain.median / plain.facts["characters"]
-    facts_of_model = json.loads((Path(folder) / "facts.json").read_text(encoding="utf-8"))
     return [
-        f"GPT-2 of {facts_of_model['layers']} x {facts_of_model['width']}, vocabulary 21,128, "
-        f"{facts_of_model['parameters'] / 1e6:.0f} million random weights; {facts_of_model['flop'] / 1e6:.0f} MFLOP a "
-        "character in products with weights (attention between positions not counted). Medians of "
-        f"{_ROUNDS} rounds; the memory is above that of the process with the model loaded.",
+        f"GPT-2 of {layers} x {width}, vocabulary 21,128, {weights / 1e6:.0f} million random weights; "
+        f"{flop / 1e6:.0f} MFLOP a character in products with weights (attention between positions not counted). "
+        f"Medians of {_ROUNDS} rounds; the memory is above that of the process with the model loaded.",
         "",
         *lines,
         "",
@@ -61,8 +60,9 @@ def _sentences(path: str) -> list[str]:
     return [sentence.text for document in read_documents(path, "text") for sentence in split_sentences(document)]
 
 
-def _save_model(folder: Path, shape: dict[str, int], text: str) -> None:
-    """A random GPT-2 and a tokenizer of the characters of a text, filled up to the size of the vocabulary."""
+def _save_model(folder: Path, shape: dict[str, int], text: str) -> int:
+    """Save a random GPT-2 and a tokenizer of the characters of a text, filled up to the size of the vocabulary; returns
+    the number of weights."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -75,14 +75,11 @@ def _save_model(folder: Path, shape: dict[str, int], text: str) -> None:
     model = GPT2LMHeadModel(GPT2Config(**shape, bos_token_id=None, eos_token_id=None))
     model.save_pretrained(folder)
     tokenizer.save(str(folder / "tokenizer.json"))
-    layers, width = shape["n_layer"], shape["n_embd"]
-    flop = 2 * (12 * layers * width**2 + width * shape["vocab_size"])
-    facts = {"layers": layers, "width": width, "flop": flop, "parameters": model.num_parameters()}
-    (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+    return model.num_parameters()
 
 
-def _tokenlab(folder: str, text: str, characters: str, threads: str) -> Task:
-    """Rounds of a matrix product and of scoring about so many characters each."""
+def _tokenlab(folder: str, text: str, characters: str, threads: str, flop: str) -> Task:
+    """Rounds of a matrix product and of scoring about so many characters each. flop: of a character."""
     import torch
 
     from tokenlab.entropy.scorer import load_scorer
@@ -107,14 +104,13 @@ def _tokenlab(folder: str, text: str, characters: str, threads: str) -> Task:
         ]
 
     def facts(found: list[tuple[float, float, int]]) -> Facts:
-        flop = json.loads((Path(folder) / "facts.json").read_text(encoding="utf-8"))["flop"]
         products = [2 * _SIDE**3 / product for product, _, _ in found]
         speeds = [size / scoring for _, scoring, size in found]
-        shares = [flop * speed / product for speed, product in zip(speeds, products, strict=True)]
+        shares = [int(flop) * speed / product for speed, product in zip(speeds, products, strict=True)]
         return {
             "characters": sum(size for _, _, size in found),
             "characters per second": statistics.median(speeds),
-            "rate": flop * statistics.median(speeds),
+            "rate": int(flop) * statistics.median(speeds),
             "product": statistics.median(products),
             "share": statistics.median(shares),
         }

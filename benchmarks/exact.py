@@ -258,10 +258,4 @@ def _version(python: str) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
 
 
-TASKS = {
-    "characters": _characters,
-    "tokens": _tokens,
-    "known": _known,
-    "naive": _naive,
-    "bpc": _bpc,
-}
+TASKS = {"characters": _characters, "tokens": _tokens, "known": _known, "naive": _naive, "bpc": _bpc}

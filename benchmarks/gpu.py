@@ -37,7 +37,6 @@ from tokenlab.networks.batches import sequence_layout
 from tokenlab.networks.cost import parameter_count, training_flops_per_byte
 from tokenlab.networks.interface import AnyNetwork, CodedPassage
 from tokenlab.networks.options import (
-    DEFAULT,
     SIZES,
     ChunkShape,
     Computation,
@@ -277,10 +276,8 @@ def _rates(card: Card, flops: float, seconds: float) -> Facts:
     return {"flops_per_second": flops / seconds, "mfu": flops / seconds / card.peak}
 
 
-def _network_step(
-    card: Card, shape: Shape, rows: list[list[CodedPassage]], computation: Computation = DEFAULT
-) -> Facts:
-    network = build_network(shape, 0, computation, card.device)
+def _network_step(card: Card, shape: Shape, rows: list[list[CodedPassage]]) -> Facts:
+    network = build_network(shape, 0, device=card.device)
     batch = network.collate(rows).to(card.device)
     passages = [passage for row in rows for passage in row]
     size = sum(passage.size for passage in passages)
@@ -303,17 +300,12 @@ def _best(facts: Facts) -> float:
     return max(facts[name]["flops_per_second"] for name in ("compiled", "plain") if name in facts)
 
 
-def _token_rows(card: Card) -> list[list[CodedPassage]]:
-    """A sixth of the paper's batch of 96 rows of 8,192 bytes, in tokens; six of them are accumulated."""
-    rows, context = card.pick((16, 8192), (2, 256))
-    vocabulary = card.pick(_VOCABULARY, 300)
-    return _passages(np.random.default_rng(0), rows, int(context / _BYTES_PER_TOKEN), vocabulary, None, None)
-
-
 def _gpt_step(card: Card, facts: Facts) -> None:
     """The token model beside GPT2LMHeadModel of the same shape; nanochat reports 41 to 50 % MFU."""
     stack, vocabulary = _stacks(card)[0], card.pick(_VOCABULARY, 300)
-    rows = _token_rows(card)
+    # A sixth of the paper's batch of 96 rows of 8,192 bytes; six of them are accumulated.
+    count, context = card.pick((16, 8192), (2, 256))
+    rows = _passages(np.random.default_rng(0), count, int(context / _BYTES_PER_TOKEN), vocabulary, None, None)
     facts["ours"] = _network_step(card, TokenShape(vocabulary, stack), rows)
     ids = torch.from_numpy(np.stack([row[0].ids for row in rows]).astype(np.int64)).to(card.device)
     peer = _gpt2(card, ids.shape[1]).train()
@@ -333,25 +325,20 @@ def _gpt2(card: Card, context: int) -> Any:
     return transformers.GPT2LMHeadModel(config).to(card.device)
 
 
-def _patch_shapes(card: Card) -> dict[str, tuple[Shape, float | None]]:
-    latent, local = _stacks(card)
-    hashes = HashShape() if not card.quick else HashShape(100)
-    return {
-        "bpe": (PatchShape(497, True, latent, local), _BYTES_PER_PATCH),
-        "space": (PatchShape(256, False, latent, local, hashes), _BYTES_PER_PATCH),
-        "learned": (ChunkShape(latent, local), None),
-    }
-
-
 def _patch_step(card: Card, facts: Facts) -> None:
     """Patch models over packed documents beside the token model over the same number of bytes."""
     rows, context = card.pick((16, 8192), (2, 256))
-    latent = _stacks(card)[0]
+    latent, local = _stacks(card)
+    shapes: dict[str, tuple[Shape, float | None]] = {
+        "bpe": (PatchShape(497, True, latent, local), _BYTES_PER_PATCH),
+        "space": (PatchShape(256, False, latent, local, card.pick(HashShape(), HashShape(100))), _BYTES_PER_PATCH),
+        "learned": (ChunkShape(latent, local), None),
+    }
     vocabulary, tokens = card.pick(_VOCABULARY, 300), int(context / _BYTES_PER_TOKEN)
     draws, document = np.random.default_rng(0), card.pick(2000, 60)
     some = _passages(draws, rows, tokens, vocabulary, None, max(8, int(document / _BYTES_PER_TOKEN)))
     facts["tokens"] = _network_step(card, TokenShape(vocabulary, latent), some)
-    for name, (shape, patch) in _patch_shapes(card).items():
+    for name, (shape, patch) in shapes.items():
         symbols = shape.symbols if isinstance(shape, PatchShape) else 256
         try:
             found = _network_step(card, shape, _passages(draws, rows, context, symbols, patch, document))

@@ -5,7 +5,7 @@ The texts are Bibles, verse by verse (built-in sentences without the mirror); ev
 
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -109,13 +109,10 @@ def _iteration_task(run: Callable[[PeriodicHmm, Sequences], tuple[float, Periodi
 def _train(text: str, N: str, K: str, size: str) -> Task:
     whole = sequences(text, int(size))
 
-    def run(part: Sequences) -> Training:
-        return train(*part, int(N), int(K), iterations=_ITERATIONS)
-
-    def facts(result: Any) -> Facts:
+    def facts(result: Training) -> Facts:
         return {"characters": whole.codes.size, "C": whole.C, "log_likelihood": result.log_likelihoods[-1]}
 
-    return Task(run, _sample(whole), whole, facts)
+    return Task(lambda part: train(*part, int(N), int(K), iterations=_ITERATIONS), _sample(whole), whole, facts)
 
 
 def _sample(text: Sequences) -> Sequences:

@@ -44,7 +44,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Measurement:
-    """Seconds of each run, and of CPU in it; of the warm-up; `peak`: bytes of run 1 above imports and input."""
+    """Seconds, also of CPU, of each run, and of the warm-up; `peak`: bytes of run 1 above imports and input."""
 
     seconds: list[float]
     cpu_seconds: list[float]
@@ -68,7 +68,7 @@ class Measurement:
         return f"{amount / self.median:.3g} ({low:.3g} to {high:.3g})"
 
     def time(self, per_second: float = 1.0, form: str = ".2f") -> str:
-        """Seconds, or other units of which one has so many: median (slowest to fastest)."""
+        """Seconds times `per_second`: median (slowest to fastest)."""
         shown = (f"{per_second * s:{form}}" for s in (self.median, max(self.seconds), min(self.seconds)))
         return "{} ({} to {})".format(*shown)
 
@@ -95,7 +95,7 @@ class Stopped(NamedTuple):
 
 @dataclass(frozen=True)
 class Bench:
-    """Where the texts of this run lie, what is known of them, and how often a task is run."""
+    """The folder and the facts of the texts, and how often a task is run."""
 
     folder: Path
     texts: dict[str, Facts]
@@ -106,7 +106,7 @@ class Bench:
 
     @property
     def quick(self) -> bool:
-        """Whether this run shows that a benchmark works, and not how fast."""
+        """Whether this run only shows that the benchmarks work."""
         return self.runs == 1
 
     def text(self, name: str) -> str:

@@ -103,11 +103,7 @@ def largest_difference(sentences: list[str], peer: str) -> tuple[int, float]:
 
 def _compare(text: str) -> Task:
     """Every row of every peer against ours: {peer: [rows, largest difference]}."""
-
-    def compare(sentences: list[str]) -> Facts:
-        return {peer: largest_difference(sentences, peer) for peer in PEERS}
-
-    return on_lines(compare, text, dict)
+    return on_lines(lambda lines: {peer: largest_difference(lines, peer) for peer in PEERS}, text, dict)
 
 
 def _task(run: Callable[[list[str]], Any], columns: Callable[[Any], dict[str, np.ndarray]]) -> Callable[[str], Task]:

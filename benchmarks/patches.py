@@ -6,7 +6,7 @@ patches; the ids of tokens are spread over GPT-2's vocabulary, so that the outpu
 those of the models as built (`tokenlab.networks.cost`), three times the forward pass.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ import torch
 from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Task, table_of
 from benchmarks.patches_generation import coder_of, shape_of
-from tokenlab.language.coding import Coder
 from tokenlab.networks.cost import training_flops_per_byte
 from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import ChunkShape
@@ -55,7 +54,8 @@ def table(bench: Bench) -> list[str]:
 def _ours(kind: str, size: str, row: str) -> Task:
     """A step of a network of ours."""
     coder = coder_of("bytes" if kind == "learned" else kind.removesuffix("-hash"))
-    pieces = list(_pieces(coder, int(row)))
+    text, length = " ".join(verses("en", 400_000)).encode(), int(row)
+    pieces = list(coder.code([text[number * length : (number + 1) * length] for number in range(_ROWS)]))
     if kind == "tokens":
         pieces = [_spread(piece) for piece in pieces]
     shape = shape_of(kind, size, len(coder.spellings))
@@ -72,7 +72,7 @@ def _ours(kind: str, size: str, row: str) -> Task:
         patches = sum(len(piece.starts) for piece in pieces) / size
         if isinstance(shape, ChunkShape):
             patches = float(network.boundaries(network.collate([pieces])).float().mean())
-        return {"bytes": size, "flops": size * training_flops_per_byte(shape, int(row), symbols, patches or 1.0)}
+        return {"bytes": size, "flops": size * training_flops_per_byte(shape, length, symbols, patches or 1.0)}
 
     return Task(training_step(network, loss), [_beginning(pieces[0])], pieces, facts)
 
@@ -88,12 +88,6 @@ def training_step(network: torch.nn.Module, loss: Callable[[Any], torch.Tensor])
         optimizer.zero_grad(set_to_none=False)  # so that the gradients are no part of a step's memory
 
     return step
-
-
-def _pieces(coder: Coder, size: int) -> Iterator[CodedPassage]:
-    """Rows of text."""
-    text = " ".join(verses("en", 400_000)).encode()
-    yield from coder.code([text[number * size : (number + 1) * size] for number in range(_ROWS)])
 
 
 def _spread(piece: CodedPassage) -> CodedPassage:

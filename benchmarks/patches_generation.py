@@ -13,7 +13,7 @@ import torch
 
 from benchmarks.corpora import verses
 from benchmarks.exact_models import byte_level_bpe
-from benchmarks.measure import Bench, Facts, Task, table_of
+from benchmarks.measure import Bench, Task, table_of
 from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
 from tokenlab.language.generation import begin, draw, uniforms
 from tokenlab.language.stored import LanguageModel
@@ -61,13 +61,13 @@ def _cached(kind: str, size: str, length: str) -> Task:
     model, text = _model(kind, size), _text(int(length))
     (piece,) = model.coder.code([text])
 
+    @torch.inference_mode()
     def run(count: int) -> int:
-        with torch.inference_mode():
-            rows = begin(model, [b""], int(length))
-            for position, symbol in enumerate(piece.ids[:count].tolist()):
-                uniform = uniforms(0, np.array([0]), np.array([position]))
-                draw(rows.logits, uniform, 1.0, None, rows.allowed()).tolist()
-                rows.append([symbol])
+        rows = begin(model, [b""], int(length))
+        for position, symbol in enumerate(piece.ids[:count].tolist()):
+            uniform = uniforms(0, np.array([0]), np.array([position]))
+            draw(rows.logits, uniform, 1.0, None, rows.allowed()).tolist()
+            rows.append([symbol])
         return count
 
     return Task(run, 8, len(piece.ids), lambda symbols: {"symbols": symbols})
@@ -78,24 +78,16 @@ def _full(kind: str, size: str, length: str) -> Task:
     model, text = _model(kind, size), _text(int(length))
     ends = [len(text) * (2 * number + 1) // (2 * _PREFIXES) for number in range(_PREFIXES)]
 
-    def run(prefixes: list[bytes]) -> int:
-        with torch.inference_mode():
-            for prefix in prefixes:
-                begin(model, [prefix], 1)
-        return len(prefixes)
+    @torch.inference_mode()
+    def run(prefixes: list[bytes]) -> None:
+        for prefix in prefixes:
+            begin(model, [prefix], 1)
 
-    def facts(prefixes: int) -> Facts:
-        return {"prefixes": prefixes}
-
-    return Task(run, [text[:8]], [text[:end] for end in ends], facts)
+    return Task(run, [text[:8]], [text[:end] for end in ends], lambda _: {})
 
 
 def _text(length: int) -> bytes:
-    return " ".join(_verses()).encode()[:length]
-
-
-def _verses() -> list[str]:
-    return verses("en", 400_000)
+    return " ".join(verses("en", 400_000)).encode()[:length]
 
 
 def _model(kind: str, size: str) -> LanguageModel:
@@ -112,7 +104,7 @@ def coder_of(kind: str) -> Coder:
         return PatchCoder(SpacePatcher(SpaceOptions(cap=6)))
     with TemporaryDirectory() as folder:
         path = Path(folder, "tokenizer.json")
-        byte_level_bpe(_verses(), _TOKENS).save(str(path))
+        byte_level_bpe(verses("en", 400_000), _TOKENS).save(str(path))
         if kind == "tokens":
             return TokenCoder(path)
         patcher = read_bpe_patcher(path)

@@ -35,16 +35,8 @@ _END = SPECIAL.index(END)
 
 
 def table(bench: Bench) -> list[str]:
-    heads = [
-        "pair",
-        "code",
-        "sentences at once",
-        "tokens/s",
-        "relative gain",
-        "perceived tokens/s",
-        "sentences/s",
-        "tokens",
-    ]
+    speeds = "tokens/s", "relative gain", "perceived tokens/s", "sentences/s"
+    heads = ["pair", "code", "sentences at once", *speeds, "tokens"]
     rows = []
     for models, corpora in _pairs(bench.preset):
         for batch, count in _BATCHES:

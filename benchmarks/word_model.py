@@ -1,6 +1,6 @@
 """The word model: fitting, and segmentation of other text by a fitted model. There is no peer at hand."""
 
-from benchmarks.measure import Bench, Facts, Task, digest, lines_of, on_lines, table_of
+from benchmarks.measure import Bench, Task, digest, lines_of, on_lines, table_of
 from tokenlab.segment.segmentation import Segmentation
 from tokenlab.segment.words import WordModel, WordOptions
 
@@ -32,11 +32,7 @@ def _fit(text: str) -> Task:
 
 def _segment(text: str, other: str) -> Task:
     model = WordModel.fit(lines_of(text), WordOptions(sweeps=8))
-    return on_lines(lambda lines: [batch.text() for batch in model.segment(lines)], other, _size)
-
-
-def _size(parts: list[str]) -> Facts:
-    return {"characters": sum(map(len, parts))}
+    return on_lines(lambda lines: [batch.text() for batch in model.segment(lines)], other)
 
 
 TASKS = {"fit": _fit, "segment": _segment}

@@ -8,7 +8,6 @@ import contextlib
 import io
 import json
 import linecache
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +21,6 @@ def outputs(notebook: dict[str, Any]) -> list[list[dict[str, Any]]]:
     """
     names: dict[str, Any] = {"__name__": "__main__"}
     return [_run("".join(cell["source"]), names, number) for number, cell in enumerate(_code(notebook), 1)]
-
-
-def with_outputs(notebook: dict[str, Any]) -> dict[str, Any]:
-    """The notebook with the outputs that its cells have now."""
-    found = iter(enumerate(outputs(notebook), 1))
-    cells = []
-    for cell in notebook["cells"]:
-        if cell["cell_type"] == "code":
-            number, of_cell = next(found)
-            cell = cell | {"execution_count": number, "outputs": of_cell}
-        cells.append(cell)
-    return notebook | {"cells": cells}
 
 
 def _code(notebook: dict[str, Any]) -> list[dict[str, Any]]:
@@ -59,13 +46,8 @@ def _run(source: str, names: dict[str, Any], number: int) -> list[dict[str, Any]
     return found
 
 
-def main(path: Path = TOUR) -> int:
-    """Write the outputs of a notebook into it."""
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    text = json.dumps(with_outputs(notebook), ensure_ascii=False, indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    tour = json.loads(TOUR.read_text(encoding="utf-8"))
+    for number, (cell, found) in enumerate(zip(_code(tour), outputs(tour), strict=True), 1):
+        cell |= {"execution_count": number, "outputs": found}
+    TOUR.write_text(json.dumps(tour, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

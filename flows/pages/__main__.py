@@ -29,16 +29,12 @@ _USUAL = {"prefect": 4200, "mlflow": 5000, "reports": 8000}
 def main() -> None:
     """Serve until asked to end, or end with status 2 for an error that the user can correct."""
     parser = argparse.ArgumentParser(prog="python -m flows.pages", description="Serve the project's pages here.")
-    parser.add_argument(
-        "--compare",
-        metavar="QUESTION",
-        help="serve MLflow alone, and print the pages that compare the answers to a question",
-    )
+    compare = "serve MLflow alone, and print the pages that compare the answers to a question"
+    parser.add_argument("--compare", metavar="QUESTION", help=compare)
     parser.add_argument("--only", choices=list(_USUAL), help="serve only this one")
     for name, usual in _USUAL.items():
-        parser.add_argument(
-            f"--{name}-port", type=int, metavar="PORT", help=f"by default {usual} if it is free, else any"
-        )
+        default = f"by default {usual} if it is free, else any"
+        parser.add_argument(f"--{name}-port", type=int, metavar="PORT", help=default)
     options = parser.parse_args()
     die_with_parent()
     names = ["mlflow"] if options.compare else [options.only] if options.only else list(_USUAL)

@@ -11,8 +11,8 @@ TEXT = ["In the beginning was the word, and the word was good. "] * 20
 
 @pytest.fixture(autouse=True)
 def short_text(monkeypatch):
-    monkeypatch.setattr(benchmark, "verses", lambda *_: TEXT)
-    monkeypatch.setattr(patches_generation, "_verses", lambda: TEXT)
+    for module in (benchmark, patches_generation):
+        monkeypatch.setattr(module, "verses", lambda *_: TEXT)
 
 
 @pytest.mark.parametrize("kind", benchmark._KINDS)

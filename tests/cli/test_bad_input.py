@@ -161,7 +161,7 @@ measure good.txt --tokenizer t.json --reference good.txt -> good.txt: no tokeniz
 measure good.txt --tokenizer t.json --parallel shorter.txt -> shorter.txt: 1 texts, but good.txt has 3; parallel
 measure - --tokenizer t.json --parallel - -> standard input can be only one of the inputs
 export good.txt -o out --decoder greedy -> --decoder is 'greedy'; a tokenizer maximises a sum
-export good.txt -o out --vocabulary-size 300 -> --vocabulary-size is 300, but
+export good.txt -o out --vocabulary 300 -> --vocabulary is 300, but
 export good.txt -o out --to sentencepiece --model bpe -> --model is 'bpe'; only unigram
 export good.txt -o out --special-tokens pad= -> --special-tokens has 'pad='
 export good.txt -o out --entropies e.parquet -> --entropies has no meaning here: a tokenizer scores a piece
@@ -186,6 +186,7 @@ train good.txt --cut damaged -o out -> rename it to *.words
 train -o out --special-tokens <s> good.txt -> which is a file; name INPUT before the options
 train good.txt --cut (a -o out -> --cut is '(a'
 train good.txt --vocabulary 9 8 -o out -> --vocabulary is 9 8
+train -o out --vocabulary 8 9 good.txt -> it takes numbers, and INPUT goes before the options
 train good.txt --special-tokens eso=<e> -o out -> 'eso' is no role
 train good.txt -o . -> holds the input
 count good.txt -o c.csv -> must end in .parquet or .tsv

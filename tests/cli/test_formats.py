@@ -94,6 +94,12 @@ def test_what_is_no_text_is_not_cut_as_text(stdin, message):
         assert "".join(tokenlab_here("segment", "-", "--format", "text", stdin=stdin).split()) == "".join(stdin.split())
 
 
+def test_without_a_column_of_the_name_the_option_is_named(tmp_path):
+    pq.write_table(pa.table({"body": SENTENCES}), tmp_path / "a.parquet")
+    said = tokenlab_here("statistics", tmp_path / "a.parquet", status=2)
+    assert "no column 'text', only body; name another by --text-key" in said
+
+
 def test_text_that_begins_with_a_bracket_is_text():
     for text in ("[1] 新闻\n", "{a} b\n", "< 5 %\n", "<b>bold</b>\n"):
         assert ended_here("segment", "-", "--isolate", "none", stdin=text).status == 0

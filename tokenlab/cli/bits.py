@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_KINDS = {
-    "prefix": "prefix alone",
-    "payload": "payload alone",
-    "outside": "payload outside a run",
-    "utf8": "not UTF-8",
-}
+_KINDS = {"prefix": "prefix alone", "payload": "payload alone", "outside": "payload outside a run", "utf8": "not UTF-8"}
 _NOT_UTF8 = re.compile("[\udc80-\udcff]+")  # What Python decodes such bytes to, one each.
 _BATCH = 1 << 18
 """Characters of a batch of lines, unless a single line has more."""

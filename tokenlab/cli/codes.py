@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from tokenlab.cli.corpus import add_corpus, add_json, add_lines, numbered_lines, open_corpus
 from tokenlab.cli.options import Commands, add_command, add_family, add_options, flags_of, named_as_flags, options_from
-from tokenlab.cli.output import check_output, json_line, named_errors, tabbed, whole_output, write, written
+from tokenlab.cli.output import bar, check_output, json_line, named_errors, tabbed, whole_output, write, written
 from tokenlab.codes.registry import KINDS, learn_code, read_code
 from tokenlab.core.errors import InputError, ParameterError
 
@@ -96,9 +94,9 @@ def _learn(options: argparse.Namespace) -> None:
     with open_corpus(options) as text:
         with named_errors(text.name):
             corpus = character_corpus(found for _, found in text.read("reading"))
-        with tqdm(desc="learning", unit=" iterations", disable=None, leave=False) as bar:
+        with bar("learning", unit=" iterations") as shown:
             if kind.iterative:
-                given["progress"] = lambda *_: bar.update()
+                given["progress"] = lambda *_: shown.update()
             try:
                 with named_as_flags(*kind.options, tables="--tables"):
                     code = learn_code(options.code, corpus, **given)

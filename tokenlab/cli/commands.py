@@ -17,16 +17,16 @@ _MODULES = (
 )  # fmt: skip
 """Of this package, in the order of the help; each has a function `add_parser`."""
 _FILES = ("CODE", "FILE", "FOLDER", "GOLD", "INPUT", "LIST", "PATCHES", "PLACE", "PREDICTED", "TEXT", "TOKENIZER")
-"""What the metavar of an argument that is a file or a folder begins with."""
+"""Beginnings of the metavars of files and folders."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        said = " ".join(message.split())  # It repeats what was given.
+        said = " ".join(message.split())  # It may repeat an argument of several lines.
         self.exit(EXIT_STATUS, f"{self.prog}: {said}; see `{self.prog} --help`\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Complain of what is unknown here, in the command that was named, and not at its end in that above it."""
+        """Refuse unknown arguments here: the message then names the command itself and not the one above it."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             flag = unknown[0].partition("=")[0]
@@ -36,10 +36,16 @@ class _Parser(argparse.ArgumentParser):
         return found, unknown
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """Of `--option=--`, argparse before Python 3.13 removes the value and hands on an empty list."""
+        """Refuse `--option=--`, of which argparse before Python 3.13 makes an empty list, and an INPUT that an option
+        with several numbers has taken."""
         if action.option_strings and arg_strings == ["--"]:
             self.error(f"argument {'/'.join(action.option_strings)}: expected a value, not --")
-        return super()._get_values(action, arg_strings)
+        try:
+            return super()._get_values(action, arg_strings)
+        except argparse.ArgumentError as error:
+            if action.nargs != "*":
+                raise
+            self.error(f"{error}; it takes numbers, and INPUT goes before the options")
 
 
 class _Version(argparse.Action):

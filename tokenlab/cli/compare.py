@@ -11,11 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
 from tokenlab.cli.options import Commands, add_command, add_options, flags_of, named_as_flags, options_from
-from tokenlab.cli.output import check_folder, json_line, named_errors, write, written
+from tokenlab.cli.output import bar, check_folder, json_line, named_errors, write, written
 from tokenlab.comparison.options import CompareOptions
 from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import ParameterError
@@ -35,6 +33,8 @@ _CALIBRATION = 2.0
 """Seconds of the training that measures the speed of a candidate."""
 _FREE = ("minutes", "flops", "workers")
 """Options that candidates do not depend on."""
+_OPERATIONS: dict[str, Any] = {"unit": " operations", "unit_scale": True}
+"""What a progress bar counts."""
 _USED = 0.85
 """Share of the time that trainings may take: processes end at different moments."""
 
@@ -155,11 +155,11 @@ def _candidates(work: _Work) -> dict[str, Path]:
         return {name: folder / name for name in work.coders}
     training = work.parts.training
     recipes = suited_recipes(training, work.options.vocabulary or _vocabulary(training))
-    with tqdm(desc="training candidates", total=len(recipes), disable=None, leave=False) as bar:
+    with bar("training candidates", total=len(recipes)) as shown:
 
         def progress(name: str) -> None:
-            bar.set_postfix_str(name)
-            bar.update()
+            shown.set_postfix_str(name)
+            shown.update()
 
         with named_errors(work.text):
             made = train_candidates(recipes, training, folder, progress)
@@ -195,7 +195,7 @@ def _flops(work: _Work, made: Mapping[str, Path], began: float) -> float:
     file = work.folder / f"flops-in-{options.minutes:g}-minutes.json"
     if file.exists():
         return float(json.loads(file.read_text()))
-    with _bar("measuring speeds", None):
+    with bar("measuring speeds", **_OPERATIONS):
         one_each = _trials(work, made, 1.0)[:: options.seeds]
         speeds = measured_speeds(one_each, _CALIBRATION, options.workers)
     # A forward pass over held-out text, and as much again for the evaluations in between.
@@ -215,20 +215,16 @@ def _scores(work: _Work, made: Mapping[str, Path], flops: float) -> "dict[str, l
     from tokenlab.comparison.pool import run_trials
 
     trials = _trials(work, made, flops)
-    with _bar("training models", len(trials) * flops) as bar:
+    with bar("training models", total=len(trials) * flops, **_OPERATIONS) as shown:
 
         def progress(done: float) -> None:
-            bar.update(done - bar.n)
+            shown.update(done - shown.n)
 
         found = run_trials(trials, work.folder / f"scores-{flops:g}", work.options.workers, progress)
     scores: dict[str, list[Score]] = {name: [] for name in made}
     for trial, score in zip(trials, found, strict=True):
         scores[trial.name].append(score)
     return scores
-
-
-def _bar(what: str, total: float | None) -> "tqdm[Any]":
-    return tqdm(desc=what, total=total, unit=" operations", unit_scale=True, disable=None, leave=False)
 
 
 def _result(

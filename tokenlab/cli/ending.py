@@ -16,7 +16,7 @@ from typing import Any, Self, TypeGuard
 from tokenlab.core.errors import EXIT_STATUS, TokenlabError, of_rust, one_line
 
 _BY_SIGNAL = 128
-"""Exit status of a process that a signal ended, less the number of the signal."""
+"""Added to the number of a signal: the exit status of a process that it ended."""
 _DOUBLE_PRESS = 1.0
 """A second Ctrl-C within so many seconds is ignored: it would interrupt the removal of temporary files."""
 _TRY_AGAIN = 0.05

@@ -22,7 +22,7 @@ from tokenlab.cli.options import (
     named_as_flags,
     options_from,
 )
-from tokenlab.cli.output import json_line, named_errors, tabbed, with_progress, write
+from tokenlab.cli.output import bar, json_line, named_errors, tabbed, with_progress, write
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.options import check_least
 from tokenlab.exact.options import CompletionOptions, ExactOptions, PlaceOptions, SamplingOptions
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Record = dict[str, object]
 
-FAILURES_FOUND = 1
+_FAILURES_FOUND = 1
 """Exit status of `check` where automaton and tokenizer disagree."""
 
 _SCORES = ("line", "characters", "bytes", "bits", "per character", "per byte", "naive bits", "naive per byte", "calls")
@@ -273,14 +273,15 @@ def _check(options: argparse.Namespace) -> None:
         sentences = (
             document.text for language in LANGUAGES for document in generate(language, sentences=_SENTENCES, seed=0)
         )
-        report = check_tokenizer(real, chain(sentences, with_progress(lines, "checking")))
+        with bar(f"checking {real.name}: minutes for a large vocabulary", bar_format="{desc}"):
+            report = check_tokenizer(real, chain(sentences, lines))
     if options.json:
         failures = [{**failure._asdict(), "text": readable(failure.text)} for failure in report.failures]
         write(json_line({**asdict(report), "handled": report.handled, "failures": failures}))
     else:
         write(_check_text(report))
     if not report.handled:
-        raise SystemExit(FAILURES_FOUND)
+        raise SystemExit(_FAILURES_FOUND)
 
 
 def _check_text(report: "CheckReport") -> str:

@@ -4,6 +4,7 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from tokenlab.cli.options import Commands, add_command, add_options, check_meani
 from tokenlab.cli.output import check_folder, check_output, json_line, named_errors, note, with_progress, write, written
 from tokenlab.cli.segment import add_utilities
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import option
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.options import SegmentOptions
 from tokenlab.tokenizers.export.options import ExportOptions, check_expressible
@@ -33,13 +35,24 @@ _ELSEWHERE = {
 _FILES = {"tokenizer.json", "tokenizer_config.json"}
 
 
+@dataclass(frozen=True)
+class _Options(ExportOptions):
+    vocabulary_size: int | None = option(  # the flag of `tokenlab train`; the alias is its former name
+        "entries of the vocabulary; the most frequent segments are kept (default: all segments; 30000 for bpe)",
+        None,
+        flag="--vocabulary",
+        aliases=["--vocabulary-size"],
+        metavar="N",
+    )
+
+
 def add_parser(commands: Commands) -> None:
     what = "write a segmenter as a tokenizer.json or a SentencePiece model"
     parser = add_command(commands, _export, what, argument_default=argparse.SUPPRESS)
     add_corpus(parser, "sentence")
     place = "write this folder, or with --to sentencepiece this file"
     parser.add_argument("-o", "--output", required=True, metavar="PLACE", help=place)
-    add_options(parser, ExportOptions)
+    add_options(parser, _Options)
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--word-model",
@@ -72,7 +85,7 @@ def _export(arguments: argparse.Namespace) -> None:
     for name, message in _ELSEWHERE.items():
         if hasattr(arguments, name):
             raise ParameterError(message)
-    options = options_from(arguments, ExportOptions)
+    options = options_from(arguments, _Options)
     if arguments.word_model is not None:
         check_meaning(arguments, "with --word-model", (), SegmentOptions, StatisticsOptions)
     checked = arguments.check_words if arguments.check is None else arguments.check
@@ -98,7 +111,7 @@ def _export(arguments: argparse.Namespace) -> None:
             compared = stack.enter_context(open_source(checked, longest_line=longest_line_of(arguments)))
             compared.check(measured=True)
         text = stack.enter_context(open_corpus(arguments, checked=True))
-        stack.enter_context(named_as_flags(SegmentOptions, ExportOptions))
+        stack.enter_context(named_as_flags(SegmentOptions, _Options))
         letters: Counter[str] = Counter()
         lines = _counting(with_progress(text.lines(), "segmenting"), letters)
         if arguments.word_model is not None:

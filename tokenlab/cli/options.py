@@ -74,7 +74,7 @@ def options_from(
 
 
 def add_shards(parser: argparse.ArgumentParser) -> None:
-    """Add the options that bound the memory of counting, and that share it."""
+    """Add the options that bound the memory of counting, and those that share the work."""
     add_options(parser, MemoryOptions)
     where = "where shards are counted (with --memory); the result is the same"
     add_options(parser.add_argument_group(where), ClusterOptions)

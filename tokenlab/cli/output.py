@@ -156,6 +156,11 @@ def tabbed(rows: Iterable[Iterable[object]]) -> str:
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
 
+def bar(what: str, **settings: Any) -> "tqdm[Any]":
+    """A bar that shows progress where standard error is a terminal."""
+    return tqdm(desc=what, disable=None, leave=False, **settings)
+
+
 def with_progress(
     items: Iterable[Item], what: str, size: Callable[[Any], int] = len, total: int | None = None
 ) -> Iterator[Item]:
@@ -163,27 +168,27 @@ def with_progress(
 
     size: characters of an item. total: those of all items, where it is known; the bar then shows what remains.
     """
-    with tqdm(desc=what, total=total, unit=" characters", unit_scale=True, disable=None, leave=False) as bar:
+    with bar(what, total=total, unit=" characters", unit_scale=True) as shown:
         for item in items:
-            bar.update(size(item))
+            shown.update(size(item))
             yield item
 
 
 @contextmanager
 def sweeps_shown() -> Iterator[Callable[[int, int], None]]:
     """A function of the sweeps done and their total, which shows them while a word model is fitted."""
-    with tqdm(desc="fitting", unit=" sweeps", disable=None, leave=False) as bar:
+    with bar("fitting", unit=" sweeps") as shown:
 
         def progress(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
+            shown.total = total
+            shown.update(done - shown.n)
 
         yield progress
 
 
 @contextmanager
 def named_errors(name: str) -> Iterator[None]:
-    """Errors about an input begin with its name, which errors of reading it have already."""
+    """Put the name of an input before errors about it; errors of reading already begin with it."""
     try:
         yield
     except BaseException as error:

@@ -3,7 +3,8 @@ spaces, bytes up to one that is hard to predict, characters, or equal lengths.""
 
 import argparse
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import ChainMap
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -33,16 +34,15 @@ if TYPE_CHECKING:
     from tokenlab.patches.entropy_patcher import EntropyPatcher
     from tokenlab.patches.interface import Patcher, Starts
 
-_MEANT: dict[str, Collection[str]] = {
-    "bpe": ("tokenizer", "merges"),
+_MEANT: dict[str, dict[str, str]] = {
+    "bpe": {"tokenizer": "--tokenizer", "merges": "--merges"},
     "space": flags_of(SpaceOptions),
-    "entropy": ("model", "mean_length", *flags_of(EntropyOptions)),
-    "character": (),
+    "entropy": flags_of(EntropyOptions, model="--model", mean_length="--mean-length"),
+    "character": {},
     "fixed": flags_of(FixedOptions),
-    "learned": ("model",),
+    "learned": {"model": "--model"},
 }
-"""The options that have a meaning with each kind of patches."""
-_OTHERS = {"tokenizer": "--tokenizer", "merges": "--merges", "model": "--model", "mean_length": "--mean-length"}
+"""The flags that have a meaning with each kind of patches, by the names of the options."""
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")  # What Python decodes such bytes to, one each.
 _BATCH = 1 << 20
 """Bytes of texts cut at once, unless a single text has more."""
@@ -168,7 +168,7 @@ def _add_flops(actions: Commands) -> None:
 
 
 def check_model_folder(name: str) -> None:
-    """Refuse what is no folder of `save_language_model`, before PyTorch is loaded. Raises InputError."""
+    """Check, before PyTorch is loaded, that a folder has a language model. Raises InputError where it has none."""
     folder = Path(name)
     if folder.is_file():
         raise InputError(f"{name}: a file, and no folder of a language model; name the folder of one")
@@ -216,8 +216,7 @@ def _cut(options: argparse.Namespace) -> None:
     (space), up to a byte that a model finds hard to predict (entropy), characters, equal lengths (fixed), or the chunks
     of a model that learned them (learned). Offsets count bytes of UTF-8.
     """
-    kinds = (SpaceOptions, EntropyOptions, FixedOptions)
-    check_meaning(options, f"with --patcher {options.patcher}", _MEANT[options.patcher], *kinds, **_OTHERS)
+    check_meaning(options, f"with --patcher {options.patcher}", _MEANT[options.patcher], **ChainMap(*_MEANT.values()))
     if hasattr(options, "merges") and not options.summary:
         raise ParameterError("--merges has no meaning without --summary; add it")
     check_most("--cap", getattr(options, "cap", None))
@@ -239,7 +238,7 @@ def _patcher(options: argparse.Namespace) -> "Patcher":
 
     needed = {"bpe": "tokenizer", "entropy": "model", "learned": "model"}.get(options.patcher)
     if needed and not hasattr(options, needed):
-        raise ParameterError(f"--patcher {options.patcher} needs {_OTHERS[needed]}")
+        raise ParameterError(f"--patcher {options.patcher} needs --{needed}")
     match options.patcher:
         case "space":
             return SpacePatcher(options_from(options, SpaceOptions))

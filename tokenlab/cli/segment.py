@@ -1,6 +1,7 @@
 """`tokenlab segment`: cut sentences into words, by n-gram statistics, a language model's entropies, or a word model."""
 
 import argparse
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -52,12 +53,9 @@ _METHODS = {
     "statistics": "the same without the variation, which is not in the paper (--variation 0)",
     "words": "a model of pairs of words, fitted to INPUT, which takes up to a minute or so",
 }
-_ISOLATION = ("isolate", "split_kana")
-_STATISTICS = {*flags_of(StatisticsOptions, SegmentOptions, MemoryOptions), "statistics_from"}
-_BOUNDARIES = {*flags_of(BoundaryOptions), *_ISOLATION}
-_KINDS = (BoundaryOptions, DeviceOptions, MemoryOptions, ScoringOptions, StatisticsOptions, SegmentOptions, WordOptions)
-_OTHERS = {"sample": "--sample", "statistics_from": "--statistics-from", "save_model": "--save-model"}
-"""The options that have no meaning with some ways of segmenting."""
+_ISOLATION = {"isolate": "--isolate", "split_kana": "--split-kana"}
+_STATISTICS = flags_of(StatisticsOptions, SegmentOptions, MemoryOptions, statistics_from="--statistics-from")
+_BOUNDARIES = flags_of(BoundaryOptions, **_ISOLATION)
 
 
 def add_parser(commands: Commands) -> None:
@@ -112,7 +110,7 @@ def _segment(options: argparse.Namespace) -> None:
     """
     way = _way(options)
     meant, segment = _WAYS[way]
-    check_meaning(options, f"with {way}", meant, *_KINDS, **_OTHERS)
+    check_meaning(options, f"with {way}", meant, **ChainMap(*(flags for flags, _ in _WAYS.values())))
     delimiter = _delimiter(options)
     # A text may contain the delimiter in its last line, so nothing is printed before all of it is segmented.
     with nullcontext(write) if delimiter is None else whole_output() as output:
@@ -286,12 +284,12 @@ def _noting_scripts(lines: Iterator[str], name: str) -> Iterator[str]:
         )
 
 
-_WAYS: dict[str, tuple[set[str], Callable[[argparse.Namespace, _Output], None]]] = {
+_WAYS: dict[str, tuple[dict[str, str], Callable[[argparse.Namespace, _Output], None]]] = {
     "--method variation": (_STATISTICS, _by_statistics),
     "--method statistics": (_STATISTICS, _by_statistics),
-    "--method words": ({*flags_of(WordOptions), "sample", "save_model"}, _by_words),
-    "a fitted word model": (set(), _by_word_model),
-    "--model": (_BOUNDARIES | {*flags_of(DeviceOptions, ScoringOptions)}, _by_entropy),
+    "--method words": (flags_of(WordOptions, sample="--sample", save_model="--save-model"), _by_words),
+    "a fitted word model": ({}, _by_word_model),
+    "--model": (_BOUNDARIES | flags_of(DeviceOptions, ScoringOptions), _by_entropy),
     "--entropies": (_BOUNDARIES, _by_entropy),
 }
-"""The ways of segmenting: the options that have a meaning with each, and the function."""
+"""The ways of segmenting: the flags that have a meaning with each, by the names of the options, and the function."""

@@ -77,7 +77,6 @@ def add_parser(commands: Commands) -> None:
     add_corpus(counting, several="+")
     table = "write this table: Parquet, or TSV where it ends in .tsv"
     counting.add_argument("-o", "--output", required=True, metavar="FILE", help=table)
-    counting.argument_default = argparse.SUPPRESS
     _add_cut(counting)
     add_shards(counting)
 
@@ -89,7 +88,7 @@ def _add_cut(parser: argparse.ArgumentParser) -> None:
         "before them, up to three digits, punctuation; in Thai, Lao, Khmer, Burmese and Tibetan also words of a word "
         "model, which shape the merges but are not in the file"
     )
-    parser.add_argument("--cut", default=argparse.SUPPRESS, metavar="CUT", help=cut)
+    parser.add_argument("--cut", default=None, metavar="CUT", help=cut)
 
 
 def _train(arguments: argparse.Namespace) -> None:
@@ -107,8 +106,9 @@ def _train(arguments: argparse.Namespace) -> None:
     if bool(inputs) == bool(tables):
         raise ParameterError("name INPUT or --from-counts FILE, one of the two")
     checked = [arguments.check] if arguments.check is not None else []
-    _check_inputs([*inputs, *tables, *checked], getattr(arguments, "cut", None))
-    check_folder("--output", arguments.output, [*inputs, *tables, *checked], _is_own)
+    given = [*inputs, *tables, *checked]
+    _check_inputs(given, arguments.cut)
+    check_folder("--output", arguments.output, given, lambda name: name in _FILES or name.isdecimal())
     from tokenlab.core.files import atomic_folder
     from tokenlab.tokenizers.trained import train_tokenizers
 
@@ -116,7 +116,7 @@ def _train(arguments: argparse.Namespace) -> None:
         compared, texts = (open_corpora(stack, names, arguments) for names in (checked, inputs))
         for text in compared:
             text.check(measured=True)  # Before any work: an error in a text must leave nothing behind.
-        counts, plain = _counts(texts, tables, getattr(arguments, "cut", None), *shards)
+        counts, plain = _counts(texts, tables, arguments.cut, *shards)
         with named_errors(", ".join([*inputs, *tables])):
             trained = train_tokenizers(counts[0], options)
             beside = [] if plain is None else train_tokenizers(plain, _plain_options(options))
@@ -141,7 +141,7 @@ def _count(arguments: argparse.Namespace) -> None:
     """
     from tokenlab.tokenizers.piece_counts import is_counts, merge_counts, read_counts, write_counts
 
-    cut, shards = getattr(arguments, "cut", None), shards_from(arguments)
+    cut, shards = arguments.cut, shards_from(arguments)
     _check_inputs(arguments.input, cut)
     check_output("--output", arguments.output, arguments.input, _ENDINGS)
     tables = [name for name in arguments.input if is_counts(name)]
@@ -168,10 +168,6 @@ def _check_inputs(names: Sequence[str], cut: str | None) -> None:
             raise ParameterError(f"--cut is {cut}, a file; rename it to *{WORDS_FILE} if it is a word model")
         with named_as_flags(cut="--cut"):
             check_cut(cut)
-
-
-def _is_own(name: str) -> bool:
-    return name in _FILES or name.isdecimal()
 
 
 def _documents(texts: Sequence[Corpus]) -> "Iterator[Document]":

@@ -35,15 +35,8 @@ def option(
         choices: the names of a registry, read when they are needed. A fixed set of names is a `Literal` instead.
         none: the word that means None on the command line, such as `auto`.
     """
-    metadata = {
-        "help": help,
-        "flag": flag,
-        "metavar": metavar,
-        "aliases": tuple(aliases),
-        "choices": choices,
-        "none": none,
-    }
-    return dataclasses.field(default=default, metadata=metadata)
+    shown = {"help": help, "flag": flag, "metavar": metavar, "aliases": tuple(aliases), "none": none}
+    return dataclasses.field(default=default, metadata={**shown, "choices": choices})
 
 
 def check_choice(name: str, value: Any, literal: Any) -> None:

@@ -30,16 +30,11 @@ def die_with_parent() -> None:
     """
     if sys.platform == "linux":
         worker_of = multiprocessing.parent_process()
-        if worker_of is not None:
+        if worker_of is not None or PARENT in os.environ:
             _ask_kernel()
-            gone = not worker_of.is_alive()
-        elif PARENT in os.environ:
-            _ask_kernel()
-            gone = not _is_alive(int(os.environ[PARENT]))
-        else:
-            gone = False
-        if gone:  # before the kernel watched it
-            os.kill(os.getpid(), signal.SIGKILL)
+            alive = worker_of.is_alive() if worker_of is not None else _is_alive(int(os.environ[PARENT]))
+            if not alive:  # it ended before the kernel watched it
+                os.kill(os.getpid(), signal.SIGKILL)
     os.environ[PARENT] = str(os.getpid())
 
 
