@@ -38,9 +38,10 @@ def test_links_files_and_targets_are_there(page: str) -> None:
     assert set(re.findall(r"\bmake ([a-z-]+)(?=`| +#| PRESET| ONLY|$)", text, re.MULTILINE)) <= targets
 
 
-def test_readme_leads_to_every_page() -> None:
+def test_readme_is_short_and_leads_to_every_page() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pages = {f"docs/{path.name}" for pattern in ("*.md", "*.ipynb") for path in (ROOT / "docs").glob(pattern)}
-    assert pages <= set(re.findall(r"\]\(([^)#]+)[)#]", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert len(readme.splitlines()) <= 120 and pages <= set(re.findall(r"\]\(([^)#]+)[)#]", readme))
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -91,6 +91,12 @@ def test_links_lead_to_sections_that_are_there(page):
     assert "tuned on validation sentences" in gold and "Without gold words nothing is tuned" in plain
 
 
+def test_wide_tables_keep_their_result_in_sight(page):
+    headers = re.findall(r'<thead><tr>((?:<th scope="col".*?</th>)+)', page)
+    wide = [header for header in headers if header.count("<th ") > 5 and "prompt" not in header]
+    assert len(wide) > 10 and all('class="result"' in header for header in wide)
+
+
 def test_letters_are_defined_once(page):
     names = re.findall(r'<path [^>]*id="([^"]+)"', page)
     assert len(names) == len(set(names)) and set(re.findall(r'<use [^>]*href="#([^"]+)"', page)) <= set(names)

@@ -9,6 +9,7 @@ import yaml
 
 from tasks.report import readme
 from tasks.report.papers import PAPERS, claims, ours, printed
+from tasks.report.svg import LARGEST
 from tasks.report.table import Table, read_markdown, read_paper
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -92,6 +93,10 @@ def test_pages_show_the_tables_in_git(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = page.read_text(encoding="utf-8")
     assert readme._TABLES_SECTION.sub(readme._tables, text) == text, "run `make readme`"
+
+
+def test_figures_are_small():
+    assert all(path.stat().st_size <= LARGEST for path in (ROOT / "docs/figures").glob("*"))
 
 
 def test_the_overview_has_one_measure():
