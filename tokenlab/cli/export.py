@@ -4,7 +4,6 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,6 @@ from tokenlab.cli.options import Commands, add_command, add_options, check_meani
 from tokenlab.cli.output import check_folder, check_output, json_line, named_errors, note, with_progress, write, written
 from tokenlab.cli.segment import add_utilities
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.core.options import option
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.options import SegmentOptions
 from tokenlab.tokenizers.export.options import ExportOptions, check_expressible
@@ -35,32 +33,21 @@ _ELSEWHERE = {
 _FILES = {"tokenizer.json", "tokenizer_config.json"}
 
 
-@dataclass(frozen=True)
-class _Options(ExportOptions):
-    vocabulary_size: int | None = option(  # the flag of `tokenlab train`; the alias is its former name
-        "entries of the vocabulary; the most frequent segments are kept (default: all segments; 30000 for bpe)",
-        None,
-        flag="--vocabulary",
-        aliases=["--vocabulary-size"],
-        metavar="N",
-    )
-
-
 def add_parser(commands: Commands) -> None:
     what = "write a segmenter as a tokenizer.json or a SentencePiece model"
     parser = add_command(commands, _export, what, argument_default=argparse.SUPPRESS)
     add_corpus(parser, "sentence")
     place = "write this folder, or with --to sentencepiece this file"
     parser.add_argument("-o", "--output", required=True, metavar="PLACE", help=place)
-    add_options(parser, _Options)
+    add_options(parser, ExportOptions)
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--word-model",
         metavar="FILE",
         default=None,
         help="segment INPUT by this word model, which `tokenlab segment --method words --save-model` wrote. A "
-        "tokenizer cannot look at pairs of words as it does: on a held-out tenth of a month of news F1 is 79.5 instead "
-        "of 80.0; by statistics it is 76.8",
+        "tokenizer cannot look at pairs of words as it does: by a month of Chinese news its word F1 is 81.4 instead of "
+        "82.0 on sentences held out; by statistics it is 78.8",
     )
     add_statistics_from(source, default=None)
     checks = parser.add_mutually_exclusive_group()
@@ -85,7 +72,7 @@ def _export(arguments: argparse.Namespace) -> None:
     for name, message in _ELSEWHERE.items():
         if hasattr(arguments, name):
             raise ParameterError(message)
-    options = options_from(arguments, _Options)
+    options = options_from(arguments, ExportOptions)
     if arguments.word_model is not None:
         check_meaning(arguments, "with --word-model", (), SegmentOptions, StatisticsOptions)
     checked = arguments.check_words if arguments.check is None else arguments.check
@@ -111,7 +98,7 @@ def _export(arguments: argparse.Namespace) -> None:
             compared = stack.enter_context(open_source(checked, longest_line=longest_line_of(arguments)))
             compared.check(measured=True)
         text = stack.enter_context(open_corpus(arguments, checked=True))
-        stack.enter_context(named_as_flags(SegmentOptions, _Options))
+        stack.enter_context(named_as_flags(SegmentOptions, ExportOptions))
         letters: Counter[str] = Counter()
         lines = _counting(with_progress(text.lines(), "segmenting"), letters)
         if arguments.word_model is not None:
