@@ -83,8 +83,6 @@ class ExportOptions:
     vocabulary_size: int | None = option(
         "entries of the vocabulary; the most frequent segments are kept (default: all segments; 30000 for bpe)",
         None,
-        flag="--vocabulary",
-        aliases=["--vocabulary-size"],  # its former name
         metavar="N",
     )
     special_tokens: tuple[str, ...] = option(
