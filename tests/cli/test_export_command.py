@@ -89,15 +89,15 @@ def test_few_entries_and_spaced_scripts_are_said(tmp_path, how):
 
     chinese, english = "共同创造美好的新世纪abc\n" * 3, "a brown fox and a dog 日本\n" * 3
     assert said(chinese) == ""
-    few = said(chinese, "--vocabulary", 29_000)
+    few = said(chinese, "--vocabulary-size", 29_000)
     assert few.count("\n") == 1 and "`tokenlab train`" in few
     (entries,) = re.findall(r"has (\d+) entries instead of 29,000:", few)
-    assert said(chinese, "--vocabulary", entries) == ""
+    assert said(chinese, "--vocabulary-size", entries) == ""
     if not how:
         assert len(json.loads((tmp_path / "out/tokenizer.json").read_text())["model"]["vocab"]) == int(entries)
     spaced = said(english)
     assert spaced.count("\n") == 1 and "scripts that are written with spaces" in spaced and "`tokenlab train`" in spaced
-    assert said(english, "--vocabulary", 29_000).count("\n") == 2
+    assert said(english, "--vocabulary-size", 29_000).count("\n") == 2
 
 
 def test_sentencepiece(tmp_path, chinese_text):
