@@ -161,7 +161,7 @@ measure good.txt --tokenizer t.json --reference good.txt -> good.txt: no tokeniz
 measure good.txt --tokenizer t.json --parallel shorter.txt -> shorter.txt: 1 texts, but good.txt has 3; parallel
 measure - --tokenizer t.json --parallel - -> standard input can be only one of the inputs
 export good.txt -o out --decoder greedy -> --decoder is 'greedy'; a tokenizer maximises a sum
-export good.txt -o out --vocabulary 300 -> --vocabulary is 300, but
+export good.txt -o out --vocabulary-size 300 -> --vocabulary-size is 300, but
 export good.txt -o out --to sentencepiece --model bpe -> --model is 'bpe'; only unigram
 export good.txt -o out --special-tokens pad= -> --special-tokens has 'pad='
 export good.txt -o out --entropies e.parquet -> --entropies has no meaning here: a tokenizer scores a piece

@@ -35,8 +35,15 @@ def option(
         choices: the names of a registry, read when they are needed. A fixed set of names is a `Literal` instead.
         none: the word that means None on the command line, such as `auto`.
     """
-    shown = {"help": help, "flag": flag, "metavar": metavar, "aliases": tuple(aliases), "none": none}
-    return dataclasses.field(default=default, metadata={**shown, "choices": choices})
+    metadata = {
+        "help": help,
+        "flag": flag,
+        "metavar": metavar,
+        "aliases": tuple(aliases),
+        "choices": choices,
+        "none": none,
+    }
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def check_choice(name: str, value: Any, literal: Any) -> None:

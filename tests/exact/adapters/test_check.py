@@ -99,9 +99,9 @@ def test_the_engine_of_another_tokenizer(small: RealTokenizer) -> None:
 @pytest.mark.parametrize("name", all_names())
 def test_published_tokenizers_pass(name: str) -> None:
     real = real_tokenizer(name)
-    report = check_tokenizer(real, sentences(5), walks=60)
+    report = check_tokenizer(real, sentences(), walks=60)
     assert report.handled, report.failures
-    assert report.texts > 100 and report.prefixes > 2000 and report.walks == 60
+    assert report.texts > 80 and report.prefixes > 2500 and report.walks == 60
     assert report.tokens - report.unreachable > 0.9 * report.tokens
     split = real.name not in ("cluecorpussmall",) and not real.name.startswith("mistral")
     assert (report.most_contexts > 1) == split

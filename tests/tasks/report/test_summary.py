@@ -1,8 +1,12 @@
 """The summary of the report: sentences that say no more than the tables."""
 
+import report_inputs as inputs
+
+from tasks.report.exact import bias_table, bits_table
 from tasks.report.summary import (
     bits_findings,
     code_findings,
+    exact_findings,
     parity_findings,
     patch_findings,
     word_findings,
@@ -44,6 +48,13 @@ def test_codes_are_counted_at_the_smallest_and_the_largest_size():
     (many,) = code_findings([saved("C", *["Latom"] * 7, "one run", *few)])
     assert "Latom on 7 corpora; one run, no verdict on corpus7; no code, plain characters lead (2 runs) on" in many.text
     assert many.text.endswith("not separable (1 run) on corpus9.")
+
+
+def test_exact_probabilities_and_naive_ones_stand_side_by_side():
+    scores = inputs.exact_scores("en")
+    bits, bias = (found.text for found in exact_findings([bits_table(scores, []), bias_table(scores, [])]))
+    assert "1.9000 bits per character by all encodings, 2.0000 by the one" in bits and "5.00 % saved" in bits
+    assert "in 25.0 % of the cases" in bias
 
 
 def test_bits_patches_and_languages():
