@@ -412,6 +412,7 @@ CLASSIFICATION = View(
     artefacts=[
         File("reports/{preset}/classify/{key}/scores.parquet"),
         File("reports/{preset}/classify/{key}/compared.parquet"),
+        File("reports/{preset}/classify/{key}/perturbed.parquet"),
     ],
     tags={
         "paper": _LATOM,

@@ -2,12 +2,13 @@
 
 An update has equally many texts in every cut. Each training has its own file of predictions when it is done, and
 resumes from its checkpoint before. Cuts are compared with `RIVALS` of the same tokenizer, size and model, over the same
-test texts and seeds (`tokenlab.metrics.classification.paired_difference`).
+test texts and seeds (`tokenlab.metrics.classification.paired_difference`). Some test texts are classified again as each
+perturbation leaves them (`tokenlab.comparison.perturbations`); they follow the others in the predictions of a model.
 """
 
 import shutil
-from collections.abc import Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,9 +25,11 @@ from tasks.runtime.pool import in_processes, in_processes_of_training
 from tasks.runtime.stage import Stage, run, write_json
 from tasks.runtime.tables import nested, write_table
 from tokenlab.classification.examples import encode_labelled, vocabulary_size
+from tokenlab.classification.labelled import LabelledTexts
 from tokenlab.classification.linear import linear_control
 from tokenlab.classification.networks import build_classifier
 from tokenlab.classification.training import predict, train_classifier
+from tokenlab.comparison.perturbations import KINDS, perturb
 from tokenlab.metrics.classification import confusion_counts, paired_difference, weighted_f1
 from tokenlab.training.loop import best_evaluation
 from tokenlab.translation.pairs import Pairs, epochs, shuffled_batches
@@ -55,7 +58,8 @@ class Job(NamedTuple):
 
 
 def classify(stage: Stage) -> None:
-    """Write the predictions of all models for the test texts, their scores, the comparisons and metrics."""
+    """Write the predictions of all models for the test texts, their scores, the comparisons, the scores of perturbed
+    texts and metrics."""
     classified = stage.parameters(f"downstream.classified.{stage.variant}", Classified)
     settings = stage.parameters("downstream.classification", Classification)
     parts = stage.data("labelled", classified.labelled, classified.language)
@@ -69,10 +73,12 @@ def classify(stage: Stage) -> None:
     order = sorted(jobs, key=lambda job: -len(job.cut.seeds))  # No worker waits long for the last.
     found = in_processes(run_job, order, settings.workers, "classifying")
     done = {job.cut: tables for job, tables in zip(order, found, strict=True)}
-    predictions = pl.concat([table for cut in cuts for table in done[cut]], how="vertical_relaxed")
+    everything = pl.concat([table for cut in cuts for table in done[cut]], how="vertical_relaxed")
 
     labelled = read_parts(parts)
+    again = perturbed_texts(labelled["test"], settings.perturbed)
     gold, classes = labelled["test"].labels, len(labelled["test"].classes)
+    predictions = everything.with_columns(pl.col("predicted").list.head(len(gold)))
     about = {"name": stage.variant, "labelled": classified.labelled, "language": classified.language}
     reports = stage.reports("classify", stage.variant)
     scores = scored(predictions, gold, classes).select(
@@ -81,6 +87,8 @@ def classify(stage: Stage) -> None:
     write_table(reports / "predictions.parquet", predictions.select(*_KEY, "seed", "predicted"))
     write_table(reports / "scores.parquet", scores)
     write_table(reports / "compared.parquet", [about | row for row in compared(predictions, gold, classes)])
+    of_perturbed = [about | row for row in perturbed_scores(everything, again, gold, classes)]
+    write_table(reports / "perturbed.parquet", of_perturbed)
     write_json(
         reports / "metrics.json",
         {
@@ -124,6 +132,7 @@ def _train_all(job: Job, wanted: Mapping[tuple[str, int], Path]) -> None:
     cut, settings = job.cut, job.settings
     job.work.mkdir(parents=True, exist_ok=True)
     labelled = read_parts(job.parts)
+    labelled["test"] = perturbed_texts(labelled["test"], settings.perturbed).after(labelled["test"])
     tokenizer = open_cut(job.folders, cut, settings.cuts.unknown, job.texts).tokenizer
     pairs = {name: encode_labelled(tokenizer, part) for name, part in labelled.items()}
     classes = len(labelled["train"].classes)
@@ -193,6 +202,46 @@ def _train(training: Training) -> dict[str, Any]:
         "parameters": sum(weights.numel() for weights in model.parameters()),
         "predicted": predict(model, pairs["test"], options),
     }
+
+
+class PerturbedTexts(NamedTuple):
+    """Texts of a part, and what perturbations make of them."""
+
+    chosen: slice
+    """Those texts: evenly over the part, whose passages are in order."""
+    texts: dict[str, list[str]]
+    """Perturbation -> the perturbed texts; one that changes no text is left out."""
+
+    def after(self, part: LabelledTexts) -> LabelledTexts:
+        """The part, followed by the texts of each perturbation."""
+        places = range(len(part.texts))
+        repeated = part.take([*places, *[*places[self.chosen]] * len(self.texts)])
+        return repeated._replace(texts=[*part.texts, *chain.from_iterable(self.texts.values())])
+
+
+def perturbed_texts(part: LabelledTexts, count: int) -> PerturbedTexts:
+    """At most so many texts of a part, perturbed."""
+    chosen = slice(None, None, -(-len(part.texts) // count))
+    texts = part.texts[chosen]
+    found = {kind: [perturb(text, kind).text for text in texts] for kind in KINDS}
+    return PerturbedTexts(chosen, {kind: others for kind, others in found.items() if others != texts})
+
+
+def perturbed_scores(
+    predictions: pl.DataFrame, again: PerturbedTexts, gold: NDArray[np.int64], classes: int
+) -> Iterator[dict[str, Any]]:
+    """A row for each model, seed and perturbation: weighted F1, 0..1, of the texts as they were and perturbed.
+
+    predictions: of the whole part, followed by those of the texts of each perturbation. gold: the classes of the part.
+    """
+    chosen = gold[again.chosen]
+    parts = np.array(predictions["predicted"].to_list(), np.int64)
+    whole, perturbed = parts[:, : len(gold)], parts[:, len(gold) :].reshape(len(parts), len(again.texts), len(chosen))
+    original = weighted_f1(confusion_counts(chosen, whole[:, again.chosen], classes))
+    for number, row in enumerate(predictions.select(*_KEY, "seed").rows(named=True)):
+        f1 = weighted_f1(confusion_counts(chosen, perturbed[number], classes))
+        for kind, value in zip(again.texts, f1.tolist(), strict=True):
+            yield {**row, "perturbation": kind, "original": float(original[number]), "f1": value}
 
 
 def scored(predictions: pl.DataFrame, gold: NDArray[np.int64], classes: int) -> pl.DataFrame:

@@ -101,6 +101,8 @@ class Classification(Parameters):
     architectures: dict[str, Architecture]
     linear: bool
     """Whether the linear control is fitted, too."""
+    perturbed: int = Field(ge=1)
+    """Test texts that are classified again as each perturbation leaves them, at most."""
     workers: int = Field(ge=1)
     """Trainings at a time."""
 

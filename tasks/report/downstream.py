@@ -1,9 +1,9 @@
 """The downstream family: classifiers over every cut of a corpus, decoding errors of texts that models over codes
 generate, and whether the claims of Latom hold.
 
-They are made from the tables of `classify` (of scores, one row for each cut, model and seed, and of comparisons, one
-for each cut, model and rival over the same test texts and seeds) and of `generate` (one row for each code, seed and
-way, free and constrained).
+They are made from the tables of `classify` (of scores, one row for each cut, model and seed; of comparisons, one for
+each cut, model and rival over the same test texts and seeds; and of scores of perturbed texts) and of `generate` (one
+row for each code, seed and way, free and constrained).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,6 +40,7 @@ _SCORES_OF_PAPER = Path(__file__).with_name("latom-classification.csv")
 """Weighted F1 in per cent, mean ± sd of five seeds. MYTE and radicals are equal in Japanese and Chinese but without
 tokenizer, as printed; Table 15 in our copy lacks a cell of three of its rows (unigram, characters)."""
 
+_PERTURBED = "some of the test texts, by models that learned from texts as they were; what changes no text is left out"
 _OTHER_CORPUS = "paper: five classes of stars of Amazon reviews, not these texts"
 _OTHER_MODELS = "paper: Amazon reviews and larger models, not these; mean ± sd of five seeds"
 _PAIRED = (
@@ -64,9 +65,10 @@ def downstream_results(stage: Stage) -> Results:
     """Read the results of a preset."""
     scores = read_parts(stage, "downstream.classified", "classify", "scores.parquet")
     pairs = read_parts(stage, "downstream.classified", "classify", "compared.parquet")
+    perturbed = read_parts(stage, "downstream.classified", "classify", "perturbed.parquet")
     generated = read_parts(stage, "downstream.language_models", "generate", "scores.parquet")
     page = {
-        "classification": _classification_tables(stage, scores, pairs) if len(scores) else [],
+        "classification": _classification_tables(stage, scores, pairs, perturbed) if len(scores) else [],
         "generation": _generation_tables(stage, generated) if len(generated) else [],
         "claims": _claims_tables(stage, scores, pairs, generated),
     }
@@ -75,7 +77,9 @@ def downstream_results(stage: Stage) -> Results:
     return Results(main, [table for table in tables if table not in main], page)
 
 
-def _classification_tables(stage: Stage, scores: pl.DataFrame, pairs: pl.DataFrame) -> list[Table]:
+def _classification_tables(
+    stage: Stage, scores: pl.DataFrame, pairs: pl.DataFrame, perturbed: pl.DataFrame
+) -> list[Table]:
     names = scores["name"].unique(maintain_order=True)
     facts = [corpus_facts(stage, name) for name in names]
     metrics = {name: read_json(stage.reports("classify", name, "metrics.json")) for name in names}
@@ -87,6 +91,7 @@ def _classification_tables(stage: Stage, scores: pl.DataFrame, pairs: pl.DataFra
         tables.append(f1_table(of_model, str(model), [*notes, guessing], generated))
         if len(of_pairs := pairs.filter(model=model)):
             tables.append(verdict_table(of_pairs, str(model), notes))
+        tables.append(perturbed_table(perturbed.filter(model=model), str(model), notes))
     return [*tables, texts_table(scores, metrics, notes, generated), training_table(scores, notes)]
 
 
@@ -145,6 +150,18 @@ def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:
     title = f"Classification, {model}: difference of weighted F1 to characters, bytes and random codes, in points"
     columns, name = [*_OF_CUT, *_against(pairs, _RIVALS, cell)], f"classification-verdicts-{model}"
     return tabulate(name, title, together(pairs, "size"), columns, key=_CUT, notes=[*notes, _PAIRED])
+
+
+def perturbed_table(perturbed: pl.DataFrame, model: str, notes: list[str]) -> Table:
+    """A row for each language and cut, a column for each perturbation."""
+    changes = perturbed.with_columns(change=pl.col("f1") - pl.col("original"))
+    kinds = changes["perturbation"].unique(maintain_order=True)
+    before = Column("as they were", "original", "{:.1f}", 100, note=_PERTURBED)
+    after = [Column(kind, "change", "{:+.1f}", 100, where={"perturbation": kind}, spread=True) for kind in kinds]
+    columns = [Column("language", "language"), *_OF_CUT, before, *after]
+    title = f"Classification, {model}: points of weighted F1 more on perturbed texts{of_seeds(perturbed)}"
+    name, key = f"classification-perturbed-{model}", ["language", *_CUT]
+    return tabulate(name, title, together(changes, "size"), columns, key=key, notes=notes)
 
 
 def texts_table(scores: pl.DataFrame, metrics: dict[str, Any], notes: list[str], generated: bool) -> Table:

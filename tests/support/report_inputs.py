@@ -334,6 +334,15 @@ def write_classification(stage: Stage, corpus: str, origin: str = "official") ->
     folder = stage.reports("classify", corpus)
     write_table(folder / "scores.parquet", scores)
     write_table(folder / "compared.parquet", pairs)
+    changes = {"typos": -0.1, "case": -0.3}
+    perturbed = [
+        {**key, "seed": seed, "perturbation": kind, "original": before, "f1": before + change + seed / 50}
+        for key in keys
+        for before in [f1[key["code"]]]
+        for seed in (0, 1)
+        for kind, change in changes.items()
+    ]
+    write_table(folder / "perturbed.parquet", perturbed)
     texts = {"train": 8000, "validation": 1000, "test": 900}
     write_json(folder / "metrics.json", {"texts": texts, "classes": 5, "characters": 81, "most_frequent_f1": 0.2})
 

@@ -17,6 +17,9 @@ from tasks.downstream.classify import classify, compared
 from tasks.downstream.cuts import cuts_of, folders_of, open_cut
 from tasks.downstream.label import label, read_parts
 from tasks.downstream.parameters import CutChoice
+from tokenlab.classification.examples import encode_labelled
+from tokenlab.classification.linear import linear_control
+from tokenlab.comparison.perturbations import KINDS, perturb
 from tokenlab.core.errors import InputError
 from tokenlab.metrics.classification import paired_difference
 from tokenlab.tokenizers.bpe import BpeOptions, save_tokenizer, train_bpe
@@ -60,6 +63,32 @@ def test_scores_are_those_of_the_predictions(folder):
     found = paired_difference(gold, *runs, len(set(gold)))
     assert (row["difference"], row["deviation"], row["runs"]) == (found.mean, found.deviation, 2)
     assert row["separable"] == (abs(found.mean) > found.deviation)
+
+
+def test_perturbed_texts_are_classified_again(folder):
+    """By the linear control, which has no chance, of each of them alone."""
+    parts, classification = read_parts(folder / LABELLED), SMALL_DOWNSTREAM["classification"]
+    step = -(-len(parts["test"].texts) // classification["perturbed"])
+    chosen = parts["test"].take(range(0, len(parts["test"].texts), step))
+    rows = pl.read_parquet("reports/sample/classify/en/perturbed.parquet")
+    byte = rows.filter(code="byte", tokenizer="bpe", size="120", model="linear", seed=0)
+    assert {"typos", "homoglyphs", "full-width", "spacing", "case"} <= set(byte["perturbation"]) < set(KINDS)
+    choice = CutChoice(tokenizers=("bpe",), sizes=(120,), unknown="byte")
+    folders = folders_of(stage(), "en")
+    cut = next(cut for cut in cuts_of(folders, choice, [0]) if cut.code == "byte")
+    tokenizer = open_cut(folders, cut, "byte").tokenizer
+    train, validation = (encode_labelled(tokenizer, parts[name]) for name in ("train", "validation"))
+
+    def f1(texts):
+        predicted = linear_control(
+            train, validation, encode_labelled(tokenizer, chosen._replace(texts=texts)), len(chosen.classes)
+        )
+        return f1_score(chosen.labels, predicted, average="weighted", zero_division=0)
+
+    for row in byte.iter_rows(named=True):
+        assert row["original"] == pytest.approx(f1(chosen.texts))
+        assert row["f1"] == pytest.approx(f1([perturb(text, row["perturbation"]).text for text in chosen.texts]))
+    assert (byte["f1"] < byte["original"]).any()
 
 
 def test_codes_are_compared_with_random_codes_of_their_length():

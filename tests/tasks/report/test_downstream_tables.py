@@ -52,6 +52,12 @@ def test_verdicts_of_classification(tables):
     assert table.rows[3][6] == "higher (2 runs): +8.00 ± 3.00"
 
 
+def test_changes_on_perturbed_texts(tables):
+    table = tables["classification-perturbed-linear"]
+    assert table.header == ["language", "|V|", "tokenizer", "code", "N", "as they were", "typos", "case"]
+    assert table.rows[1] == ["english", "|V| = |C|", "bpe", "bytes", "", "61.0", "-9.0 ± 1.4", "-29.0 ± 1.4"]
+
+
 def test_errors_of_each_code_beside_the_papers(tables):
     table = tables["generation-errors"]
     assert table.header == ["code", "N", "chinese", "paper chinese"]
