@@ -263,7 +263,7 @@ def _check(options: argparse.Namespace) -> None:
     with ExitStack() as stack:
         lines: Iterator[str] = iter(())
         if options.text:
-            text = stack.enter_context(open_source(options.text))
+            text = stack.enter_context(open_source(options.text, "text"))
             text.check()
             lines = text.lines()
         place, fetched = Path(options.tokenizer), _FETCHED / options.tokenizer

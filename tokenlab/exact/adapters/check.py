@@ -20,6 +20,7 @@ for "\\n\\n" alone.
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from time import perf_counter
 from typing import NamedTuple
 
@@ -121,7 +122,7 @@ def check_tokenizer(
     tally, reach = _Tally(), Reach(real.automaton)
     endings: dict[Hashable, list[int] | None] = {}
     done = skipped = 0
-    for text in (*probe_texts(), *(texts or ())):
+    for text in chain(probe_texts(), texts or ()):
         if tally.failed >= _ENOUGH:
             break
         try:
@@ -391,24 +392,23 @@ class Reach:
         vocabulary = self._automaton.vocabulary
         left = np.flatnonzero(~self._reached)
         if any(vocabulary.spelling(position)[0] & 0xC0 == 0x80 for position in left.tolist()):
-            for states in self._unfinished():
-                self.add(states, most=4 * _MOST_STATES)
+            self.add(self._unfinished(), most=4 * _MOST_STATES)
             left = np.flatnonzero(~self._reached)
         return left
 
-    def _unfinished(self) -> Iterable[list[Hashable]]:
-        """States after one, two and three tokens of one byte that begin a character."""
+    def _unfinished(self) -> Iterator[Hashable]:
+        """States after one, two and three tokens of one byte that begin a character, as they are asked for."""
         automaton, vocabulary = self._automaton, self._automaton.vocabulary
         single = np.flatnonzero(vocabulary.length == 1)
         states = self._beginnings
         for _ in range(3):
-            following: list[Hashable] = []
+            following: dict[Hashable, None] = {}  # In the order in which they were met.
             for state in states:
                 allowed = automaton.allowed(state)
                 for position in single[allowed[single]]:
                     if vocabulary.spelling(int(position))[0] >= 0x80:
                         after = automaton.step(state, int(vocabulary.ids[position]))
-                        if after is not None and not automaton.may_end(after):
-                            following.append(after)
-            states = following
-            yield states
+                        if after is not None and after not in following and not automaton.may_end(after):
+                            following[after] = None
+                            yield after
+            states = list(following)
