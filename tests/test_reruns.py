@@ -148,13 +148,15 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], str]] = {
         "code_tokenizer@en evaluate_codes@en classify@en train_code_lm@en generate@en measure@en draw_codes report",
     ),
     "another number of generated texts": ([], {"downstream.generation.count": 60}, "generate report"),
-    "a perturbation": (["tokenlab/comparison/perturbations.py"], {}, "evaluate_compared report"),
+    "a perturbation": (["tokenlab/comparison/perturbations.py"], {}, "classify evaluate_compared report"),
     "another seed of classifiers": ([], {"downstream.classification.seeds": [0, 1]}, "classify report"),
 }
 """Edited files, changed parameters, and the stages that run again; NAME@VARIANT: that variant alone."""
 
 
-@pytest.mark.parametrize("what", RERUNS)
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=pytest.mark.nightly) if place % 2 else what for place, what in enumerate(RERUNS)]
+)
 def test_what_an_edit_reruns(project: Path, what: str) -> None:
     files, parameters, stages = RERUNS[what]
     edit(project, files, parameters)
