@@ -23,10 +23,10 @@ TITLE = "n-gram statistics beyond memory"
 TEXTS = ("three",)
 MEMORY = MemoryOptions("2G")
 OPTIONS = StatisticsOptions(n_max=4, min_frequency=5)
-_SIZES = {False: (2, 20, 200), True: (0.02, 0.2)}
+_SIZES = {False: (2, 20, 200, 2000), True: (0.02, 0.2)}
 """Millions of characters; in full, and with --quick."""
 _IN_MEMORY = 20
-"""Millions of characters that the other engine counts, too: 200 would take it more than 16 GB."""
+"""Millions of characters that the other engine counts, too, at most: 200 would take it more than 16 GB."""
 _POLL = 0.2  # seconds
 
 

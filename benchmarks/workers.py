@@ -1,0 +1,49 @@
+"""Commands by one process and by several: the same bytes, and how much sooner."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+
+from benchmarks.measure import Bench, Measurement, agree, table_of
+
+TITLE = "One process and several"
+TEXTS = ("three", "part")
+_WORKERS = (1, 2, 4)
+_MILLIONS = {False: 40, True: 0.1}
+"""Characters of the text; in full, and with --quick."""
+
+
+def table(bench: Bench) -> list[str]:
+    """Measure whole commands, their start included; Markdown."""
+    millions = _MILLIONS[bench.quick]
+    text, model, made = (bench.folder / name for name in ("text.txt", "part.words", "made.parquet"))
+    with text.open("wb") as file:
+        command = [sys.executable, "-m", "benchmarks.resampled", bench.text("three"), str(int(millions * 1e6))]
+        subprocess.run(command, stdout=file, check=True)
+    once = replace(bench, runs=0)  # The warm-up alone.
+    once.measure_command(["segment", bench.text("part"), "--method", "words", "--save-model", str(model)])
+    words, counted = ["segment", str(text), "--model", str(model)], [str(text), "--memory", "1G", "-o", str(made)]
+    commands = {
+        "segment --model WORDS": words,
+        "statistics --memory 1G": ["statistics", *counted, "--n-max", "4", "--min-frequency", "5"],
+        "count --memory 1G": ["count", *counted],
+    }
+    rows = []
+    for name, arguments in commands.items():
+        found = [_measured(replace(bench, runs=1), arguments, workers) for workers in _WORKERS]
+        agree(*found)
+        seconds = [f"{one.median:.1f}" for one in found]
+        rows.append([f"`{name}`", *seconds, *(f"{found[0].median / one.median:.2f}" for one in found[1:])])
+        made.unlink(missing_ok=True)
+    several = _WORKERS[1:]
+    heads = ["command", *(f"seconds, {n}" for n in _WORKERS), *(f"{n} processes are faster" for n in several)]
+    return [f"{millions:g} million characters, made like those of `three`.", "", *table_of(heads, rows)]
+
+
+def _measured(bench: Bench, arguments: Sequence[str], workers: int) -> Measurement:
+    """One run after a warm-up, with the hash of its output."""
+    found = bench.measure_command([*arguments, "--workers", str(workers)])
+    made = bench.folder / ("made.parquet" if "-o" in arguments else "output.txt")
+    return replace(found, facts={"output": sha256(made.read_bytes()).hexdigest()})
