@@ -148,7 +148,7 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], str]] = {
         "code_tokenizer@en evaluate_codes@en classify@en train_code_lm@en generate@en measure@en draw_codes report",
     ),
     "another number of generated texts": ([], {"downstream.generation.count": 60}, "generate report"),
-    "a perturbation": (["tokenlab/comparison/perturbations.py"], {}, "classify evaluate_compared report"),
+    "a perturbation": (["tokenlab/comparison/perturbations.py"], {}, "evaluate_compared report"),
     "another seed of classifiers": ([], {"downstream.classification.seeds": [0, 1]}, "classify report"),
 }
 """Edited files, changed parameters, and the stages that run again; NAME@VARIANT: that variant alone."""
