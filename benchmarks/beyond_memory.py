@@ -21,6 +21,7 @@ from tokenlab.text.lines import read_lines
 
 TITLE = "n-gram statistics beyond memory"
 TEXTS = ("three",)
+RUNS = 1
 MEMORY = MemoryOptions("2G")
 OPTIONS = StatisticsOptions(n_max=4, min_frequency=5)
 _SIZES = {False: (2, 20, 200, 2000), True: (0.02, 0.2)}
@@ -35,11 +36,11 @@ def table(bench: Bench) -> list[str]:
     sizes = _SIZES[bench.quick]
     rows, found = [], []
     for size in sizes:
-        ours = bench.measure("beyond_memory:sharded", bench.text("three"), str(size), runs=1)
+        ours = bench.measure("beyond_memory:sharded", bench.text("three"), str(size), runs=RUNS)
         found.append(ours)
         beside = ""
         if size <= _IN_MEMORY:
-            theirs = bench.measure("beyond_memory:in_memory", bench.text("three"), str(size), runs=1)
+            theirs = bench.measure("beyond_memory:in_memory", bench.text("three"), str(size), runs=RUNS)
             agree(ours, theirs)
             beside = f"{theirs.cpu / ours.cpu:.2f}"
         facts = ours.facts

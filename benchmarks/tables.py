@@ -22,7 +22,8 @@ _BENCHMARKS = (
     "reading", "entropy", "hmm", "atoms", "exact", "bits", "translation", "gpt", "patches", "patches_generation",
     "constrained", "answers",
 )  # fmt: skip
-"""Modules of this package, each with a TITLE, the names of its TEXTS, its TASKS and the function `table`."""
+"""Modules of this package, each with a TITLE, the names of its TEXTS, its TASKS and the function `table`; RUNS
+where they are fewer than elsewhere."""
 _PAGE = Path(__file__).resolve().parent.parent / "docs/benchmarks.md"
 _PACKAGES = ("numpy", "numba", "polars", "soynlp", "pyarrow", "regex")
 _UNDISTURBED = 0.95  # CPU time / time of a process whose core nothing else wants.
@@ -47,7 +48,13 @@ def main() -> int:
             for name in options.names or _BENCHMARKS:
                 module = import_module(f"benchmarks.{name}")
                 bench.cpu_shares.clear()
-                section = [*_conditions(bench, name, module.TEXTS), "", *module.table(bench), "", _quietness(bench)]
+                section = [
+                    *_conditions(bench, name, module.TEXTS, getattr(module, "RUNS", bench.runs)),
+                    "",
+                    *module.table(bench),
+                    "",
+                    _quietness(bench),
+                ]
                 print(f"## {module.TITLE}", "", *section, "", sep="\n", flush=True)
                 if options.write:
                     _write(name, section)
@@ -64,13 +71,14 @@ def _bench(folder: Path, quick: bool, preset: str) -> Bench:
     return Bench(folder, texts, runs=1 if quick else 3, numba_cache=None if quick else folder / "numba", preset=preset)
 
 
-def _conditions(bench: Bench, name: str, texts: Sequence[str]) -> list[str]:
+def _conditions(bench: Bench, name: str, texts: Sequence[str], runs: int) -> list[str]:
     """When, on what, with which versions and texts, and how to run it again."""
     versions = ", ".join(f"{package} {version(package)}" for package in _PACKAGES)
     again = name if bench.preset == "sample" else f"{name} --preset {bench.preset}"
+    how = "One run of each" if runs == 1 else f"Median of {runs} runs (slowest to fastest)"
     lines = [
         f"{datetime.date.today()}, {_processor()}, {os.cpu_count()} cores, Python {platform.python_version()},",
-        f"{versions}. Median of {bench.runs} runs (slowest to fastest). Again: `python -m benchmarks {again} --write`.",
+        f"{versions}. {how}. Again: `python -m benchmarks {again} --write`.",
         "",
     ]
     for text in texts:

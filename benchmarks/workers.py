@@ -10,6 +10,7 @@ from benchmarks.measure import Bench, Measurement, agree, table_of
 
 TITLE = "One process and several"
 TEXTS = ("three", "part")
+RUNS = 1
 _WORKERS = (1, 2, 4)
 _MILLIONS = {False: 40, True: 0.1}
 """Characters of the text; in full, and with --quick."""
@@ -32,7 +33,7 @@ def table(bench: Bench) -> list[str]:
     }
     rows = []
     for name, arguments in commands.items():
-        found = [_measured(replace(bench, runs=1), arguments, workers) for workers in _WORKERS]
+        found = [_measured(replace(bench, runs=RUNS), arguments, workers) for workers in _WORKERS]
         agree(*found)
         seconds = [f"{one.median:.1f}" for one in found]
         rows.append([f"`{name}`", *seconds, *(f"{found[0].median / one.median:.2f}" for one in found[1:])])
