@@ -157,7 +157,9 @@ def perturbed_table(perturbed: pl.DataFrame, model: str, notes: list[str]) -> Ta
     changes = perturbed.with_columns(change=pl.col("f1") - pl.col("original"))
     kinds = changes["perturbation"].unique(maintain_order=True)
     before = Column("as they were", "original", "{:.1f}", 100, note=_PERTURBED)
-    after = [Column(kind, "change", "{:+.1f}", 100, where={"perturbation": kind}, spread=True) for kind in kinds]
+    after = [
+        Column(kind, "change", "{:+.1f}", 100, where={"perturbation": kind}, spread=True, result=True) for kind in kinds
+    ]
     columns = [Column("language", "language"), *_OF_CUT, before, *after]
     title = f"Classification, {model}: points of weighted F1 more on perturbed texts{of_seeds(perturbed)}"
     name, key = f"classification-perturbed-{model}", ["language", *_CUT]

@@ -16,10 +16,11 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -344,21 +345,25 @@ def _assemble(corpus: _Corpus, units: list[str], tokens: int, sizes: list[NDArra
     composed = tuple(unit for unit in units if len(unit) > 1)
     symbols = np.array([0, *map(ord, units[: len(units) - len(composed)]), *range(COMPOSED, COMPOSED + len(composed))])
     kinds = {"last": np.uint32, "parent": np.int32, "count": np.int64, "pmi": float, "left": float, "right": float}
-    columns = {name: _mapped(rows, kind, folder) for name, kind in kinds.items()}
     next_row = level[:-1].copy()
-    for partition, of_length in enumerate(sizes):
-        part = _read(_named(corpus, "rows", partition))
-        begins = np.concatenate(([0], np.cumsum(of_length)))
-        part["last"] = symbols[part["last"]]
-        part["parent"][: begins[1]] = -1
-        for n in range(2, len(begins)):
-            part["parent"][begins[n - 1] : begins[n]] += (next_row - begins[:-1])[n - 2]
-        for name in ("pmi", "left", "right") if options.log_base == "2" else ():
-            part[name] /= math.log(2.0)
-        for name, column in columns.items():
-            for first, (begin, end) in zip(next_row, pairwise(begins), strict=True):
-                column[first : first + end - begin] = part[name][begin:end]
-        next_row += of_length
+    with ExitStack() as stack:
+        files = {name: stack.enter_context(tempfile.TemporaryFile(prefix="tokenlab-", dir=folder)) for name in kinds}
+        for partition, of_length in enumerate(sizes):
+            part = _read(_named(corpus, "rows", partition))
+            begins = np.concatenate(([0], np.cumsum(of_length)))
+            part["last"] = symbols[part["last"]]
+            part["parent"][: begins[1]] = -1
+            for n in range(2, len(begins)):
+                part["parent"][begins[n - 1] : begins[n]] += (next_row - begins[:-1])[n - 2]
+            for name in ("pmi", "left", "right") if options.log_base == "2" else ():
+                part[name] /= math.log(2.0)
+            for name, file in files.items():
+                column = part[name].astype(kinds[name], copy=False)
+                for first, (begin, end) in zip(next_row, pairwise(begins), strict=True):
+                    file.seek(int(first) * column.itemsize)
+                    file.write(column[begin:end].data)
+            next_row += of_length
+        columns = {name: _mapped(file, kinds[name], rows) for name, file in files.items()}
     return NgramStatistics(
         options=options,
         tokens=tokens,
@@ -422,10 +427,7 @@ def _changed(path: str | Path) -> InputError:
     return InputError(f"{path}: damaged or changed while it was in use; run again")
 
 
-def _mapped(rows: int, kind: Any, folder: str) -> NDArray[Any]:
-    """A column on disk, which goes with the array."""
-    if not rows:
-        return np.empty(0, kind)
-    with tempfile.TemporaryFile(prefix="tokenlab-", dir=folder) as file:
-        os.posix_fallocate(file.fileno(), 0, rows * np.dtype(kind).itemsize)  # a page without room would end us
-        return np.asarray(np.memmap(file, kind, "r+", shape=rows))
+def _mapped(file: IO[bytes], kind: Any, rows: int) -> NDArray[Any]:
+    """A column on disk, which goes with the array. It was written, not filled: filled pages would all be resident."""
+    file.flush()
+    return np.asarray(np.memmap(file, kind, "r+", shape=rows)) if rows else np.empty(0, kind)
