@@ -2,8 +2,6 @@
 holds everything in memory."""
 
 import math
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -12,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import Bench, Facts, Task, agree, peak_memory
+from benchmarks.measure import Bench, Facts, Task, agree, output_of, peak_memory
+from benchmarks.resampled import drawn
 from tokenlab.core.options import MemoryOptions
 from tokenlab.ngrams.counting import NgramStatistics, ngram_statistics
 from tokenlab.ngrams.options import StatisticsOptions
@@ -70,12 +69,9 @@ def table(bench: Bench) -> list[str]:
 
 def _text(path: str, millions: float) -> Iterator[str]:
     """New text like that of a file, made by another process as it is read."""
-    command = [sys.executable, "-m", "benchmarks.resampled", path, str(math.ceil(millions * 1e6))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        yield from read_lines(process.stdout)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
+    with output_of(drawn(path, math.ceil(millions * 1e6))) as text:
+        assert text is not None
+        yield from read_lines(text)
 
 
 @contextmanager

@@ -14,12 +14,12 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import psutil
@@ -147,21 +147,24 @@ class Bench:
             self.cpu_shares.append(sum(found.cpu_seconds) / sum(found.seconds))
         return found
 
-    def measure_command(self, arguments: Sequence[str]) -> Measurement:
-        """Run the `tokenlab` command; its peak is all of the process, and the first of its runs is the warm-up."""
+    def measure_command(self, arguments: Sequence[str], source: Sequence[str] = (), warm: bool = True) -> Measurement:
+        """Run the `tokenlab` command; its peak is all of the process.
+
+        source: a command whose output it reads. warm: whether the first of its runs is a warm-up.
+        """
         program = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())", *arguments]
         seconds, cpu_seconds, peak = [], [], 0
-        for _ in range(self.runs + 1):
-            with (self.folder / "output.txt").open("wb") as output:
+        for _ in range(self.runs + warm):
+            with (self.folder / "output.txt").open("wb") as output, output_of(source) as text:
                 start = time.perf_counter()
-                process = subprocess.Popen(program, cwd=_PROJECT, env=self._environment(1), stdout=output)
+                process = subprocess.Popen(program, cwd=_PROJECT, env=self._environment(1), stdin=text, stdout=output)
                 _, status, usage = os.wait4(process.pid, 0)
                 seconds.append(time.perf_counter() - start)
             if status:
                 raise RuntimeError(f"tokenlab {' '.join(arguments)}: status {status}")
             cpu_seconds.append(usage.ru_utime + usage.ru_stime)
             peak = usage.ru_maxrss * _MAXRSS_UNIT
-        return Measurement(seconds[1:], cpu_seconds[1:], seconds[0], peak, {})
+        return Measurement(seconds[warm:], cpu_seconds[warm:], seconds[0] if warm else 0.0, peak, {})
 
     def measure_peer(self, python: str, program: str, *arguments: str) -> tuple[Measurement, Facts]:
         """Run a file of this folder in another interpreter, on one thread; what it prints holds its times.
@@ -182,6 +185,18 @@ class Bench:
         limits = {f"{library}_THREADS": str(threads) for library in libraries}
         cache = {"NUMBA_CACHE_DIR": str(self.numba_cache)} if self.numba_cache else {}
         return {**os.environ, **limits, "TOKENIZERS_PARALLELISM": str(threads > 1).lower(), **cache}
+
+
+@contextmanager
+def output_of(command: Sequence[str]) -> Iterator[IO[bytes] | None]:
+    """What a command writes, or nothing for none. Raises CalledProcessError where the command fails."""
+    if not command:
+        yield None
+        return
+    with subprocess.Popen(command, cwd=_PROJECT, stdout=subprocess.PIPE) as process:
+        yield process.stdout
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
 
 
 def lines_of(path: str) -> list[str]:

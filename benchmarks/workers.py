@@ -1,12 +1,12 @@
 """Commands by one process and by several: the same bytes, and how much sooner."""
 
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 
 from benchmarks.measure import Bench, Measurement, agree, table_of
+from benchmarks.resampled import drawn
 
 TITLE = "One process and several"
 TEXTS = ("three", "part")
@@ -21,8 +21,7 @@ def table(bench: Bench) -> list[str]:
     millions = _MILLIONS[bench.quick]
     text, model, made = (bench.folder / name for name in ("text.txt", "part.words", "made.parquet"))
     with text.open("wb") as file:
-        command = [sys.executable, "-m", "benchmarks.resampled", bench.text("three"), str(int(millions * 1e6))]
-        subprocess.run(command, stdout=file, check=True)
+        subprocess.run(drawn(bench.text("three"), int(millions * 1e6)), stdout=file, check=True)
     once = replace(bench, runs=0)  # The warm-up alone.
     once.measure_command(["segment", bench.text("part"), "--method", "words", "--save-model", str(model)])
     words, counted = ["segment", str(text), "--model", str(model)], [str(text), "--memory", "1G", "-o", str(made)]

@@ -255,6 +255,8 @@ def test_wrong_tables(tmp_path, content, message):
 
 
 def test_what_cannot_be_trained():
+    with pytest.raises(InputError, match=r"lone surrogate \(U\+D800\)"):
+        count_pieces(["a", "b \ud800"], [make_cut("none", [])])
     counts = PieceCounts(["ab", "<|pad|>x"], np.array([2, 2]), Cut("none", None))
     with pytest.raises(ParameterError, match=r"vocabulary is 100, but 256 letters .* need 258"):
         train_tokenizers(counts, TrainOptions((100,)))
@@ -264,12 +266,12 @@ def test_what_cannot_be_trained():
 
 @settings(max_examples=200)
 @given(
-    st.lists(st.text(st.sampled_from("ab '’กดี漢か。34.,\xa0\u0301😀\u3000"), max_size=12), max_size=5),
-    st.sampled_from([0, 1 << 18]),
+    st.lists(st.text(st.sampled_from("ab '’กดี漢か。34.,\xa0\u0301😀\u3000\n\x1c"), max_size=12), max_size=5),
+    st.sampled_from([0, 1 << 22]),
 )
 def test_any_words_are_counted_as_in_their_texts(texts, kept):
     cuts = [make_cut(name, []) for name in ("auto", "gpt2", "llama3", "whitespace")]
-    with mock.patch.multiple(piece_counts, _WORDS_KEPT=kept, _TEXTS_AT_ONCE=2):
+    with mock.patch.multiple(piece_counts, _CHARACTERS_KEPT=kept, _CHARACTERS_AT_ONCE=12, _CHARACTERS_CUT=9):
         found = count_pieces(texts, cuts)
     for cut, counts in zip(cuts, found, strict=True):
         expected = collections.Counter(itertools.chain(*cut.pieces(texts)))
