@@ -89,7 +89,7 @@ def _conditions(bench: Bench, name: str, texts: Sequence[str], runs: int) -> lis
 
 def _quietness(bench: Bench) -> str:
     if not bench.cpu_shares:
-        return "Nothing was timed."
+        return "Whether the cores were free was not measured."
     lowest = min(bench.cpu_shares)
     verdict = "hardly interrupted" if lowest > _UNDISTURBED else "the machine was busy, so do not rely on the ratios"
     return f"One-thread measurements had a core for at least {lowest:.0%} of their time: {verdict}."

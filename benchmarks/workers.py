@@ -12,27 +12,27 @@ TITLE = "One process and several"
 TEXTS = ("three", "part")
 RUNS = 1
 _WORKERS = (1, 2, 4)
-_MILLIONS = {False: 40, True: 0.1}
+_MEMORY = "300M"
+"""The least that there is: a shard is four million characters."""
+_MILLIONS = {False: 32, True: 0.1}
 """Characters of the text; in full, and with --quick."""
 
 
 def table(bench: Bench) -> list[str]:
     """Measure whole commands, their start included; Markdown."""
-    millions = _MILLIONS[bench.quick]
+    millions, bench = _MILLIONS[bench.quick], replace(bench, runs=RUNS)
     text, model, made = (bench.folder / name for name in ("text.txt", "part.words", "made.parquet"))
     with text.open("wb") as file:
         subprocess.run(drawn(bench.text("three"), int(millions * 1e6)), stdout=file, check=True)
-    once = replace(bench, runs=0)  # The warm-up alone.
-    once.measure_command(["segment", bench.text("part"), "--method", "words", "--save-model", str(model)])
-    words, counted = ["segment", str(text), "--model", str(model)], [str(text), "--memory", "1G", "-o", str(made)]
+    bench.measure_command(["segment", bench.text("part"), "--method", "words", "--save-model", str(model)], warm=False)
+    statistics = ["statistics", str(text), "--memory", _MEMORY, "-o", str(made), "--n-max", "4", "--min-frequency", "5"]
     commands = {
-        "segment --model WORDS": words,
-        "statistics --memory 1G": ["statistics", *counted, "--n-max", "4", "--min-frequency", "5"],
-        "count --memory 1G": ["count", *counted],
+        "segment --model WORDS": ["segment", str(text), "--model", str(model)],
+        f"statistics --memory {_MEMORY}": statistics,
     }
     rows = []
     for name, arguments in commands.items():
-        found = [_measured(replace(bench, runs=RUNS), arguments, workers) for workers in _WORKERS]
+        found = [_measured(bench, arguments, workers) for workers in _WORKERS]
         agree(*found)
         seconds = [f"{one.median:.1f}" for one in found]
         rows.append([f"`{name}`", *seconds, *(f"{found[0].median / one.median:.2f}" for one in found[1:])])
@@ -43,7 +43,7 @@ def table(bench: Bench) -> list[str]:
 
 
 def _measured(bench: Bench, arguments: Sequence[str], workers: int) -> Measurement:
-    """One run after a warm-up, with the hash of its output."""
-    found = bench.measure_command([*arguments, "--workers", str(workers)])
+    """One run, with the hash of its output."""
+    found = bench.measure_command([*arguments, "--workers", str(workers)], warm=False)
     made = bench.folder / ("made.parquet" if "-o" in arguments else "output.txt")
     return replace(found, facts={"output": sha256(made.read_bytes()).hexdigest()})

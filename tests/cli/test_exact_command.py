@@ -209,6 +209,7 @@ def test_a_character_that_no_token_spells(exact, tmp_path):
     assert "x.txt:2: " in ended_here("exact", "score", tmp_path / "x.txt", *given).said  # after the first row
 
 
+@pytest.mark.slow
 def test_no_advice_of_transformers_to_programmers(folder, tmp_path):
     """Its warning about padding without a mask, which is given where the texts begin with the token that pads."""
     shutil.copytree(folder, tmp_path / "model")

@@ -94,7 +94,7 @@ def test_bfloat16_is_close(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["tokens", "hashed"])
+@pytest.mark.parametrize("kind", ["tokens", pytest.param("hashed", marks=pytest.mark.nightly)])
 def test_compiled_networks_are_the_same(kind):
     network = random_network(SHAPES[kind])
     compiled = torch.compile(network, backend="aot_eager", dynamic=True)
