@@ -70,7 +70,6 @@ def table(bench: Bench) -> list[str]:
 def _text(path: str, millions: float) -> Iterator[str]:
     """New text like that of a file, made by another process as it is read."""
     with output_of(drawn(path, math.ceil(millions * 1e6))) as text:
-        assert text is not None
         yield from read_lines(text)
 
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -147,15 +147,20 @@ class Bench:
             self.cpu_shares.append(sum(found.cpu_seconds) / sum(found.seconds))
         return found
 
-    def measure_command(self, arguments: Sequence[str], source: Sequence[str] = (), warm: bool = True) -> Measurement:
-        """Run the `tokenlab` command; its peak is all of the process.
+    def measure_command(
+        self, arguments: Sequence[str], source: Sequence[str] = (), *, once: bool = False
+    ) -> Measurement:
+        """Run the `tokenlab` command; its peak is all of the process, and the first of its runs is the warm-up.
 
-        source: a command whose output it reads. warm: whether the first of its runs is a warm-up.
+        source: a command whose output it reads. once: one run, without a warm-up.
         """
         program = [sys.executable, "-c", "import sys; from tokenlab.cli import main; sys.exit(main())", *arguments]
         seconds, cpu_seconds, peak = [], [], 0
-        for _ in range(self.runs + warm):
-            with (self.folder / "output.txt").open("wb") as output, output_of(source) as text:
+        for _ in range(1 if once else self.runs + 1):
+            with (
+                (self.folder / "output.txt").open("wb") as output,
+                output_of(source) if source else nullcontext() as text,
+            ):
                 start = time.perf_counter()
                 process = subprocess.Popen(program, cwd=_PROJECT, env=self._environment(1), stdin=text, stdout=output)
                 _, status, usage = os.wait4(process.pid, 0)
@@ -164,7 +169,9 @@ class Bench:
                 raise RuntimeError(f"tokenlab {' '.join(arguments)}: status {status}")
             cpu_seconds.append(usage.ru_utime + usage.ru_stime)
             peak = usage.ru_maxrss * _MAXRSS_UNIT
-        return Measurement(seconds[warm:], cpu_seconds[warm:], seconds[0] if warm else 0.0, peak, {})
+        if once:
+            return Measurement(seconds, cpu_seconds, 0.0, peak, {})
+        return Measurement(seconds[1:], cpu_seconds[1:], seconds[0], peak, {})
 
     def measure_peer(self, python: str, program: str, *arguments: str) -> tuple[Measurement, Facts]:
         """Run a file of this folder in another interpreter, on one thread; what it prints holds its times.
@@ -188,12 +195,10 @@ class Bench:
 
 
 @contextmanager
-def output_of(command: Sequence[str]) -> Iterator[IO[bytes] | None]:
-    """What a command writes, or nothing for none. Raises CalledProcessError where the command fails."""
-    if not command:
-        yield None
-        return
+def output_of(command: Sequence[str]) -> Iterator[IO[bytes]]:
+    """What a command writes. Raises CalledProcessError where it fails."""
     with subprocess.Popen(command, cwd=_PROJECT, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
         yield process.stdout
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)

@@ -1,7 +1,6 @@
 """Training a tokenizer on English that no memory should hold: time and memory of `tokenlab train`."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.corpora import verses
@@ -20,16 +19,15 @@ _ENTRIES = {False: "32000", True: "1000"}
 
 def table(bench: Bench) -> list[str]:
     """Measure the whole command, its start included, which reads what another process makes; Markdown."""
-    quick, bench = bench.quick, replace(bench, runs=RUNS)
     source = bench.folder / "english.txt"
     source.write_text("\n".join(_english()) + "\n", encoding="utf-8")
     written = source.read_bytes()
     characters_of_byte = (len(written) - written.count(b" ") - written.count(b"\n")) / len(written)
     made, rows = bench.folder / "tokenizer", []
-    command = ["train", "-", "--memory", "1G", "--vocabulary", _ENTRIES[quick], "-o", str(made)]
-    for gigabytes in _GIGABYTES[quick]:
+    command = ["train", "-", "--memory", "1G", "--vocabulary", _ENTRIES[bench.quick], "-o", str(made)]
+    for gigabytes in _GIGABYTES[bench.quick]:
         text = drawn(str(source), int(gigabytes * 1e9 * characters_of_byte), _CONTEXT)
-        found = bench.measure_command(command, text, warm=False)
+        found = bench.measure_command(command, text, once=True)
         (cpu,) = found.cpu_seconds
         rows.append([f"{gigabytes:g}", f"{cpu:,.0f}", f"{1e3 * gigabytes / cpu:.1f}", f"{found.peak / 1e9:.2f}"])
     return table_of(["GB of text", "seconds of CPU", "MB/s", "resident, GB"], rows)

@@ -20,11 +20,11 @@ _MILLIONS = {False: 32, True: 0.1}
 
 def table(bench: Bench) -> list[str]:
     """Measure whole commands, their start included; Markdown."""
-    millions, bench = _MILLIONS[bench.quick], replace(bench, runs=RUNS)
+    millions = _MILLIONS[bench.quick]
     text, model, made = (bench.folder / name for name in ("text.txt", "part.words", "made.parquet"))
     with text.open("wb") as file:
         subprocess.run(drawn(bench.text("three"), int(millions * 1e6)), stdout=file, check=True)
-    bench.measure_command(["segment", bench.text("part"), "--method", "words", "--save-model", str(model)], warm=False)
+    bench.measure_command(["segment", bench.text("part"), "--method", "words", "--save-model", str(model)], once=True)
     statistics = ["statistics", str(text), "--memory", _MEMORY, "-o", str(made), "--n-max", "4", "--min-frequency", "5"]
     commands = {
         "segment --model WORDS": ["segment", str(text), "--model", str(model)],
@@ -44,6 +44,6 @@ def table(bench: Bench) -> list[str]:
 
 def _measured(bench: Bench, arguments: Sequence[str], workers: int) -> Measurement:
     """One run, with the hash of its output."""
-    found = bench.measure_command([*arguments, "--workers", str(workers)], warm=False)
+    found = bench.measure_command([*arguments, "--workers", str(workers)], once=True)
     made = bench.folder / ("made.parquet" if "-o" in arguments else "output.txt")
     return replace(found, facts={"output": sha256(made.read_bytes()).hexdigest()})
