@@ -64,8 +64,10 @@ def count_pieces(texts: Iterable[str], cuts: Sequence[Cut]) -> list[PieceCounts]
     """
     found: list[Counter[str]] = [Counter() for _ in cuts]
     kept: Counter[str] = Counter()
+    split = any(cut.begins_at_spaces for cut in cuts)
     for batch in in_batches(texts, _CHARACTERS_AT_ONCE):
-        words, others = _split_at_spaces(batch)
+        array = _array(batch)
+        words, others = _split_at_spaces(array) if split else ({}, batch)
         kept.update(words)
         for cut, counter in zip(cuts, found, strict=True):
             for part in in_batches(others if cut.begins_at_spaces else batch, _CHARACTERS_CUT):
@@ -88,17 +90,21 @@ def _add_pieces(words: Counter[str], cuts: Sequence[Cut], found: Sequence[Counte
                         counter[piece] += words[word]
 
 
-def _split_at_spaces(texts: list[str]) -> tuple[dict[str, int], list[str]]:
-    """The counts of the words of texts that have no space beside other whitespace, each with the space before it; the
-    other texts.
-
-    Most words occur again, and are cut once: 49 MB of English take 5 s of CPU time instead of 20.
-    """
+def _array(texts: list[str]) -> pa.Array:
+    """The texts for Arrow. Raises InputError for a lone surrogate."""
     try:
-        array = pa.array(texts, pa.large_string())
+        return pa.array(texts, pa.large_string())
     except UnicodeEncodeError as error:
         code_points(error.object)  # raises InputError
         raise
+
+
+def _split_at_spaces(array: pa.Array) -> tuple[dict[str, int], list[str]]:
+    """The counts of the words of texts that have no space beside other whitespace, each with the space before it; the
+    other texts.
+
+    Most words occur again, and are cut once: 49 MB of English take 5 s of CPU time, as whole texts 23.
+    """
     others = pc.match_substring_regex(array, _NOT_SINGLE)
     split = pc.split_pattern(array.filter(pc.invert(others)), " ")
     first, following = _counts_of(pc.list_element(split, 0)), _counts_of(pc.list_slice(split, 1).flatten())
