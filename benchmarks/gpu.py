@@ -112,7 +112,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks gpu", description="Measure what a GPU is for.")
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--quick", action="store_true", help="toy sizes: shows that it works, not how fast")
-    parser.add_argument("--json", required=True, type=Path, metavar="FILE", help="written after every part")
+    parser.add_argument(
+        "--json",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="written after every part; parts that are not named stay",
+    )
     options = parser.parse_args(arguments)
     if unknown := set(options.parts) - PARTS.keys():
         parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
@@ -122,6 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.perf_counter()
     card = Card(torch.device("cuda" if torch.cuda.is_available() else "cpu"), options.quick)
     report: Facts = {**_conditions(card), "parts": {}}
+    if options.parts and options.json.exists():  # The other parts stay.
+        report["parts"] = json.loads(options.json.read_text())["parts"]
     card = replace(card, peak=report["peak_flops"])
     for name in options.parts or PARTS:
         if time.perf_counter() - began > _SECONDS:
@@ -257,7 +265,7 @@ def _step(card: Card, model: Any, loss: Callable[[Any], Tensor], tuned: bool = T
 def _compiled_and_plain(card: Card, model: Any, loss: Callable[[Any], Tensor], flops: float) -> Facts:
     """Seconds of a step with torch.compile and without it; a compiler that fails is a line of its own."""
     found: Facts = {}
-    for name in ("compiled", "plain"):
+    for name in ("plain", "compiled"):  # The first step makes tables that the compiler would look for again.
         try:
             run = torch.compile(model, dynamic=True) if name == "compiled" else model
             card.memory()
@@ -277,7 +285,7 @@ def _rates(card: Card, flops: float, seconds: float) -> Facts:
 
 
 def _network_step(card: Card, shape: Shape, rows: list[list[CodedPassage]]) -> Facts:
-    network = build_network(shape, 0, device=card.device)
+    network = build_network(shape, 0, Computation("flex" if card.gpu else "sdpa"), card.device)
     batch = network.collate(rows).to(card.device)
     passages = [passage for row in rows for passage in row]
     size = sum(passage.size for passage in passages)

@@ -71,10 +71,13 @@ def test_layouts_place_each_state_once(lengths):
     assert begin == len(real)
 
 
-@pytest.mark.parametrize("pinned", [True, False])
+@pytest.mark.parametrize("way", ["pinned", "unpinned", "as on a GPU"])
 @pytest.mark.parametrize("rows", [1, 7, 100])
-def test_output_layer_equals_cross_entropy(monkeypatch, rows, pinned):
-    monkeypatch.setattr(products, "PINNED", pinned)
+def test_output_layer_equals_cross_entropy(monkeypatch, rows, way):
+    monkeypatch.setattr(products, "PINNED", way == "pinned")
+    if way == "as on a GPU":
+        monkeypatch.setattr(output, "_summed_in_place", output._summed_padded)
+        monkeypatch.setattr(output, "_compiled_nats", lambda: output.nats_and_gradient)
     monkeypatch.setattr(output, "_LEAST", 7)
     monkeypatch.setattr(output, "_LOGITS", {"cpu": 1, "cuda": 1})
     states, matrix = values(rows, 12, scale=3), values(40, 12, seed=1)

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from tokenlab.networks.interface import CodedPassage
-from tokenlab.networks.options import HashShape, PatchShape, StackShape, TokenShape
+from tokenlab.networks.options import ChunkShape, HashShape, PatchShape, StackShape, TokenShape
 from tokenlab.networks.stored import build_network
 
 LATENT = StackShape(layers=2, width=32, heads=2, feed_forward=40)
@@ -43,4 +43,6 @@ def random_network(shape, seed=0, **arguments):
 
 def symbols_of(shape):
     """How many symbols a network predicts."""
+    if isinstance(shape, ChunkShape):
+        return 256
     return shape.vocabulary if isinstance(shape, TokenShape) else shape.symbols

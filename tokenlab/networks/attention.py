@@ -26,14 +26,19 @@ def attend(states: Tensor, layout: Layout, how: Attention) -> Tensor:
     Returns:
         [states, heads * size].
     """
-    if how == "flex":
-        # Compiled by itself: a compiled network keeps out of it, and of the mask that the layout keeps.
-        run = torch.compiler.disable(_flex) if torch.compiler.is_compiling() else _flex
-        return run(states, layout)
+    check_attention(how, states.device)
+    if layout.sources is None:  # Sequences of one length need no mask.
+        return _in_blocks(states, layout)
+    run = _flex if how == "flex" else _in_blocks
+    # A compiled network keeps out of it: it would compile anew for each number of blocks.
+    return (torch.compiler.disable(run) if torch.compiler.is_compiling() else run)(states, layout)
+
+
+def _in_blocks(states: Tensor, layout: Layout) -> Tensor:
     padded = states if layout.sources is None else Gather.apply(states, layout.sources, layout.places)
     found = []
     for rows, mask in by_blocks(padded, layout):
-        queries, keys, values = rows.permute(2, 0, 3, 1, 4)
+        queries, keys, values = rows.permute(2, 0, 3, 1, 4).unbind()
         found.append(attention(queries, keys, values, mask, mask is None).transpose(1, 2).flatten(2).flatten(0, 1))
     made = found[0] if len(found) == 1 else torch.cat(found)
     return made if layout.places is None else Scatter.apply(made, layout.places)
@@ -90,7 +95,6 @@ def check_attention(how: Attention, device: torch.device) -> None:
 
 def _flex(states: Tensor, layout: Layout) -> Tensor:
     """Attention over all packed states at once, with a mask in blocks that skips the pairs of different sequences."""
-    check_attention("flex", states.device)
     queries, keys, values = (part.transpose(0, 1)[None] for part in states.unbind(1))
     found = _compiled_flex()(queries, keys, values, block_mask=layout.block_mask)
     return found[0].transpose(0, 1).flatten(1)

@@ -39,7 +39,7 @@ class Block(NamedTuple):
     """float32[rows, 1, length, length], 0 where a position sees another one, else -inf; None: all up to itself."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)  # Not frozen: torch.compile looks at all fields of frozen ones, and compiles for each new value.
 class Layout:
     """Sequences that are packed end to end."""
 

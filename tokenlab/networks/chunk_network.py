@@ -137,9 +137,8 @@ class ChunkNetwork(Network[TokenBatch]):
 
     def _decode(self, routed: _Routed, layout: Layout, cache: ChunkCache | None = None) -> Tensor:
         """The decoder's states, [states, local width], before the output matrix. A given cache is filled."""
-        begins = routed.boundary.nonzero()[:, 0]
-        chunks = torch.bincount(layout.sequences[begins]).cpu()  # Every sequence has one.
-        chunk_layout = sequence_layout(chunks.numpy()).to(begins.device)
+        find = torch.compiler.disable(_chunks) if torch.compiler.is_compiling() else _chunks
+        begins, chunk_layout = find(routed.boundary, layout.sequences)
         states = linear(routed.states.index_select(0, begins), self.to_latent)
         states = self.latent(states.float(), chunk_layout, None if cache is None else cache.latent)
         smoothed = smooth(self._to_local(states), routed.p.index_select(0, begins))
@@ -194,6 +193,14 @@ class ChunkNetwork(Network[TokenBatch]):
 
     def _logits(self, states: Tensor) -> Tensor:
         return linear(states, self.embedding[:_BYTES]).float()
+
+
+def _chunks(boundary: Tensor, sequences: Tensor) -> tuple[Tensor, Layout]:
+    """Where chunks begin, int64[chunks], and their layout. How many there are is known by the weights only, so a
+    compiled network keeps out of it."""
+    begins = boundary.nonzero()[:, 0]
+    counts = torch.bincount(sequences[begins]).cpu()  # Every sequence has one.
+    return begins, sequence_layout(counts.numpy()).to(begins.device)
 
 
 def boundary_probabilities(queries: Tensor, keys: Tensor) -> Tensor:
