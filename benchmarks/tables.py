@@ -57,7 +57,7 @@ def main() -> int:
                 ]
                 print(f"## {module.TITLE}", "", *section, "", sep="\n", flush=True)
                 if options.write:
-                    _write(name, section)
+                    write_section(name, section)
     except TokenlabError as error:
         print(f"benchmarks: {one_line(error)}", file=sys.stderr)
         return EXIT_STATUS
@@ -102,7 +102,8 @@ def _processor() -> str:
     return models[0] if models else platform.processor()
 
 
-def _write(name: str, section: list[str]) -> None:
+def write_section(name: str, section: Sequence[str]) -> None:
+    """Put lines between the marks of a benchmark in docs/benchmarks.md."""
     begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
     before, found, rest = _PAGE.read_text(encoding="utf-8").partition(begin)
     _, closed, after = rest.partition(end)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import gpu
+from benchmarks import gpu, gpu_table
 
 PROJECT = Path(__file__).resolve().parents[2]
 _BARE = """
@@ -45,6 +45,12 @@ def test_without_a_gpu_only_toy_sizes_run(tmp_path, monkeypatch, capsys):
         with pytest.raises(SystemExit):
             gpu.main([*arguments, "--json", str(tmp_path / "gpu.json")])
         assert message in capsys.readouterr().err
+
+
+def test_the_page_has_the_tables_of_the_file():
+    report = json.loads((PROJECT / "docs/gpu.json").read_text())
+    page = (PROJECT / "docs/benchmarks.md").read_text()
+    assert "\n".join(gpu_table.tables(report)) in page
 
 
 @pytest.mark.slow
