@@ -24,6 +24,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
+from tokenlab.core.kernels import copy
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.segment.by_statistics import Segmenter
 from tokenlab.segment.segmentation import Segmentation
@@ -135,7 +136,7 @@ def decide(spans, prefix, last, units, word, length, places, code):
         if bits_of(code.sums) < best:
             best, choice = bits_of(code.sums), 0
         _count_join(spans, prefix, last, units, word, length, joined[:others], code, -1)
-        code.sums[:] = before
+        copy(before, code.sums)
     for cut in range(1, length if own else 1):
         left, right = spans[places[0], cut - 1], spans[places[0] + cut, length - cut - 1]
         for sign in (1, -1):
@@ -144,7 +145,7 @@ def decide(spans, prefix, last, units, word, length, places, code):
             change(code, prefix, last, units, right, sign * own)
             if sign > 0 and bits_of(code.sums) < best:
                 best, choice = bits_of(code.sums), cut
-        code.sums[:] = before
+        copy(before, code.sums)
     if choice == 0:
         _count_join(spans, prefix, last, units, word, length, joined[:others], code, 1)
         for place in joined[:others]:

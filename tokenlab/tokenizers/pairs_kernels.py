@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from tokenlab.core.kernels import copy
+
 _FIRST_ROWS = 1 << 10
 
 
@@ -105,7 +107,7 @@ def add_list(pairs, key, start, length, count):
 def _resized(array, room, used):
     """A longer array with the first `used` entries of this one."""
     longer = np.empty(room, array.dtype)
-    longer[:used] = array[:used]
+    copy(array[:used], longer)
     return longer
 
 

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from tokenlab.core.kernels import copy
+
 _NONE = np.uint32(0xFFFFFFFF)
 LONGEST = 16
 """Largest number of symbols in a piece."""
@@ -97,7 +99,7 @@ def _place(owner, free, codes):
 @njit(cache=True, nogil=True)
 def _longer(array, fill):
     longer = np.full(2 * array.size, fill, array.dtype)
-    longer[: array.size] = array
+    copy(array, longer)
     return longer
 
 

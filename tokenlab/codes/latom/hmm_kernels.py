@@ -13,6 +13,8 @@ import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401  Numba's np.dot calls it; loaded here, so that its threads can be limited.
 from numba import njit
 
+from tokenlab.core.kernels import copy
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def forward_backward(
@@ -35,9 +37,10 @@ def forward_backward(
         stretches = (sizes[0] + stretch - 1) // stretch
         kept = np.empty((stretches, sizes.size, K))
         for row in range(sizes.size):
-            entering[row] = start
+            copy(start, entering[row])
         for number in range(stretches):
-            kept[number] = entering[: sizes.size]
+            for row in range(sizes.size):
+                copy(entering[row], kept[number, row])
             logarithm, failed = _forward(
                 codes, places, sizes, number * stretch, stretch, transitions, ends, emissions, entering, emitted
             )
@@ -46,7 +49,8 @@ def forward_backward(
             likelihood += logarithm
         for number in range(stretches - 1, -1, -1):
             if number < stretches - 1:
-                entering[: sizes.size] = kept[number]
+                for row in range(sizes.size):
+                    copy(kept[number, row], entering[row])
                 _forward(
                     codes, places, sizes, number * stretch, stretch, transitions, ends, emissions, entering, emitted
                 )

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from tokenlab.core.kernels import copy
+
 
 class State(NamedTuple):
     """A codebook under refinement. Row |C| is "no character": it owns the unused codes and has no counts."""
@@ -138,7 +140,7 @@ def _move(c: int, code: np.ndarray, state: State, following: Bigrams, preceding:
             state.before[y, code[N - 1]] += times
             state.across[old[N - 1], first] -= times
             state.across[code[N - 1], first] += times
-    old[:] = code
+    copy(code, old)
 
 
 @njit(cache=True, nogil=True)

@@ -8,6 +8,8 @@ character that is no token can be passed as *unknown*, at a price.
 import numpy as np
 from numba import njit
 
+from tokenlab.core.kernels import copy
+
 UNKNOWN = -1
 """In the place of a piece: an unknown character."""
 
@@ -76,7 +78,7 @@ def going_on(symbols, offsets, shared, trie, score, unknown, begun, begun_best):
     count, winner = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
     best = np.empty(here + longest + 1, score.dtype)
     missing, opened = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
-    best[: here + 1] = begun_best
+    copy(begun_best, best)
     count[0] = here + 1
     for j in range(here + 1):
         node[0, j], start[0, j] = np.uint64(begun[j]), j

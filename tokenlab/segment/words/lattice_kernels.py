@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from tokenlab.core.kernels import copy
 from tokenlab.segment.words.base_kernels import new_word
 from tokenlab.segment.words.lexicon import NEW, NONE
 from tokenlab.segment.words.pair_kernels import D, N, mix, pair_count
@@ -99,7 +100,7 @@ def fill(lattice, text, run, symbols, counts, parts):
     rest = (T1 + D1 * counts.totals[D]) * scale
     longest = spans.shape[1]
     lattice.word[0, :] = NONE
-    lattice.odds[:size] = text.odds[first : first + size]
+    copy(text.odds[first : first + size], lattice.odds)
     _fill_node(lattice, 0, 0, text.left[run], counts, scale, rest)
     for t in range(1, size + 1):
         for k in range(1, longest + 1):
