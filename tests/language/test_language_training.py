@@ -151,7 +151,7 @@ def in_a_group(stores, options, shape, checkpoint):
     return [Evaluation(*evaluation) for evaluation in curve], weights(network)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # Translation models do the same.
 def test_two_processes_train_as_one(tmp_path, stores):
     """Over Gloo; batches of an odd number of rows; the second call continues from the first one's checkpoint."""
     options = dataclasses.replace(OPTIONS, batch=5, processes=2)

@@ -95,7 +95,9 @@ def test_bfloat16_is_close(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["tokens", "marked", "chunks", pytest.param("hashed", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "kind", ["marked", *(pytest.param(k, marks=pytest.mark.nightly) for k in ("tokens", "hashed", "chunks"))]
+)
 def test_compiled_networks_are_the_same(kind):
     """And after three batches nothing is compiled again, whatever the number of blocks."""
     network = random_network({**SHAPES, "chunks": CHUNKS}[kind])

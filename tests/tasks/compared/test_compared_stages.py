@@ -21,6 +21,7 @@ from tokenlab.text.store import write_corpus
 
 MADE, REPORTS = Path("models/sample/compared/zh"), Path("reports/sample/compared/zh")
 CORPUS = Path("data/sample/corpora/zh")
+pytestmark = pytest.mark.slow
 METHODS = [name for name in SMALL_COMPARED["methods"] if name != "elsewhere"]
 
 

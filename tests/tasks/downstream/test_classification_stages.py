@@ -103,6 +103,7 @@ def test_codes_are_compared_with_random_codes_of_their_length():
     assert pairs == wanted
 
 
+@pytest.mark.slow
 def test_an_interrupted_stage_trains_what_is_left(folder, monkeypatch):
     """After three trainings it is killed; the next run trains the others alone, to the same bytes."""
     reports = folder / "reports/sample/classify/en"

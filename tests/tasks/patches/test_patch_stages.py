@@ -190,7 +190,7 @@ def test_tasks_for_the_chosen_models(folder):
         zero_shot.evaluate_models(stage(zero_shot={"en": SMALL_PATCHES["zero_shot"]["en"] | {"files": "plain"}}))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # The translations do the same.
 def test_in_processes_of_their_own_they_give_the_same_bytes(folder):
     paths = [path for path in folder.glob("[dmr]*/sample/*/en/**/*") if path.is_file()]
     before = {path: path.read_bytes() for path in paths}
