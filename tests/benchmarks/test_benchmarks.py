@@ -115,10 +115,10 @@ def test_write_keeps_the_text_around_the_table(tmp_path, monkeypatch):
     page = tmp_path / "page.md"
     monkeypatch.setattr(command, "_PAGE", page)
     page.write_text("a\n<!-- reading: begin -->\nold\n<!-- reading: end -->\nb\n", encoding="utf-8")
-    command._write("reading", ["| new |"])
+    command.write_section("reading", ["| new |"])
     assert page.read_text(encoding="utf-8") == ("a\n<!-- reading: begin -->\n\n| new |\n\n<!-- reading: end -->\nb\n")
     with pytest.raises(InputError, match="ngram_statistics: begin"):
-        command._write("ngram_statistics", ["| new |"])
+        command.write_section("ngram_statistics", ["| new |"])
 
 
 @pytest.mark.parametrize("arguments", [["nothing"], ["--quick", "--write"]])
