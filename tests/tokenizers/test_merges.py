@@ -102,6 +102,16 @@ def test_large_weights_are_counted_exactly(times, sequences):
     assert many.tokens.tolist() == [count * times for count in once.tokens.tolist()]
 
 
+def test_progress_is_told_and_changes_nothing(monkeypatch):
+    monkeypatch.setattr("tokenlab.tokenizers.merges._LOOK", 1e-4)
+    symbols = np.random.default_rng(0).integers(0, 50, 200_000).astype(np.int32)
+    text, told = (symbols, np.array([0, len(symbols)]), 50, [2000]), []
+    found = bpe_sweep(*text, progress=lambda done, most: told.append((done, most)))
+    assert np.array_equal(found.merges, bpe_sweep(*text).merges)
+    assert {most for _, most in told} == {1950} and told == sorted(told)
+    assert any(0 < done < 1950 for done, _ in told)
+
+
 def test_wrong_weights():
     for wrong in ([1], [1, 0], [1.0, 2.0]):
         with pytest.raises(InputError, match="weights must be 2 whole numbers"):

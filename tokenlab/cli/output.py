@@ -175,9 +175,9 @@ def with_progress(
 
 
 @contextmanager
-def sweeps_shown() -> Iterator[Callable[[int, int], None]]:
-    """A function of the sweeps done and their total, which shows them while a word model is fitted."""
-    with bar("fitting", unit=" sweeps") as shown:
+def steps_shown(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """A function of the steps done and their total, which shows them."""
+    with bar(what, unit=unit) as shown:
 
         def progress(done: int, total: int) -> None:
             shown.total = total

@@ -25,7 +25,7 @@ from tokenlab.cli.output import (
     json_line,
     named_errors,
     note,
-    sweeps_shown,
+    steps_shown,
     whole_output,
     with_progress,
     write,
@@ -239,7 +239,7 @@ def _by_words(options: argparse.Namespace, output: _Output) -> None:
     drawn = None if sampled is None else size("--sample", sampled)
     with open_corpus(options) as text:
         lines = list(text.lines()) if drawn is None else sample_lines(with_progress(text.lines(), "drawing"), drawn)
-        with sweeps_shown() as progress, named_errors(text.name):
+        with steps_shown("fitting", " sweeps") as progress, named_errors(text.name):
             model = WordModel.fit(lines, chosen, progress=progress)
         del lines
         if kept is not None:

@@ -25,7 +25,7 @@ from tokenlab.cli.output import (
     json_line,
     named_errors,
     note,
-    sweeps_shown,
+    steps_shown,
     tabbed,
     with_progress,
     write,
@@ -118,7 +118,8 @@ def _train(arguments: argparse.Namespace) -> None:
             text.check(measured=True)  # Before any work: an error in a text must leave nothing behind.
         counts, plain = _counts(texts, tables, arguments.cut, *shards)
         with named_errors(", ".join([*inputs, *tables])):
-            trained = train_tokenizers(counts[0], options)
+            with steps_shown("merging", " merges") as progress:
+                trained = train_tokenizers(counts[0], options, progress)
             beside = [] if plain is None else train_tokenizers(plain, _plain_options(options))
         rows = [_measured(tokenizer, *counts, compared or texts) for tokenizer in trained]
         for row, tokenizer in zip(rows, beside, strict=False):
@@ -182,7 +183,7 @@ def _count_texts(
     from tokenlab.tokenizers.piece_counts import count_in_shards, count_pieces
 
     total = sum(len(document.text) for document in _documents(texts))  # Errors of reading come before any work.
-    with sweeps_shown() as progress:
+    with steps_shown("fitting", " sweeps") as progress:
         cut = make_cut(name, (document.text for document in _documents(texts)), progress)
     lines = with_progress((document.text for document in _documents(texts)), "counting", total=total)
     if memory.memory is None:

@@ -10,7 +10,8 @@ trainer, whose conventions are used: every adjacent position counts, the smalles
 replaced from left to right, and training continues while any pair is left.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +19,16 @@ import numpy as np
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.tokenizers.bpe_kernels import collect_tokens, lay_out, merge_all
 
+Progress = Callable[[int, int], None]
+"""Is told of steps that are done, and of all."""
+
 _SHORT = 2**31
 """Cells from which on positions are int64."""
 _LARGEST_COUNT = 2**62
 _ONCE = np.empty(0, np.int64)
 """The weights of sequences that occur once each."""
+_LOOK = 0.2
+"""Seconds between looks at the merges that are being learned."""
 
 
 def check_sequences(
@@ -93,6 +99,7 @@ def bpe_sweep(
     alphabet: int,
     sizes: Sequence[int],
     weights: np.ndarray | None = None,
+    progress: Progress | None = None,
 ) -> BpeSweep:
     """Train BPE once, up to the largest size, and record token count and bigram bits at every size.
 
@@ -104,6 +111,7 @@ def bpe_sweep(
             left to merge; larger sizes get no row.
         weights: int64[sequences], how often each sequence occurs, at least 1; once by default. The result is that of
             the repeated sequences, in the memory of the distinct ones.
+        progress: called now and then with the merges learned and the most that there can be.
 
     Raises:
         InputError: symbols and offsets are not sequences over the alphabet; weights are not their numbers, or the
@@ -114,8 +122,12 @@ def bpe_sweep(
     symbols, offsets = check_sequences(symbols, offsets, alphabet)
     repeated = check_weights(weights, np.diff(offsets))
     cells, starts = _cells(symbols, offsets)
-    merges = np.empty((min(int(wanted[-1]) - alphabet, symbols.size), 2), np.int32)
-    learned, tokens, bits = merge_all(cells, starts, repeated, alphabet, wanted, merges, True)
+    merges = np.full((min(int(wanted[-1]) - alphabet, symbols.size), 2), -1, np.int32)
+    with ThreadPoolExecutor(1) as pool:  # The kernel holds no lock of Python's, so that `merges` can be looked at.
+        work = pool.submit(merge_all, cells, starts, repeated, alphabet, wanted, merges, True)
+        while progress is not None and wait([work], _LOOK).not_done:
+            progress(int(np.count_nonzero(merges[:, 0] >= 0)), len(merges))
+        learned, tokens, bits = work.result()
     return BpeSweep(wanted[: tokens.size], tokens, bits, merges[:learned].copy())
 
 

@@ -11,6 +11,7 @@ text.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +26,7 @@ from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.text.code_points import code_points
 from tokenlab.tokenizers.bpe import save_tokenizer
 from tokenlab.tokenizers.cuts import Cut
-from tokenlab.tokenizers.merges import bpe_sweep
+from tokenlab.tokenizers.merges import Progress, bpe_sweep
 from tokenlab.tokenizers.options import TrainOptions, role_special_tokens
 from tokenlab.tokenizers.piece_counts import PieceCounts
 from tokenlab.tokenizers.unigram import unigram_sweep
@@ -46,11 +47,13 @@ class Sequences(NamedTuple):
     """In the order of code points."""
 
 
-def train_tokenizers(counts: PieceCounts, options: TrainOptions) -> list[Tokenizer]:
+def train_tokenizers(counts: PieceCounts, options: TrainOptions, progress: Progress | None = None) -> list[Tokenizer]:
     """Tokenizers of the sizes of `options.vocabulary`; those of BPE are smaller where no pair is left to merge.
 
     Pieces that hold the text of a special token are left out: a tokenizer never sees them, since special tokens are
     found first.
+
+    progress: of BPE, as of `bpe_sweep`.
 
     Raises:
         InputError: no piece; a lone surrogate; the cut of the counts is not known.
@@ -70,12 +73,14 @@ def train_tokenizers(counts: PieceCounts, options: TrainOptions) -> list[Tokeniz
             + ("" if options.byte_tokens == "level" else ", or a lower coverage")
         )
     sizes = [size - len(reserved) for size in options.vocabulary]
-    learn = _bpe if options.model == "bpe" else _unigram
+    learn = partial(_bpe, progress=progress) if options.model == "bpe" else _unigram
     return [_complete(Tokenizer(model), counts.cut, special, options) for model in learn(sequences, sizes, reserved)]
 
 
-def _bpe(sequences: Sequences, sizes: Sequence[int], reserved: Sequence[str]) -> Iterator[models.Model]:
-    merges = bpe_sweep(*sequences[:2], len(sequences.alphabet), sizes, sequences.weights).merges.tolist()
+def _bpe(
+    sequences: Sequences, sizes: Sequence[int], reserved: Sequence[str], progress: Progress | None
+) -> Iterator[models.Model]:
+    merges = bpe_sweep(*sequences[:2], len(sequences.alphabet), sizes, sequences.weights, progress).merges.tolist()
     tokens, pairs = list(sequences.alphabet), []
     for left, right in merges:
         pairs.append((tokens[left], tokens[right]))
