@@ -128,8 +128,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.perf_counter()
     card = Card(torch.device("cuda" if torch.cuda.is_available() else "cpu"), options.quick)
     report: Facts = {**_conditions(card), "parts": {}}
-    if options.parts and options.json.exists():  # The other parts stay.
-        report["parts"] = json.loads(options.json.read_text())["parts"]
+    if options.parts and options.json.exists():
+        before = json.loads(options.json.read_text())
+        if any(before[name] != report[name] for name in ("device", "torch", "transformers", "quick")):
+            parser.error(f"{options.json} is of another device, version or size; name another file")
+        report["parts"] = before["parts"]
     card = replace(card, peak=report["peak_flops"])
     for name in options.parts or PARTS:
         if time.perf_counter() - began > _SECONDS:
@@ -137,9 +140,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             report["parts"][name] = _measured(PARTS[name], card)
         print(f"{name}: {json.dumps(report['parts'][name])}", flush=True)
-        report["seconds"] = time.perf_counter() - began
         write_text(options.json, json.dumps(report, indent=2) + "\n")  # whole whenever the machine goes
-    return int(any("error" in part for part in report["parts"].values()))
+    return int(any("error" in report["parts"][name] for name in options.parts or PARTS))
 
 
 def _measured(part: Callable[[Card, Facts], None], card: Card) -> Facts:
@@ -265,7 +267,7 @@ def _step(card: Card, model: Any, loss: Callable[[Any], Tensor], tuned: bool = T
 def _compiled_and_plain(card: Card, model: Any, loss: Callable[[Any], Tensor], flops: float) -> Facts:
     """Seconds of a step with torch.compile and without it; a compiler that fails is a line of its own."""
     found: Facts = {}
-    for name in ("plain", "compiled"):  # The first step makes tables that the compiler would look for again.
+    for name in ("plain", "compiled"):  # The first step grows the rotary tables; later that would compile again.
         try:
             run = torch.compile(model, dynamic=True) if name == "compiled" else model
             card.memory()
@@ -402,11 +404,10 @@ def _masks(card: Card, facts: Facts) -> None:
     }
     for name, work in ways.items():
         facts[name] = {"seconds": card.timed(both(work)), "bytes": card.memory()}
-    facts["rows_of_causal"] = rows
+    facts["times_the_pairs"] = sum(length**2 for length in lengths) / (rows * whole.shape[3] ** 2)
     with torch.no_grad():
         difference = (attend(packed, layout, "flex").float() - attend(packed, layout, "sdpa").float()).abs().max()
     facts["greatest_difference"] = float(difference)
-    facts["flex_slower_by"] = facts["flex"]["seconds"] / facts["causal_sdpa"]["seconds"] - 1
 
 
 # --- Generation ---

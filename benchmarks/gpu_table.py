@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.gpu import PARTS
 from benchmarks.tables import write_section
 
 _FILE = Path(__file__).resolve().parent.parent / "docs/gpu.json"
@@ -25,11 +26,11 @@ def tables(report: _Facts) -> list[str]:
         f"product of two bfloat16 matrices of 8,192 x 8,192: {report['product_flops'] / 1e12:.0f} TFLOP/s; MFU is the "
         f"share of {report['peak_flops'] / 1e12:.0f}.",
         "",
-        *_table(["step of training", "ms", "MFU", "ms, not compiled", "MFU, not compiled", "GB"], _steps(parts)),
+        *_table(["step of training", "ms", "MFU", "peak GB", "ms, not compiled", "MFU, not compiled"], _steps(parts)),
         "",
         *_table(["what", "measured"], _others(parts)),
     ]
-    missing = [name for name in ("generation", "memory", "translation") if name not in parts]
+    missing = [name for name in PARTS if name not in parts or "error" in parts[name]]
     return [*lines, "", f"Not measured: {', '.join(missing)}."] if missing else lines
 
 
@@ -45,18 +46,18 @@ def _table(names: list[str], rows: Iterable[list[str]]) -> list[str]:
 def _steps(parts: _Facts) -> Iterable[list[str]]:
     gpt, patch = parts["gpt_step"], parts["patch_step"]
     names = {
-        "tokens, documents of 500 tokens packed": patch["tokens"],
+        "our GPT": gpt["ours"],
+        "`GPT2LMHeadModel`": gpt["GPT2LMHeadModel"],
+        "our GPT, packed documents of 2,000 bytes in the mean": patch["tokens"],
         "patches: bpe, packed": patch["bpe"],
         "patches: space with hash n-grams, packed": patch["space"],
         "learned chunks, packed": patch["learned"],
     }
-    for name, facts in {"our GPT": gpt["ours"], "`GPT2LMHeadModel`": gpt["GPT2LMHeadModel"], **names}.items():
-        cells = [
-            cell
-            for way in ("compiled", "plain")
-            for cell in (f"{1e3 * facts[way]['step_seconds']:.1f}", f"{facts[way]['mfu']:.1%}")
-        ]
-        yield [name, *cells, f"{facts['compiled']['peak_bytes'] / 1e9:.1f}"]
+    for name, facts in names.items():
+        compiled, plain = (
+            [f"{1e3 * facts[way]['step_seconds']:.1f}", f"{facts[way]['mfu']:.1%}"] for way in ("compiled", "plain")
+        )
+        yield [name, *compiled, f"{facts['compiled']['peak_bytes'] / 1e9:.1f}", *plain]
 
 
 def _others(parts: _Facts) -> Iterable[list[str]]:
@@ -65,18 +66,21 @@ def _others(parts: _Facts) -> Iterable[list[str]]:
         facts = entropy[dtype]
         yield [
             f"predictive entropy of {entropy['characters']:,} Chinese characters, GPT-2 of 24 x 1,024, {dtype}",
-            f"{facts['scoring_seconds']:.2f} s; {facts['greatest_difference_nats']:.1g} nats from float64 at most",
+            f"{facts['scoring_seconds']:.2f} s; {facts['greatest_difference_nats']:.1g} nats from float64 in a sentence",
         ]
     plain = masks["causal_sdpa"]["seconds"]
-    yield [f"causal attention over {masks['build']['states']:,} states in rows of 2,000", f"{1e3 * plain:.1f} ms"]
+    yield [f"attention over {masks['build']['states']:,} states, causal rows of one length", f"{1e3 * plain:.1f} ms"]
     for name, way in (("by a block mask", "flex"), ("in blocks of similar lengths", "blocks_sdpa")):
-        seconds = masks[way]["seconds"]
-        yield [f"the same, packed documents, {name}", f"{1e3 * seconds:.1f} ms, {seconds / plain:.1f} times that"]
+        seconds, pairs = masks[way]["seconds"], masks["times_the_pairs"]
+        yield [
+            f"the same, documents with {pairs:.2f} times the pairs of positions, {name}",
+            f"{1e3 * seconds:.1f} ms, {seconds / plain / pairs:.1f} times as long a pair",
+        ]
     yield ["building the block mask", f"{1e3 * masks['build']['again_seconds']:.1f} ms"]
     stepping = exact["stepping"]
     yield [
         "exact next-byte distribution, GPT-2 small, one byte after another",
-        f"{stepping['ms_per_byte']:.1f} ms and {stepping['calls_per_byte']:.2g} calls a byte",
+        f"{stepping['ms_per_byte']:.1f} ms a byte, calls of the model: {stepping['calls_per_byte']:.2f}",
     ]
     yield ["plain steps over its tokens, per byte of the same text", f"{exact['tokens']['ms_per_byte']:.2f} ms"]
     yield ["exact probability of known text", f"{exact['known_text']['ms_per_byte']:.3f} ms a byte"]

@@ -37,6 +37,14 @@ def test_parts_that_fail_are_lines_and_the_others_are_kept(tmp_path, monkeypatch
     assert first["error"] == "RuntimeError: no kernel for this" and first["found"] == 1
     assert second["before"] == ["first"] and second["seconds"] >= 0 and "error" not in second
     assert report["device"] == "CPU" and report["torch"]
+    again = ["--quick", "second", "--json", str(tmp_path / "gpu.json")]
+    assert gpu.main(again) == 0
+    kept = json.loads((tmp_path / "gpu.json").read_text())["parts"]
+    assert kept["first"] == first and kept["second"]["before"] == ["first", "second"]
+    (tmp_path / "gpu.json").write_text(json.dumps(report | {"torch": "1.0"}))
+    with pytest.raises(SystemExit):
+        gpu.main(again)
+    assert "another device, version or size" in capsys.readouterr().err
 
 
 def test_without_a_gpu_only_toy_sizes_run(tmp_path, monkeypatch, capsys):

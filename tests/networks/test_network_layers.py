@@ -71,13 +71,20 @@ def test_layouts_place_each_state_once(lengths):
     assert begin == len(real)
 
 
-@pytest.mark.parametrize("way", ["pinned", "unpinned", "as on a GPU"])
+@pytest.fixture(params=["pinned", "unpinned", "as on a GPU"])
+def way(request, monkeypatch):
+    """How the output layer computes."""
+    monkeypatch.setattr(products, "PINNED", request.param == "pinned")
+    if request.param == "as on a GPU":
+        in_place = output._summed_in_place
+        padded = lambda *given: (in_place if given[3] is None else output._summed_padded)(*given)  # noqa: E731
+        monkeypatch.setattr(output, "_summed_in_place", padded)
+        monkeypatch.setattr(output, "_compiled_nats", lambda: output._nats_and_gradient)
+
+
 @pytest.mark.parametrize("rows", [1, 7, 100])
 def test_output_layer_equals_cross_entropy(monkeypatch, rows, way):
-    monkeypatch.setattr(products, "PINNED", way == "pinned")
-    if way == "as on a GPU":
-        monkeypatch.setattr(output, "_summed_in_place", output._summed_padded)
-        monkeypatch.setattr(output, "_compiled_nats", lambda: output.nats_and_gradient)
+    monkeypatch.setattr(output, "_PADDED_LOGITS", 1)
     monkeypatch.setattr(output, "_LEAST", 7)
     monkeypatch.setattr(output, "_LOGITS", {"cpu": 1, "cuda": 1})
     states, matrix = values(rows, 12, scale=3), values(40, 12, seed=1)
@@ -100,7 +107,7 @@ def test_output_layer_equals_cross_entropy(monkeypatch, rows, way):
     assert (scores.best == (logits.argmax(1) == targets)).all()
 
 
-def test_targets_whose_probability_underflows():
+def test_targets_whose_probability_underflows(way):
     states, matrix = torch.tensor([[1.0, 0.0]], requires_grad=True), torch.tensor([[500.0, 0.0], [0.0, 1.0]])
     found = output_nats(states, matrix, torch.tensor([1]), 2)
     assert found.item() == pytest.approx(500) and output_scores(states, matrix, torch.tensor([1]), 2).nats == 500

@@ -1,10 +1,13 @@
-"""What compiled loops share."""
+"""Loops compiled by numba that other kernels call."""
 
 from numba import njit
 
 
 @njit(cache=True, nogil=True)
 def copy(source, target):
-    """target[: source.size] = source of vectors: numba compiles that for two seconds in each module that says it."""
+    """Copy a vector into the beginning of another, at least as long, which is not checked.
+
+    A loop: numba takes two seconds to compile the assignment of a slice, in each module again.
+    """
     for i in range(source.size):
         target[i] = source[i]

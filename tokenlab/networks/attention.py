@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.networks.batches import Layout
+from tokenlab.networks.compiled import outside
 from tokenlab.networks.options import Attention, StackShape
 from tokenlab.networks.products import attention
 
@@ -26,12 +27,11 @@ def attend(states: Tensor, layout: Layout, how: Attention) -> Tensor:
     Returns:
         [states, heads * size].
     """
-    check_attention(how, states.device)
+    _check_attention(how, states.device)
     if layout.sources is None:  # Sequences of one length need no mask.
         return _in_blocks(states, layout)
-    run = _flex if how == "flex" else _in_blocks
-    # A compiled network keeps out of it: it would compile anew for each number of blocks.
-    return (torch.compiler.disable(run) if torch.compiler.is_compiling() else run)(states, layout)
+    # Compiled, each number of blocks would be compiled anew.
+    return outside(_flex if how == "flex" else _in_blocks)(states, layout)
 
 
 def _in_blocks(states: Tensor, layout: Layout) -> Tensor:
@@ -87,7 +87,7 @@ class Scatter(torch.autograd.Function):
         return padded.index_copy(0, places, gradient), None
 
 
-def check_attention(how: Attention, device: torch.device) -> None:
+def _check_attention(how: Attention, device: torch.device) -> None:
     """Raises ParameterError where an implementation does not run on a device."""
     if how == "flex" and device.type == "cpu" and torch.is_grad_enabled():
         raise ParameterError("attention is 'flex', which computes no gradients on the CPU; use sdpa")

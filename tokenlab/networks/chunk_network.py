@@ -27,6 +27,7 @@ from torch.nn import functional
 from tokenlab.networks.attention import Cache
 from tokenlab.networks.batches import Layout, packed_passages, sequence_layout
 from tokenlab.networks.blocks import Stack, matrix
+from tokenlab.networks.compiled import outside
 from tokenlab.networks.interface import CodedPassage, Loss, Network, Scores
 from tokenlab.networks.options import DEFAULT, ChunkShape, Computation
 from tokenlab.networks.output import output_nats, output_scores
@@ -137,8 +138,7 @@ class ChunkNetwork(Network[TokenBatch]):
 
     def _decode(self, routed: _Routed, layout: Layout, cache: ChunkCache | None = None) -> Tensor:
         """The decoder's states, [states, local width], before the output matrix. A given cache is filled."""
-        find = torch.compiler.disable(_chunks) if torch.compiler.is_compiling() else _chunks
-        begins, chunk_layout = find(routed.boundary, layout.sequences)
+        begins, chunk_layout = outside(_chunks)(routed.boundary, layout.sequences)
         states = linear(routed.states.index_select(0, begins), self.to_latent)
         states = self.latent(states.float(), chunk_layout, None if cache is None else cache.latent)
         smoothed = smooth(self._to_local(states), routed.p.index_select(0, begins))
@@ -196,8 +196,7 @@ class ChunkNetwork(Network[TokenBatch]):
 
 
 def _chunks(boundary: Tensor, sequences: Tensor) -> tuple[Tensor, Layout]:
-    """Where chunks begin, int64[chunks], and their layout. How many there are is known by the weights only, so a
-    compiled network keeps out of it."""
+    """Where chunks begin, int64[chunks], and their layout."""
     begins = boundary.nonzero()[:, 0]
     counts = torch.bincount(sequences[begins]).cpu()  # Every sequence has one.
     return begins, sequence_layout(counts.numpy()).to(begins.device)

@@ -2,7 +2,7 @@
 
 A chunk's logits become probabilities and then gradients, and the gradients of states and matrix are summed up while the
 loss is computed: the loss is a sum over symbols, so its gradient only multiplies them (Hsu et al. 2024, Liger Kernel,
-section 3.2). A CPU does so in place; a GPU in one fused kernel between products whose matrices it has padded.
+section 3.2). A CPU does so in place. A GPU trains by one fused kernel between products of padded matrices.
 """
 
 from collections.abc import Iterator
@@ -13,17 +13,20 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tokenlab.networks.compiled import outside
 from tokenlab.networks.interface import Scores
 from tokenlab.networks.products import multiply, on_openblas
 
-_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 28}
+_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}
 """Logits in a chunk: few enough for the caches of a CPU, enough to occupy a GPU."""
 _LEAST = 512
 """Rows in a chunk at least; with fewer, adding up the matrix' gradient costs more than the products."""
 _ALIGNED = 16
 """Rows of logits begin at multiples of so many numbers: MKL takes 1.4 times as long for rows of 50,257."""
 _PADDED = 64
-"""Symbols of a GPU's matrix are a multiple of so many: products with 50,257 columns take 8 times as long (H100)."""
+"""Symbols of a GPU's matrix are a multiple of so many. With 50,257 the products of a step took 64 ms of 151 (H100)."""
+_PADDED_LOGITS = 1 << 28
+"""Logits in a chunk there, in the number format of the products."""
 
 
 def output_nats(states: Tensor, matrix: Tensor, targets: Tensor, symbols: int) -> Tensor:
@@ -35,9 +38,7 @@ def output_nats(states: Tensor, matrix: Tensor, targets: Tensor, symbols: int) -
         targets: int64[states].
         symbols: how many symbols there are to predict.
     """
-    # Not as a decorator: that imports torch._dynamo, which takes seconds, in every process.
-    run = torch.compiler.disable(_nats) if torch.compiler.is_compiling() else _nats
-    return run(states, matrix, targets, symbols)
+    return outside(_nats)(states, matrix, targets, symbols)
 
 
 def _nats(states: Tensor, matrix: Tensor, targets: Tensor, symbols: int) -> Tensor:
@@ -66,9 +67,10 @@ class _OutputNats(torch.autograd.Function):
         to_states = torch.empty_like(states, dtype=torch.float32) if training else None
         to_matrix = torch.empty_like(matrix, dtype=torch.float32) if training else None
         with torch.autocast(states.device.type, enabled=False):
+            if to_states is None or to_matrix is None:
+                return _summed_in_place(used, rows, targets, None, None).float()
             summed = _summed_padded if states.is_cuda else _summed_in_place
-            nats = summed(used, rows, targets, to_states, None if to_matrix is None else to_matrix[:symbols])
-        if to_states is not None and to_matrix is not None:
+            nats = summed(used, rows, targets, to_states, to_matrix[:symbols])
             to_matrix[symbols:] = 0
             ctx.gradients = (to_states.to(states.dtype), to_matrix)
         return nats.float()
@@ -103,36 +105,33 @@ def _summed_in_place(
     return nats
 
 
-def _summed_padded(
-    states: Tensor, matrix: Tensor, targets: Tensor, to_states: Tensor | None, to_matrix: Tensor | None
-) -> Tensor:
-    """As `_summed_in_place`."""
+def _summed_padded(states: Tensor, matrix: Tensor, targets: Tensor, to_states: Tensor, to_matrix: Tensor) -> Tensor:
+    """As `_summed_in_place`, with padding to fast products, and one kernel for all between them."""
     symbols = len(matrix)
     matrix = functional.pad(matrix, (0, 0, 0, -symbols % _PADDED))
     nats = torch.zeros((), dtype=torch.float64, device=states.device)
-    total = torch.zeros_like(matrix, dtype=torch.float32)
-    most = max(_LEAST, _LOGITS["cuda"] // len(matrix))
-    for chunk in (slice(begin, begin + most) for begin in range(0, len(states), most)):
+    total = torch.empty_like(matrix, dtype=torch.float32)
+    most = max(_LEAST, _PADDED_LOGITS // len(matrix))
+    for begin in range(0, len(states), most):
+        chunk = slice(begin, begin + most)
         found, gradient = _compiled_nats()(states[chunk] @ matrix.t(), targets[chunk], symbols)
         nats += found
-        if to_states is not None:
-            to_states[chunk] = gradient @ matrix
-            total += gradient.t() @ states[chunk]
-    if to_matrix is not None:
-        to_matrix.copy_(total[:symbols])
+        to_states[chunk] = gradient @ matrix
+        _add_product(total, gradient, states[chunk], first=begin == 0)
+    to_matrix.copy_(total[:symbols])
     return nats
 
 
 @cache
 def _compiled_nats() -> Any:
-    return torch.compile(nats_and_gradient, dynamic=True)
+    return torch.compile(_nats_and_gradient, dynamic=True)
 
 
-def nats_and_gradient(logits: Tensor, targets: Tensor, symbols: int) -> tuple[Tensor, Tensor]:
-    """The nats of all targets, float64 scalar, and their gradient, 0 for padding, as the logits.
+def _nats_and_gradient(logits: Tensor, targets: Tensor, symbols: int) -> tuple[Tensor, Tensor]:
+    """The nats of all targets, float64 scalar, and the gradient with respect to the logits, in their dtype.
 
     Args:
-        logits: [states, at least symbols]; those from `symbols` on are padding.
+        logits: [states, at least symbols]; those from `symbols` on are padding, with gradient 0.
         targets: int64[states].
         symbols: how many symbols there are to predict.
     """
