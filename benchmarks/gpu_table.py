@@ -66,7 +66,7 @@ def _others(parts: _Facts) -> Iterable[list[str]]:
         facts = entropy[dtype]
         yield [
             f"predictive entropy of {entropy['characters']:,} Chinese characters, GPT-2 of 24 x 1,024, {dtype}",
-            f"{facts['scoring_seconds']:.2f} s; {facts['greatest_difference_nats']:.1g} nats from float64 in a sentence",
+            f"{facts['scoring_seconds']:.2f} s; {facts['greatest_difference_nats']:.1g} nats from float64 (a sentence)",
         ]
     plain = masks["causal_sdpa"]["seconds"]
     yield [f"attention over {masks['build']['states']:,} states, causal rows of one length", f"{1e3 * plain:.1f} ms"]
