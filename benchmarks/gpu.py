@@ -134,14 +134,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error(f"{options.json} is of another device, version or size; name another file")
         report["parts"] = before["parts"]
     card = replace(card, peak=report["peak_flops"])
-    for name in options.parts or PARTS:
+    names = options.parts or PARTS
+    for name in names:
         if time.perf_counter() - began > _SECONDS:
             report["parts"][name] = {"error": f"not begun: {_SECONDS} seconds were over"}
         else:
             report["parts"][name] = _measured(PARTS[name], card)
         print(f"{name}: {json.dumps(report['parts'][name])}", flush=True)
         write_text(options.json, json.dumps(report, indent=2) + "\n")  # whole whenever the machine goes
-    return int(any("error" in report["parts"][name] for name in options.parts or PARTS))
+    return int(any("error" in report["parts"][name] for name in names))
 
 
 def _measured(part: Callable[[Card, Facts], None], card: Card) -> Facts:

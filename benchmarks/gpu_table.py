@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu import PARTS
+from benchmarks.measure import table_of
 from benchmarks.tables import write_section
 
 _FILE = Path(__file__).resolve().parent.parent / "docs/gpu.json"
@@ -26,21 +27,12 @@ def tables(report: _Facts) -> list[str]:
         f"product of two bfloat16 matrices of 8,192 x 8,192: {report['product_flops'] / 1e12:.0f} TFLOP/s; MFU is the "
         f"share of {report['peak_flops'] / 1e12:.0f}.",
         "",
-        *_table(["step of training", "ms", "MFU", "peak GB", "ms, not compiled", "MFU, not compiled"], _steps(parts)),
+        *table_of(["step of training", "ms", "MFU", "peak GB", "ms, not compiled", "MFU, not compiled"], _steps(parts)),
         "",
-        *_table(["what", "measured"], _others(parts)),
+        *table_of(["what", "measured"], _others(parts)),
     ]
     missing = [name for name in PARTS if name not in parts or "error" in parts[name]]
     return [*lines, "", f"Not measured: {', '.join(missing)}."] if missing else lines
-
-
-def _table(names: list[str], rows: Iterable[list[str]]) -> list[str]:
-    line = "| {} |".format
-    return [
-        line(" | ".join(names)),
-        line(" | ".join(["---", *["--:"] * (len(names) - 1)])),
-        *(line(" | ".join(row)) for row in rows),
-    ]
 
 
 def _steps(parts: _Facts) -> Iterable[list[str]]:

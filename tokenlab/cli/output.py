@@ -176,8 +176,8 @@ def with_progress(
 
 @contextmanager
 def steps_shown(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
-    """A function of the steps done and their total, which shows them."""
-    with bar(what, unit=unit) as shown:
+    """A function of the steps done and their total, which shows them; nothing before it is called."""
+    with bar(what, unit=unit, delay=0.1) as shown:  # With a delay, an update shows it first.
 
         def progress(done: int, total: int) -> None:
             shown.total = total
