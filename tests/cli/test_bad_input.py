@@ -77,7 +77,7 @@ segment good.txt --lambda 1e308 -> --lambda is 1e+308
 segment good.txt --lambda 1 --entropy-only -> entropy-only
 segment good.txt --single-character fallback -> greedy
 segment good.txt --n-max 5 --statistics-from s.parquet -> other options
-segment good.txt --statistics-from s.csv -> a table of n-grams
+segment good.txt --statistics-from s.csv -> s.csv is a table by its name
 segment good.txt --memory 1G --method words -> no meaning with --method words
 segment empty --method words -> empty: the text has no character
 segment latin.txt --method words -> latin.txt: the text has no character of a script written without

@@ -1,6 +1,7 @@
 """`tokenlab train` and `tokenlab count` as a user runs them."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -129,14 +130,33 @@ def test_the_card_names_text_licence_and_measures(tmp_path, text):
     record = {"source": "x", "title": "A text", "licence": "CC0", "research_only": False, "files": {}}
     (tmp_path / "SOURCE.json").write_text(json.dumps(record), encoding="utf-8")
     shown = tokenlab("train", text, "-o", tmp_path / "out", "--vocabulary", 400, "--check", text)
-    names, values = (line.split("\t") for line in shown.splitlines())
+    measures = [re.split(r"  +", line) for line in shown.splitlines()[1:]]
     card = (tmp_path / "out/README.md").read_text(encoding="utf-8")
     assert "- text.txt: A text, licence CC0\n" in card and "On text.txt." in card
-    for name, value in zip(names, values, strict=True):
-        assert f"| {name.replace('_', ' ')} | {value} |" in card
+    assert measures[1][0] == "lines" and measures[1][1] == measures[1][2]
+    for measure in measures:
+        assert f"| {' | '.join(measure)} |" in card
     assert str(tmp_path) not in card
     config = json.loads((tmp_path / "out/tokenizer_config.json").read_text(encoding="utf-8"))
     assert (config["pad_token"], config["eos_token"]) == ("<|pad|>", "<|endoftext|>")
+
+
+def test_only_what_it_wrote_is_replaced(tmp_path, text, monkeypatch):
+    """Sizes and files of an earlier run, also behind a link; no folder that is named by a number, no own README."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "out").symlink_to("disk")
+    tokenlab("train", text, "-o", tmp_path / "out", "--vocabulary", 400, 410)
+    tokenlab("train", text, "-o", tmp_path / "out", "--vocabulary", 400)
+    assert (tmp_path / "out").is_symlink() and (tmp_path / "disk/tokenizer.json").is_file()
+    assert not (tmp_path / "disk/400").exists()
+    (tmp_path / "years/2024").mkdir(parents=True)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/README.md").touch()
+    for folder, held in (("years", "2024"), ("notes", "README.md")):
+        ended = ended_here("train", text, "-o", tmp_path / folder, "--vocabulary", 400)
+        assert ended.status == 2 and f"already holds {held}" in ended.said
+    monkeypatch.chdir(tmp_path / "disk")
+    assert "the folder you are in" in ended_here("train", text, "-o", ".", "--vocabulary", 400).said
 
 
 KILLED = """

@@ -7,6 +7,7 @@ import itertools
 import json
 import random
 import re
+import unicodedata
 from functools import cache
 from unittest import mock
 
@@ -270,18 +271,37 @@ def test_what_cannot_be_trained():
         train_tokenizers(counts._replace(pieces=["é", "é"]), TrainOptions(special_tokens=("Ã©",)))
 
 
-@settings(max_examples=200)
-@given(
-    st.lists(st.text(st.sampled_from("ab '’กดี漢か。34.,\xa0\u0301😀\u3000\n\x1c"), max_size=12), max_size=5),
-    st.sampled_from([0, 1 << 22]),
-)
-def test_any_words_are_counted_as_in_their_texts(texts, kept):
+def matches(cut, text):
+    """The pieces of a text by Oniguruma."""
+    spans = [span for _, span in cut.split().pre_tokenize_str(text)]
+    return [text[start:end] for start, end in spans if end > start]
+
+
+SIGNS = " \n\r\t'’.,_1²5๕Ⅷ\xa0\u0301\u3000\x1c\x85\u200b\ufeff😀"
+LETTERS = "abLlVvReEsSſTtMmDdK漢かーｰ○กดีᨠ་༌།།"
+
+
+@settings(max_examples=300)
+@given(st.lists(st.text(st.sampled_from(SIGNS + LETTERS), max_size=12) | st.text(max_size=12), max_size=5))
+def test_kernels_cut_as_the_expressions_do(texts):
     cuts = [make_cut(name, []) for name in ("auto", "gpt2", "llama3", "whitespace")]
-    with mock.patch.multiple(piece_counts, _CHARACTERS_KEPT=kept, _CHARACTERS_AT_ONCE=12, _CHARACTERS_CUT=9):
+    with mock.patch.multiple(piece_counts, _CHARACTERS_AT_ONCE=12):
         found = count_pieces(texts, cuts)
     for cut, counts in zip(cuts, found, strict=True):
-        expected = collections.Counter(itertools.chain(*cut.pieces(texts)))
-        assert dict(zip(counts.pieces, counts.counts.tolist(), strict=True)) == expected
+        expected = [matches(cut, text) for text in texts]
+        assert cut.pieces(texts) == expected
+        total = collections.Counter(itertools.chain(*expected))
+        assert dict(zip(counts.pieces, counts.counts.tolist(), strict=True)) == total
+
+
+def test_kernels_know_every_character():
+    """All of Unicode, each character between a letter and a space, and between a space and a digit."""
+    characters = [chr(point) for point in range(0x110000) if unicodedata.category(chr(point)) not in ("Cn", "Co", "Cs")]
+    random.Random(1).shuffle(characters)
+    text = "".join(f"a{character} {character}1" for character in characters)
+    for name in ("auto", "gpt2", "llama3", "whitespace"):
+        cut = make_cut(name, [])
+        assert cut.pieces([text]) == [matches(cut, text)]
 
 
 def test_a_token_is_reached_after_letters():

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 from tokenlab.core.errors import EXIT_STATUS, InputError
@@ -45,7 +46,8 @@ class _Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             if action.nargs != "*":
                 raise
-            self.error(f"{error}; it takes numbers, and INPUT goes before the options")
+            taken = [name for name in arg_strings if Path(name).exists()]
+            self.error(f"{error}; it takes numbers, " + ("and INPUT goes before the options" if taken else "as 8000"))
 
 
 class _Version(argparse.Action):

@@ -82,7 +82,9 @@ def _compare(arguments: argparse.Namespace) -> None:
     """
     began = time.monotonic()
     options, output = options_from(arguments, CompareOptions), Path(arguments.output)
-    check_folder("--output", arguments.output, [arguments.input, *arguments.candidates], _FILES.__contains__)
+    check_folder(
+        "--output", arguments.output, [arguments.input, *arguments.candidates], lambda path: path.name in _FILES
+    )
     if len(arguments.candidates) == 1:
         raise ParameterError(f"{arguments.candidates[0]} is the only candidate; name two or more, or none")
     import tokenlab.comparison.pool  # noqa: F401  Here, so that a missing package is said before any work.

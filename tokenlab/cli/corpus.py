@@ -53,6 +53,7 @@ _ENDINGS: dict[Format, tuple[str, ...]] = {
     "parquet": (".parquet",),
 }
 _COMPRESSED = (".gz", ".zst")
+_TABLES = (".csv", ".tsv", ".xlsx")
 _XML = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*<(?:(?:\?xml|!DOCTYPE|cesDoc|html|TEI|teiCorpus|corpus)\b|!--|[a-z_][^<>\n]*>\s*(?:\n|$))",
     re.IGNORECASE,
@@ -177,7 +178,7 @@ class Corpus:
                     yield int(document.id.rpartition(":")[2]) if self.format == "jsonl" else number, document
         except InputError as error:
             message = str(error).replace(str(self.path), self.name)
-            if message.endswith(("; name another", " or name another key")):
+            if message.endswith(("; name another", "; name another key", " or name another key")):
                 message += " by --text-key"
             hint = f"; it was read as {self.format} by its name and first bytes, so name another --format if it is not"
             raise InputError(message + (hint if self.guessed else "")) from None
@@ -258,6 +259,11 @@ def _corpus(name: str, path: Path, form: str, text_key: str | None, longest_line
     if guessed:
         first = next(read_blocks(path, name), b"") if path.is_file() else b""
         form = _guessed_format(name, first[:_BYTES_TO_GUESS_FROM])
+        if form == "text" and name.lower().endswith(_TABLES):
+            raise ParameterError(
+                f"{name} is a table by its name; write the column of texts as jsonl or parquet, or name --format text, "
+                "which takes every line for a text"
+            )
     if text_key is not None and form not in _DOCUMENTS:
         raise ParameterError(f"--text-key has no meaning with the format {form}, only with jsonl and parquet")
     return Corpus(name, path, form, guessed, text_key, longest_line)  # type: ignore[arg-type]

@@ -92,7 +92,7 @@ def _export(arguments: argparse.Namespace) -> None:
         if checked is not None:
             require_sentencepiece()
     else:
-        check_folder("--output", arguments.output, [arguments.input, *others], _FILES.__contains__)
+        check_folder("--output", arguments.output, [arguments.input, *others], lambda path: path.name in _FILES)
     with ExitStack() as stack:
         if checked is not None:  # Before any work: an error in this text, too, must leave nothing behind.
             compared = stack.enter_context(open_source(checked, longest_line=longest_line_of(arguments)))

@@ -88,12 +88,6 @@ def statistics_of(
         return count_text(text, options, memory)
     if not is_parquet(source):
         with open_source(source, longest_line=text.longest_line) as counted:
-            first = next(counted.lines(), "") if counted.format == "text" else ""
-            if first.replace('"', "").replace(",", "\t").startswith("ngram\tn\tcount\t"):
-                raise InputError(
-                    f"{counted.name}: a table of n-grams and no text; of the tables that `tokenlab statistics` writes, "
-                    "only Parquet can be read again"
-                )
             return count_text(counted, options, memory)
     statistics = read_statistics(source)
     if statistics.options != options:

@@ -62,15 +62,17 @@ def _check_no_input(option: str, name: str, inputs: Iterable[str | None]) -> Non
             raise ParameterError(f"{option} is {name}, a file of the input {given}; name another place")
 
 
-def check_folder(option: str, name: str, inputs: Iterable[str | None], known: Callable[[str], bool]) -> None:
-    """Refuse an output folder that cannot be written, or that holds names other than `known` ones: it is replaced."""
+def check_folder(option: str, name: str, inputs: Iterable[str | None], known: Callable[[Path], bool]) -> None:
+    """Refuse an output folder that cannot be written, or that holds other paths than `known` ones: it is replaced."""
     folder = Path(name)
     if name in ("", "-"):
         raise ParameterError(f"{option} is {name!r}; name a folder")
     _check_no_input(option, name, inputs)
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"{option} is {name}, which is no folder; name another")
-    if folder.is_dir() and (others := sorted(path.name for path in folder.iterdir() if not known(path.name))):
+    if Path.cwd().is_relative_to(folder.resolve()):
+        raise ParameterError(f"{option} is {name}, which holds the folder you are in; name a folder of its own")
+    if folder.is_dir() and (others := sorted(path.name for path in folder.iterdir() if not known(path))):
         raise ParameterError(f"{option} is {name}, which already holds {others[0]}; name a folder of its own")
     _check_writable(option, name, next(path for path in folder.absolute().parents if path.exists()))
 

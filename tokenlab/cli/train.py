@@ -2,7 +2,7 @@
 from."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,6 @@ from tokenlab.cli.output import (
     named_errors,
     note,
     steps_shown,
-    tabbed,
     with_progress,
     write,
     written,
@@ -48,10 +47,13 @@ Row = dict[str, Any]
 
 _FILES = ("tokenizer.json", "tokenizer_config.json", "README.md")
 _ENDINGS = (".parquet", ".tsv")
+_HEADINGS = ("this tokenizer", "byte-level BPE")
 _MEASURED = 10_000_000
 """Characters of the text on which tokenizers are measured."""
 _BATCH = 1 << 17
 """Characters of a batch of lines, unless a single line has more."""
+_PLAIN = "byte_level_"
+"""Begins the names of the measures of plain byte-level BPE."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -108,7 +110,7 @@ def _train(arguments: argparse.Namespace) -> None:
     checked = [arguments.check] if arguments.check is not None else []
     given = [*inputs, *tables, *checked]
     _check_inputs(given, arguments.cut)
-    check_folder("--output", arguments.output, given, lambda name: name in _FILES or name.isdecimal())
+    check_folder("--output", arguments.output, given, _is_ours)
     from tokenlab.core.files import atomic_folder
     from tokenlab.tokenizers.trained import train_tokenizers
 
@@ -124,13 +126,12 @@ def _train(arguments: argparse.Namespace) -> None:
         rows = [_measured(tokenizer, *counts, compared or texts) for tokenizer in trained]
         for row, tokenizer in zip(rows, beside, strict=False):
             measures = _measures(tokenizer, compared or texts)
-            row |= {f"byte_level_{name}": value for name, value in measures.items()}
+            row |= {_PLAIN + name: value for name, value in measures.items()}
         with written(arguments.output), atomic_folder(arguments.output) as folder:
             for tokenizer, row, size in zip(trained, rows, options.vocabulary, strict=True):
                 place = folder if len(trained) == 1 else folder / str(size)
                 _write(tokenizer, row, place, options, counts[1], [*inputs, *tables], checked)
-    table = [rows[0], *(map(_cell, row.values()) for row in rows)]
-    write("".join(map(json_line, rows)) if arguments.json else tabbed(table))
+    write("".join(map(json_line, rows)) if arguments.json else "\n".join(map(_shown, rows)))
     for row, asked in zip(rows, options.vocabulary, strict=True):
         if row["vocabulary"] < asked:
             note(f"{row['vocabulary']:,} entries came out of the {asked:,} asked for; the text is too short for more")
@@ -158,6 +159,13 @@ def _count(arguments: argparse.Namespace) -> None:
             raise InputError("there is no text to count")
     with written(arguments.output):
         write_counts(counts, arguments.output)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether an earlier run wrote this in the output folder: a file of a tokenizer, or the folder of a size."""
+    if path.name.isdecimal() and path.is_dir():
+        return (path / _FILES[0]).is_file() and all(map(_is_ours, path.iterdir()))
+    return path.name in _FILES and path.with_name(_FILES[0]).is_file()
 
 
 def _check_inputs(names: Sequence[str], cut: str | None) -> None:
@@ -281,29 +289,40 @@ def _write(
         "bytes": options.byte_tokens,
         "special tokens": " ".join(f"`{token}`" for token in options.special_tokens) or "none",
     }
-    measured = ", ".join(Path(name).name for name in checked) or f"the first {_MEASURED:,} characters of the text"
-    about = [f"On {measured}."] if "tokens" in row else ["Counts hold no text to measure tokens on."]
-    if "byte_level_tokens" in row:
-        about.append(
-            "`byte_level` is plain byte-level BPE (the cut of GPT-2) of the same size, trained on the same text."
-        )
+    measured = ", ".join(Path(name).name for name in checked) or f"the text, up to its first {_MEASURED:,} characters"
+    about = f"On {measured}." if "tokens" in row else "Counts hold no text to measure tokens on."
+    if _PLAIN + "tokens" in row:
+        about += " Byte-level BPE has the cut of GPT-2 and the same size, and is trained on the same text."
     parts = [
         f"# A tokenizer of {row['vocabulary']:,} entries",
         "Made by `tokenlab train`; `transformers.AutoTokenizer.from_pretrained` reads this folder without tokenlab.",
         "## Text",
         "\n".join(f"- {_with_licence(name)}" for name in names),
         "## Options",
-        _table(settings),
+        _table(settings.items(), ""),
         "## Measures",
-        " ".join(about),
-        _table({name.replace("_", " "): _cell(value) for name, value in row.items()}),
+        about,
+        _table(_beside(row), *_HEADINGS),
     ]
     (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
-def _table(rows: dict[str, str]) -> str:
-    escaped = ((name, value.replace("|", "\\|")) for name, value in rows.items())
-    return "\n".join(["| | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in escaped)])
+def _shown(row: Row) -> str:
+    """The measures of a tokenizer for people."""
+    lines = [("", *_HEADINGS), *_beside(row)] if _PLAIN + "tokens" in row else _beside(row)
+    return "".join(f"{name:<22}{own:>16}{plain:>16}".rstrip() + "\n" for name, own, plain in lines)
+
+
+def _beside(row: Row) -> list[tuple[str, str, str]]:
+    """Each measure, its value, and that of plain byte-level BPE."""
+    own = {name: value for name, value in row.items() if not name.startswith(_PLAIN)}
+    plain = {name: _cell(row[_PLAIN + name]) if _PLAIN + name in row else "" for name in own}
+    return [(name.replace("_", " "), _cell(value), plain[name]) for name, value in own.items()]
+
+
+def _table(rows: Iterable[tuple[str, ...]], *headings: str) -> str:
+    lines = [("", *headings), ("---",) * (len(headings) + 1), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def _with_licence(name: str) -> str:
@@ -319,4 +338,4 @@ def _with_licence(name: str) -> str:
 
 
 def _cell(value: object) -> str:
-    return "undefined" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
+    return "undefined" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value:,}"

@@ -39,6 +39,8 @@ def one_line(error: BaseException) -> str:
     if of_rust(error):
         return f"the tokenizer fails on this text: {' '.join(str(error).split())}; use another one"
     if isinstance(error, OSError) and error.strerror:
+        if isinstance(error, FileNotFoundError):
+            return f"{error.filename}: no such file or folder; check the path"
         if error.filename:
             return f"{error.filename}: {error.strerror}; check the path, its permissions and the space left"
         return f"writing failed: {error.strerror}; what was written is not whole, so make room and run again"

@@ -37,11 +37,11 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: str | Path) -> Iterator[Path]:
-    """Yield an empty temporary folder beside `path`; on success it replaces `path`.
+    """Yield an empty temporary folder beside `path`; on success it replaces `path`. A symbolic link is followed.
 
     The old folder is removed first: for a moment there may be none, but never an incomplete one.
     """
-    path = Path(path)
+    path = Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
     try:

@@ -163,7 +163,7 @@ def _json_text(line: str, text_key: str, where: str) -> tuple[str, str | None]:
         raise InputError(f"{where}: JSON, but not an object; put one object with the key {text_key!r} on each line")
     if text_key not in row:
         keys = ", ".join(row) or "an empty object"
-        raise InputError(f"{where}: no key {text_key!r}, only {keys}; name the text's key (--text-key, text_key)")
+        raise InputError(f"{where}: no key {text_key!r}, only {keys}; name another key")
     text, meta = row[text_key], row.get("meta")
     source = meta.get("redpajama_set_name") if isinstance(meta, dict) else None
     for key, value in ((text_key, text), ("meta.redpajama_set_name", "" if source is None else source)):

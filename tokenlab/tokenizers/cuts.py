@@ -19,29 +19,28 @@ statistics, 3,797 without words. Chinese, 5,400 lines of news, 4,000 entries: 48
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Regex, pre_tokenizers
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.segment.isolation import FREE, CharacterClasses
 from tokenlab.segment.segmentation import Segmentation
 from tokenlab.text.code_points import code_points
+from tokenlab.tokenizers import piece_kernels
+from tokenlab.tokenizers.kinds import IN_SPACED_WORDS, IN_WORDS, NO_SIGN, RUNS, kinds_of
 from tokenlab.tokenizers.options import CUTS, WORDS_FILE
+from tokenlab.tokenizers.piece_kernels import find_pieces
 
 _SAMPLE = 500_000
 """Characters of the text from which words are learned: whole texts, until they are so many; of each one no more."""
-_HAN_AND_KANA = r"\p{Han}\p{Hiragana}\p{Katakana}ーｰ○"
-_OTHERS = tuple(rf"\p{{{script}}}" for script in ("Thai", "Lao", "Khmer", "Myanmar", "Tibetan"))
-_UNSPACED = _HAN_AND_KANA + "".join(_OTHERS)
-_IN_WORDS = r"\p{L}\p{M}○\x{0F0B}\x{0F0C}"
-"""Of the characters of a script without spaces: the two marks between syllables of Tibetan are in words."""
-_RUNS = "|".join(rf" ?[{run}&&[{_IN_WORDS}]][{run}\p{{M}}&&[{_IN_WORDS}]]*" for run in (_HAN_AND_KANA, *_OTHERS))
-_WORD = rf"[\p{{L}}\p{{M}}&&[^{_UNSPACED}]]+"
-_AUTO = rf"{_RUNS}| ?{_WORD}(?:['’]{_WORD})*| ?\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+|\s*[\r\n]+|\s+(?!\S)|\s+"
+_RUNS = "|".join(rf" ?[{run}&&[{IN_WORDS}]][{run}\p{{M}}&&[{IN_WORDS}]]*" for run in RUNS)
+_WORD = f"[{IN_SPACED_WORDS}]+"
+_AUTO = rf"{_RUNS}| ?{_WORD}(?:['’]{_WORD})*| ?\p{{N}}{{1,3}}| ?[^{NO_SIGN}]+|\s*[\r\n]+|\s+(?!\S)|\s+"
 """Runs of one script without spaces, words (`don't` is one), up to three digits, other signs, each with a space before
 it; and other whitespace."""
 GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -54,6 +53,13 @@ _PATTERNS = {
     r"|\s*[\r\n]+|\s+(?!\S)|\s+",
     "whitespace": r" ?\S+|\s+(?!\S)|\s+",
 }
+_KERNELS = {
+    _AUTO: piece_kernels.AUTO,
+    GPT2: piece_kernels.GPT2,
+    _PATTERNS["llama3"]: piece_kernels.LLAMA3,
+    _PATTERNS["whitespace"]: piece_kernels.WHITESPACE,
+}
+"""Expressions that kernels know, too: Oniguruma takes a hundred times as long."""
 
 
 class Cutter(Protocol):
@@ -76,49 +82,56 @@ class Cut(NamedTuple):
     first_kind: int = FREE
     """The first kind of run that the words cut, of `tokenlab.segment.isolation.CharacterClasses`."""
 
-    @property
-    def begins_at_spaces(self) -> bool:
-        """Whether a piece begins at every single space, whatever stands around it."""
-        return self.cutter is None and self.pattern in _PATTERNS.values()
-
     def split(self) -> Any:
         """The step of a tokenizer; None where a text is one piece."""
         return None if self.pattern is None else pre_tokenizers.Split(Regex(self.pattern), "isolated")
 
     def pieces(self, texts: Sequence[str]) -> list[list[str]]:
         """The pieces of each text; together they spell it."""
-        split = self.split()
-        spans = [
-            [span for _, span in split.pre_tokenize_str(text)] if split and text else [(0, len(text))] for text in texts
-        ]
-        if self.cutter is not None:
-            found = zip(spans, self._boundaries(texts), strict=True)
-            spans = [list(_cut_at(of_text, boundaries)) for of_text, boundaries in found]
-        return [
-            [text[start:end] for start, end in of_text if end > start]
-            for text, of_text in zip(texts, spans, strict=True)
-        ]
+        joined, starts = "".join(texts), self.starts(texts)[1]
+        ends = np.cumsum([0, *map(len, texts)])
+        spans = pairwise(starts.tolist())
+        numbers = np.diff(np.searchsorted(starts, ends))
+        return [[joined[start:end] for start, end in islice(spans, number)] for number in numbers.tolist()]
 
-    def _boundaries(self, texts: Sequence[str]) -> Iterator[list[int]]:
-        """For each text the offsets inside of it at which a word begins after another of the same kind of run."""
-        assert self.cutter is not None
+    def starts(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The texts as code points, one after the other, and where in them each piece begins and the last one ends:
+        uint32[characters] and int64[pieces + 1]. Raises InputError for a lone surrogate."""
+        points, ends = code_points("".join(texts)), np.cumsum([0, *map(len, texts)])
+        if self.pattern in _KERNELS:
+            starts = find_pieces(points, kinds_of(points), ends, _KERNELS[self.pattern])
+        else:
+            starts = np.array([*self._matches(texts, ends), ends[-1]], np.int64)
+        if self.cutter is not None:
+            starts = np.union1d(starts, np.concatenate([*self._words(texts, ends, self.cutter)]))
+        return points, starts
+
+    def _matches(self, texts: Sequence[str], begins: NDArray[np.int64]) -> Iterator[int]:
+        """Where the pieces of the expression begin."""
+        split = self.split()
+        for text, begin in zip(texts, begins.tolist(), strict=False):
+            spans = [span for _, span in split.pre_tokenize_str(text)] if split else [(0, len(text))]
+            yield from (begin + start for start, end in spans if end > start)
+
+    def _words(self, texts: Sequence[str], begins: NDArray[np.int64], cutter: Cutter) -> Iterator[NDArray[np.int64]]:
+        """Where a word begins inside of a text after another of the same kind of run."""
         lines = [text.split("\n") for text in texts]  # a segmenter takes sentences
         segments = (
-            spans for batch in self.cutter.segment(line for of_text in lines for line in of_text)
+            spans for batch in cutter.segment(line for of_text in lines for line in of_text)
             for spans in batch.spans()
         )  # fmt: skip
         classes = CharacterClasses("script")
-        for text, of_text in zip(texts, lines, strict=True):
+        for text, begin, of_text in zip(texts, begins.tolist(), lines, strict=False):
             starts: list[int] = []
-            begin = 0
+            place = 0
             for line, spans in zip(of_text, islice(segments, len(of_text)), strict=True):
-                starts += [begin + start for start, _ in spans if start]
-                begin += len(line) + 1
+                starts += [place + start for start, _ in spans if start]
+                place += len(line) + 1
+            offsets = np.array(starts, np.int64)
             if starts:
-                kinds, offsets = classes(code_points(text)), np.array(starts)
-                inside = (kinds[offsets] == kinds[offsets - 1]) & (kinds[offsets] >= self.first_kind)
-                starts = offsets[inside].tolist()
-            yield starts
+                kinds = classes(code_points(text))
+                offsets = offsets[(kinds[offsets] == kinds[offsets - 1]) & (kinds[offsets] >= self.first_kind)]
+            yield begin + offsets
 
 
 def check_cut(cut: str) -> None:
@@ -181,18 +194,6 @@ def _learn(cut: str, texts: Iterable[str], first: int, progress: Callable[[int, 
     from tokenlab.segment.options import SegmentOptions
 
     return Segmenter(ngram_statistics(sample), SegmentOptions())
-
-
-def _cut_at(spans: Iterable[tuple[int, int]], boundaries: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The spans, cut at the boundaries; both ascend."""
-    place = 0
-    for start, end in spans:
-        while place < len(boundaries) and boundaries[place] < end:
-            if boundaries[place] > start:
-                yield start, boundaries[place]
-                start = boundaries[place]
-            place += 1
-        yield start, end
 
 
 def gpt2_cut() -> Cut:

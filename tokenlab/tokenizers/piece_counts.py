@@ -9,14 +9,13 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -24,25 +23,19 @@ from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file, scratch_folder
 from tokenlab.core.shards import Cluster, map_shards
-from tokenlab.text.code_points import code_points
 from tokenlab.text.lines import read_lines
 from tokenlab.tokenizers.cuts import Cut
+from tokenlab.tokenizers.piece_kernels import Pieces, add_pieces, no_pieces
 
 COUNTS_ENDINGS = (".parquet", ".tsv")
 _CUT, _PATTERN = b"tokenlab.cut", b"tokenlab.pattern"
 _LARGEST_COUNT = 2**63 - 1
-_CHARACTERS_AT_ONCE = 1 << 22
-_CHARACTERS_CUT = 1 << 18
-"""At once: each piece is a string, and has its place."""
-_CHARACTERS_KEPT = 1 << 22
-"""Of the distinct words between spaces that are kept until they are cut into pieces."""
+_CHARACTERS_AT_ONCE = 1 << 20
 _BYTES_PER_CHARACTER = 8
 """Of a shard and the counters of its pieces, for two cuts."""
 _ROWS = 1 << 12
 _RUNS = 64
 """Runs that are merged at once: each is an open file."""
-_SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))  # all of Unicode
-_NOT_SINGLE = f" [{_SPACES}]|[{_SPACES}] "
 _FIELDS = [pa.field("piece", pa.large_string(), nullable=False), pa.field("count", pa.int64(), nullable=False)]
 
 
@@ -62,60 +55,16 @@ def count_pieces(texts: Iterable[str], cuts: Sequence[Cut]) -> list[PieceCounts]
 
     Raises InputError for a lone surrogate.
     """
-    found: list[Counter[str]] = [Counter() for _ in cuts]
-    kept: Counter[str] = Counter()
-    split = any(cut.begins_at_spaces for cut in cuts)
+    tables = [no_pieces() for _ in cuts]
     for batch in in_batches(texts, _CHARACTERS_AT_ONCE):
-        array = _array(batch)
-        words, others = _split_at_spaces(array) if split else ({}, batch)
-        kept.update(words)
-        for cut, counter in zip(cuts, found, strict=True):
-            for part in in_batches(others if cut.begins_at_spaces else batch, _CHARACTERS_CUT):
-                for pieces in cut.pieces(part):
-                    counter.update(pieces)
-        if sum(map(len, kept)) > _CHARACTERS_KEPT:  # Of scripts without spaces every clause is a new word.
-            _add_pieces(kept, cuts, found)
-            kept.clear()
-    _add_pieces(kept, cuts, found)
-    return [_sorted(counter, cut) for cut, counter in zip(cuts, found, strict=True)]
+        tables = [add_pieces(*cut.starts(batch), table) for cut, table in zip(cuts, tables, strict=True)]
+    return [_sorted(_spelled(table), cut) for cut, table in zip(cuts, tables, strict=True)]
 
 
-def _add_pieces(words: Counter[str], cuts: Sequence[Cut], found: Sequence[Counter[str]]) -> None:
-    """Add the pieces of words to the counts of all cuts that begin a piece at every single space."""
-    for cut, counter in zip(cuts, found, strict=True):
-        if cut.begins_at_spaces:
-            for part in in_batches(words, _CHARACTERS_CUT):
-                for word, pieces in zip(part, cut.pieces(part), strict=True):
-                    for piece in pieces:
-                        counter[piece] += words[word]
-
-
-def _array(texts: list[str]) -> pa.Array:
-    """The texts for Arrow. Raises InputError for a lone surrogate."""
-    try:
-        return pa.array(texts, pa.large_string())
-    except UnicodeEncodeError as error:
-        code_points(error.object)  # raises InputError
-        raise
-
-
-def _split_at_spaces(array: pa.Array) -> tuple[dict[str, int], list[str]]:
-    """The counts of the words of texts that have no space beside other whitespace, each with the space before it; the
-    other texts.
-
-    Most words occur again, and are cut once: 49 MB of English take 5 s of CPU time, as whole texts 23.
-    """
-    others = pc.match_substring_regex(array, _NOT_SINGLE)
-    split = pc.split_pattern(array.filter(pc.invert(others)), " ")
-    first, following = _counts_of(pc.list_element(split, 0)), _counts_of(pc.list_slice(split, 1).flatten())
-    first.pop("", None)  # of an empty text, or one that begins with a space
-    return first | {" " + word: count for word, count in following.items()}, array.filter(others).to_pylist()
-
-
-def _counts_of(words: pa.Array) -> dict[str, int]:
-    """How often each word occurs."""
-    values, counts = words.value_counts().flatten()
-    return dict(zip(values.to_pylist(), counts.to_pylist(), strict=True))
+def _spelled(pieces: Pieces) -> dict[str, int]:
+    begins, counts = pieces.begins[: pieces.size[0] + 1].tolist(), pieces.counts[: pieces.size[0]].tolist()
+    characters = pieces.characters[: begins[-1]].tobytes().decode("utf-32-le")
+    return {characters[start:end]: count for (start, end), count in zip(pairwise(begins), counts, strict=True)}
 
 
 def count_in_shards(
@@ -238,8 +187,11 @@ def is_counts(path: str | Path) -> bool:
 
 
 def _read_parquet(path: str | Path) -> tuple[Iterator[tuple[str, int]], Cut | None]:
-    with Path(path).open("rb"):
-        pass  # an error of the system names the file
+    with Path(path).open("rb") as file:  # an error of the system names the file
+        if file.read(4) != b"PAR1":
+            raise InputError(
+                f"{path}: no table of counts, neither Parquet nor .tsv; count a text with `tokenlab count`"
+            )
     try:
         table = pq.read_table(path, page_checksum_verification=True)
         columns = [table[field.name].cast(field.type).to_pylist() for field in _FIELDS]
@@ -259,7 +211,7 @@ def _read_tsv(path: str | Path) -> Iterator[tuple[str, int]]:
         yield piece, int(count)
 
 
-def _sorted(total: Counter[str], cut: Cut | None) -> PieceCounts:
+def _sorted(total: dict[str, int], cut: Cut | None) -> PieceCounts:
     pieces = sorted(total)
     _within_int64(max(total.values(), default=0))
     counts = np.fromiter(map(total.__getitem__, pieces), np.int64, len(pieces))

@@ -96,7 +96,8 @@ def _unigram(sequences: Sequences, sizes: Sequence[int], reserved: Sequence[str]
     sweep = unigram_sweep(*sequences[:2], len(sequences.alphabet), sizes, weights=sequences.weights)
     if len(sweep.sizes) < len(sizes):
         size = sizes[len(sweep.sizes)] + len(reserved)
-        raise ParameterError(f"vocabulary is {size}, more than the text has repeated pieces for; use a smaller one")
+        largest = sweep.seeds + len(reserved)
+        raise ParameterError(f"vocabulary is {size}, but the text has repeated pieces for {largest}; use at most that")
     for model in sweep.models:
         scores = model.log_probabilities.tolist()
         pieces = ["".join(map(sequences.alphabet.__getitem__, piece)) for piece in model.pieces()]

@@ -66,6 +66,8 @@ class UnigramSweep(NamedTuple):
     """float64[rows]: bits of these tokens under their own bigram model, as `tokenlab.metrics.bigram_bits` computes."""
     models: list[UnigramModel]
     """One for each row."""
+    seeds: int
+    """Pieces before pruning: the largest size that the text has pieces for."""
 
 
 class _Text(NamedTuple):
@@ -123,11 +125,12 @@ def unigram_sweep(
     symbols, offsets = check_sequences(symbols, offsets, alphabet)
     text = _lay_out(symbols, offsets, check_weights(weights, np.diff(offsets)))
     model = _seed_model(text, alphabet, seed_size)
-    wanted = wanted[wanted <= model.log_probabilities.size]
+    seeds = model.log_probabilities.size
+    wanted = wanted[wanted <= seeds]
     tokens, bits = np.empty(wanted.size, np.int64), np.empty(wanted.size, np.float64)
     models: list[UnigramModel] = []
     if not wanted.size:
-        return UnigramSweep(wanted, tokens, bits, models)
+        return UnigramSweep(wanted, tokens, bits, models, seeds)
     fitted = _fit(text, model, alphabet, int(wanted[-1]), _SEED_STEPS)
     for row in range(wanted.size - 1, -1, -1):
         size = int(wanted[row])
@@ -136,7 +139,7 @@ def unigram_sweep(
         tokens[row] = (np.diff(fitted.begins) * text.weights).sum()
         bits[row] = bigram_bits(fitted.ids, fitted.begins) if weights is None else np.nan
         models.append(fitted.model)
-    return UnigramSweep(wanted, tokens, bits, models[::-1])
+    return UnigramSweep(wanted, tokens, bits, models[::-1], seeds)
 
 
 def unigram_tokenize(
