@@ -48,7 +48,7 @@ Row = dict[str, Any]
 _FILES = ("tokenizer.json", "tokenizer_config.json", "README.md")
 _ENDINGS = (".parquet", ".tsv")
 _HEADINGS = ("this tokenizer", "byte-level BPE")
-_MEASURED = 10_000_000
+_MEASURED = 3_000_000
 """Characters of the text on which tokenizers are measured."""
 _BATCH = 1 << 17
 """Characters of a batch of lines, unless a single line has more."""

@@ -38,6 +38,10 @@ from tokenlab.tokenizers.piece_kernels import find_pieces
 
 _SAMPLE = 500_000
 """Characters of the text from which words are learned: whole texts, until they are so many; of each one no more."""
+_FIRST_UNSPACED = 0x0E00
+"""The first character of a script without spaces."""
+_DASHES_AND_QUOTES = 0x2000 >> 6
+"""None of these 64 characters is of such a script, and most others of spaced ones are below the first."""
 _RUNS = "|".join(rf" ?[{run}&&[{IN_WORDS}]][{run}\p{{M}}&&[{IN_WORDS}]]*" for run in RUNS)
 _WORD = f"[{IN_SPACED_WORDS}]+"
 _AUTO = rf"{_RUNS}| ?{_WORD}(?:['’]{_WORD})*| ?\p{{N}}{{1,3}}| ?[^{NO_SIGN}]+|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -178,7 +182,10 @@ def _learn(cut: str, texts: Iterable[str], first: int, progress: Callable[[int, 
     classes, sample, size = CharacterClasses("script"), [], 0
     for text in texts:
         for line in text[:_SAMPLE].split("\n"):
-            if line and (classes(code_points(line)) >= first).any():
+            points = code_points(line)
+            if ((points >= _FIRST_UNSPACED) & (points >> 6 != _DASHES_AND_QUOTES)).any() and (
+                classes(points) >= first
+            ).any():
                 sample.append(line)
                 size += len(line)
         if size >= _SAMPLE:
