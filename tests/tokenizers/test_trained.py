@@ -328,5 +328,8 @@ def test_unigram_is_that_of_its_pieces(byte_tokens):
     theirs.train_from_iterator(texts, trainer)
     ours, others = (sum(map(len, tokenizer.encode_batch(texts))) for tokenizer in (trained[1], theirs))
     assert ours < 1.05 * others
-    with pytest.raises(ParameterError, match="vocabulary is 900000, more than"):
+    with pytest.raises(ParameterError, match="vocabulary is 900000, but") as refused:
         train_tokenizers(counts, TrainOptions((600, 900_000), "unigram", byte_tokens))
+    largest = int(re.search(r"pieces for (\d+)", str(refused.value))[1])
+    (tokenizer,) = train_tokenizers(counts, TrainOptions((largest,), "unigram", byte_tokens))
+    assert tokenizer.get_vocab_size() == largest
