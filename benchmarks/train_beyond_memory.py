@@ -20,7 +20,7 @@ _ENTRIES = {False: "32000", True: "1000"}
 def table(bench: Bench) -> list[str]:
     """Measure the whole command, its start included, which reads what another process makes; Markdown."""
     source = bench.folder / "english.txt"
-    source.write_text("\n".join(_english()) + "\n", encoding="utf-8")
+    source.write_text("\n".join(english()) + "\n", encoding="utf-8")
     written = source.read_bytes()
     characters_of_byte = (len(written) - written.count(b" ") - written.count(b"\n")) / len(written)
     made, rows = bench.folder / "tokenizer", []
@@ -33,7 +33,7 @@ def table(bench: Bench) -> list[str]:
     return table_of(["GB of text", "seconds of CPU", "MB/s", "resident, GB"], rows)
 
 
-def _english() -> list[str]:
+def english() -> list[str]:
     """Web pages of the mirror, or built-in sentences without it."""
     if mirror := os.environ.get("TOKENLAB_MIRROR"):
         pages = read_documents(Path(mirror) / "web/slimpajama_STANDIN_en.jsonl.gz", "jsonl")
