@@ -127,11 +127,14 @@ def _train(arguments: argparse.Namespace) -> None:
         for row, tokenizer in zip(rows, beside, strict=False):
             measures = _measures(tokenizer, compared or texts)
             row |= {_PLAIN + name: value for name, value in measures.items()}
+        replaced = Path(arguments.output).exists()
         with written(arguments.output), atomic_folder(arguments.output) as folder:
             for tokenizer, row, size in zip(trained, rows, options.vocabulary, strict=True):
                 place = folder if len(trained) == 1 else folder / str(size)
                 _write(tokenizer, row, place, options, counts[1], [*inputs, *tables], checked)
     write("".join(map(json_line, rows)) if arguments.json else "\n".join(map(_shown, rows)))
+    if replaced:
+        note(f"what {arguments.output} held was replaced")
     for row, asked in zip(rows, options.vocabulary, strict=True):
         if row["vocabulary"] < asked:
             note(f"{row['vocabulary']:,} entries came out of the {asked:,} asked for; the text is too short for more")
