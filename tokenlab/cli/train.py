@@ -127,7 +127,7 @@ def _train(arguments: argparse.Namespace) -> None:
         for row, tokenizer in zip(rows, beside, strict=False):
             measures = _measures(tokenizer, compared or texts)
             row |= {_PLAIN + name: value for name, value in measures.items()}
-        replaced = Path(arguments.output).exists()
+        replaced = Path(arguments.output).is_dir() and any(Path(arguments.output).iterdir())
         with written(arguments.output), atomic_folder(arguments.output) as folder:
             for tokenizer, row, size in zip(trained, rows, options.vocabulary, strict=True):
                 place = folder if len(trained) == 1 else folder / str(size)
