@@ -58,7 +58,7 @@ class Line(NamedTuple):
 
 _CODES = {
     "character": ("characters", Line("characters", INK)),
-    "byte": ("bytes", Line("byte", GREY)),
+    "byte": ("bytes", Line("byte", GREY, "-.")),
     "random": ("random", Line("random", SECOND)),
     "latom": ("Latom", Line("Latom", ACCENT)),
     "latom-refined": ("Latom, refined", Line("Latom, refined", PURPLE)),
