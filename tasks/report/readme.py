@@ -65,16 +65,6 @@ _OTHER_TEXTS = {"Thai": "own-text-thai", "Japanese": "own-text-japanese"}
 _LEFT_OUT = ("paper: ", "SIGHAN 2005 ")
 """How notes begin that README does not need: about a column that the overview has not, and terms that its end has."""
 
-_SHOWN = {
-    "bpe": "BPE",
-    "bpe-punctuation": "BPE, punctuation split off",
-    "literal-4": "PMI + entropy, as in the paper",
-    "gpt2-rise": "GPT-2's entropy",
-    "combined": "both, by Viterbi",
-    "words": "word model",
-}
-"""Configurations of the picture, and their labels."""
-
 
 @ending_in_one_line("readme")
 def main() -> None:
@@ -227,8 +217,7 @@ def _example() -> dict[str, list[str]]:
 def _draw_picture() -> None:
     from tasks.report.draw_segmentation import draw_sentence
 
-    example = _example()
-    draw_sentence({label: example[name] for name, label in _SHOWN.items()}, example["gold"], _PICTURE)
+    draw_sentence(_example(), _PICTURE, ["svg"])
 
 
 if __name__ == "__main__":
