@@ -154,12 +154,11 @@ def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:
 
 def perturbed_table(perturbed: pl.DataFrame, model: str, notes: list[str]) -> Table:
     """A row for each language and cut, a column for each perturbation."""
-    changes = perturbed.with_columns(change=pl.col("f1") - pl.col("original"))
+    changes = perturbed.with_columns(more=pl.col("f1") - pl.col("original"))
     kinds = changes["perturbation"].unique(maintain_order=True)
     before = Column("as they were", "original", "{:.1f}", 100, note=_PERTURBED)
     after = [
-        Column(kind, "change", "{:+z.1f}", 100, where={"perturbation": kind}, spread=True, result=True)
-        for kind in kinds
+        Column(kind, "more", "{:+z.1f}", 100, where={"perturbation": kind}, spread=True, result=True) for kind in kinds
     ]
     columns = [Column("language", "language"), *_OF_CUT, before, *after]
     title = f"Classification, {model}: points of weighted F1 more on perturbed texts{of_seeds(perturbed)}"

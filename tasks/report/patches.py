@@ -260,8 +260,8 @@ def _beside_ngrams(main: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:
         behind = "all models" if len(worse) == len(means) else ", ".join(map(variant_name, worse)) or "no model"
         read, counted = (table["training_bytes"].to_numpy() / 1e6 for table in (rows, ngrams.filter(name=name)))
         sizes = f"n-grams count {max(counted):.3g} MB, models read {min(read):.3g} to {max(read):.3g} MB"
-        text = f"{name}: worse than the best n-gram model: {behind}; {sizes}"
-        texts.append(Caveat(text) if len(worse) else text)
+        kind = Caveat if len(worse) else str
+        texts.append(kind(f"{name}: worse than the best n-gram model: {behind}; {sizes}"))
     return texts
 
 

@@ -25,6 +25,7 @@ from pathlib import Path
 
 import networkx
 
+from tasks.report.draw_segmentation import draw_sentence
 from tasks.report.page import FAMILIES
 from tasks.report.table import NOTE_LINE, Table, read_markdown
 from tasks.runtime.stage import read_json
@@ -75,7 +76,7 @@ def main() -> None:
     for page in _TABLE_PAGES:
         _rewrite(page, _TABLES_SECTION, _tables)
     _rewrite(_PIPELINE_PAGE, PIPELINE_SECTION, _pipeline)
-    _draw_picture()
+    draw_sentence(_example(), _PICTURE, ["svg"])
     _rewrite(_FRONT, _PICTURE_SECTION, _caption)
     _rewrite(_FRONT, EXAMPLES_SECTION, _examples)
 
@@ -212,12 +213,6 @@ def _example() -> dict[str, list[str]]:
         raise InputError(f"{_SENTENCES}: no such file; run `make repro` first")
     found: dict[str, list[str]] = read_json(_SENTENCES)["example"]
     return found
-
-
-def _draw_picture() -> None:
-    from tasks.report.draw_segmentation import draw_sentence
-
-    draw_sentence(_example(), _PICTURE, ["svg"])
 
 
 if __name__ == "__main__":
