@@ -18,7 +18,7 @@ from tasks.report.inputs import corpus_facts, notes_of, read_parts
 from tasks.report.plot import draw_all, grid, save
 from tasks.report.style import ACCENT, GREEN, GREY, INK, PURPLE, SECOND
 from tasks.report.summary import Finding
-from tasks.report.table import Column, Results, Table, shown, tabulate
+from tasks.report.table import Caveat, Column, Results, Table, shown, tabulate
 from tasks.runtime.stage import Stage, read_json
 from tokenlab.core.files import atomic_folder
 
@@ -74,7 +74,7 @@ def compared_results(stage: Stage) -> Results:
             _units_table(name, of_flops, notes),
             *_robustness_tables(name, robustness.filter(name=name), notes),
         ]
-        rows.append(_answer(name, methods, of_flops, found["flops"]))
+        rows.append([name, *_answer(methods, of_flops, ngrams.filter(name=name), found["flops"])])
     header = ["corpus", "use", "command", "bits/byte ↓", "why"]
     answers = [Table("compared-answers", "How should this text be cut?", header, rows, [], "use")]
     if len(rows) > 1:
@@ -131,12 +131,8 @@ def _flops_table(
         {_METHOD.heading: f"{rows['order'][0]}-grams of bytes"} | {c.heading: c.cell(rows) for c in (_BITS, _READ)}
         for rows in ngrams.iter_slices(1)
     ]
-    best = scores["bits_per_byte"].to_numpy().min()
-    beaten_by = [best > bits for bits in ngrams["bits_per_byte"]]
-    if any(beaten_by):
-        notes = [*notes, _NGRAMS.format(of=_OF_AS_MUCH if all(beaten_by) else _OF_ALL)]
     title = f"{name}: ways of cutting at {_largest(scores, 'training_flops'):.2g} training operations{_seeds(scores)}"
-    notes = [*notes, *_found(scores, answer)]
+    notes = [*notes, *_beaten(scores, ngrams), *_found(scores, answer)]
     return tabulate(f"compared-{name}", title, scores, columns, key=["method"], notes=notes, after=lambda part: below)
 
 
@@ -212,7 +208,7 @@ def _robustness_tables(name: str, robustness: pl.DataFrame, notes: list[str]) ->
     """What perturbations change: bits per byte, and boundaries."""
     kinds = robustness["perturbation"].unique(maintain_order=True).to_list()
     robustness = robustness.with_columns(more=pl.col("bits_per_byte") - pl.col("original"))
-    bits = [Column(kind, "more", "{:+.3f}", where={"perturbation": kind}) for kind in kinds]
+    bits = [Column(kind, "more", "{:+z.3f}", where={"perturbation": kind}) for kind in kinds]
     original = Column("as it was", "original", "{:.3f}", note=_PERTURBED)
     title = f"{name}: bits per byte more on perturbed text"
     yield tabulate(f"robustness-{name}", title, robustness, [_METHOD, original, *bits], key=["method"], notes=notes)
@@ -221,13 +217,24 @@ def _robustness_tables(name: str, robustness: pl.DataFrame, notes: list[str]) ->
     yield tabulate(f"boundaries-{name}", title, robustness, [_METHOD, *kept], key=["method"], notes=notes)
 
 
-def _answer(name: str, methods: Methods, scores: pl.DataFrame, answer: Mapping[str, Any] | None) -> list[str]:
+def _beaten(scores: pl.DataFrame, ngrams: pl.DataFrame) -> list[Caveat]:
+    """A note where every model is worse than n-grams."""
+    best = scores["bits_per_byte"].to_numpy().min()
+    beaten_by = [best > bits for bits in ngrams["bits_per_byte"]]
+    of = _OF_AS_MUCH if all(beaten_by) else _OF_ALL
+    return [Caveat(_NGRAMS.format(of=of))] if any(beaten_by) else []
+
+
+def _answer(
+    methods: Methods, scores: pl.DataFrame, ngrams: pl.DataFrame, answer: Mapping[str, Any] | None
+) -> list[str]:
     """What to use; scores: at equal operations, the best method first."""
     use = scores["method"][0] if answer is None else answer["use"]
     bits, method = _BITS.cell(scores.filter(method=use)), methods[use]
     command = method.command if isinstance(method, Tokens) else None
     why = f"{use} comes first with {bits} bits per byte in one run, no verdict." if answer is None else answer["answer"]
-    return [name, use, command or "", bits, why]
+    beaten = [f"{note.capitalize()}." for note in _beaten(scores, ngrams)]
+    return [use, command or "", bits, " ".join([why, *beaten])]
 
 
 def draw_compared(stage: Stage) -> None:

@@ -144,7 +144,7 @@ def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:
     def cell(rows: pl.DataFrame, language: str, rival: str) -> str:
         for row in rows.filter(language=language, rival=rival).head(1).iter_rows(named=True):
             word = against(row["difference"], row["separable"], row["runs"])
-            return f"{word}: {100 * row['difference']:+.2f} ± {100 * row['deviation']:.2f}"
+            return f"{word}: {100 * row['difference']:+z.2f} ± {100 * row['deviation']:.2f}"
         return ""
 
     title = f"Classification, {model}: difference of weighted F1 to characters, bytes and random codes, in points"
@@ -154,11 +154,11 @@ def verdict_table(pairs: pl.DataFrame, model: str, notes: list[str]) -> Table:
 
 def perturbed_table(perturbed: pl.DataFrame, model: str, notes: list[str]) -> Table:
     """A row for each language and cut, a column for each perturbation."""
-    changes = perturbed.with_columns(change=pl.col("f1") - pl.col("original"))
+    changes = perturbed.with_columns(more=pl.col("f1") - pl.col("original"))
     kinds = changes["perturbation"].unique(maintain_order=True)
     before = Column("as they were", "original", "{:.1f}", 100, note=_PERTURBED)
     after = [
-        Column(kind, "change", "{:+.1f}", 100, where={"perturbation": kind}, spread=True, result=True) for kind in kinds
+        Column(kind, "more", "{:+z.1f}", 100, where={"perturbation": kind}, spread=True, result=True) for kind in kinds
     ]
     columns = [Column("language", "language"), *_OF_CUT, before, *after]
     title = f"Classification, {model}: points of weighted F1 more on perturbed texts{of_seeds(perturbed)}"

@@ -207,8 +207,8 @@ def draw_lengths(curves: pl.DataFrame, tokenizer: str, smallest_K: dict[int, int
         for (N, K), axes in zip(smallest_K.items(), row, strict=True):
             _baselines(axes, rows, panel, characters)
             _learned(axes, rows, panel, N=N, K=K)
-        _finish(row, panel)
         row[0].set_ylabel(panel.label)
+        _finish(row, panel)
     for (N, K), top, bottom in zip(smallest_K.items(), found[0], found[-1], strict=True):
         top.set_title(f"N = {N}, K = {K}")
         bottom.set_xlabel(_SIZE)
@@ -282,21 +282,21 @@ def draw_held_out(curves: pl.DataFrame, path: Path) -> None:
             _curve(axes, rows, panel, "byte", byte, marker="o")
             _learned(axes, rows, panel, marker="o", N=N)
             axes.set(xlabel=_SIZE, title=f"N = {N}")
-        _finish(row, panel)
         row[0].set_ylabel(panel.label)
+        _finish(row, panel)
     save(figure, path, legend=4)
 
 
 def draw_overview(corpora: dict[str, _Corpus], panel: Panel, path: Path) -> None:
     """Figures 9 to 12 at a glance: every corpus, BPE, the learned and random codes of length 2, and bytes."""
     figure, found = panels(list(corpora), 4, (3, 2.6))
+    label(found.values(), _SIZE, panel.label)
     for (characters, curves, _), axes in zip(corpora.values(), found.values(), strict=True):
         rows = curves.filter(tokenizer="bpe", text=TRAINING)
         _baselines(axes, rows, panel, characters)
         _learned(axes, rows, panel, N=2, K=rows.filter(N=2)["K"].min())
         _finish([axes], panel)
         whole_numbers(axes, 3)
-    label(found.values(), _SIZE, panel.label)
     save(figure, path, legend=5)
 
 

@@ -21,6 +21,15 @@ from tokenlab.core.files import atomic_folder
 from tokenlab.text.documents import join_words
 
 _TUNED = {"threshold": "threshold (nats)", "nu": "ν, weight of predictive entropy at boundaries"}
+_CUT = {
+    "bpe": "BPE",
+    "bpe-punctuation": "BPE, punctuation split off",
+    "literal-4": "PMI + entropy, as in the paper",
+    "gpt2-rise": "GPT-2's entropy",
+    "combined": "both, by Viterbi",
+    "words": "word model",
+}
+"""Configurations of the picture on top of README.md and of the page, and their labels."""
 _F1 = "word F1 on validation sentences, %"
 
 
@@ -52,6 +61,8 @@ def _of_corpus(stage: Stage, name: str, folder: Path) -> Iterator[Callable[[], N
     names = ("gold", *scores["configuration"].unique(maintain_order=True))
     rows = {row: words for row in names if (words := found["example"].get(row))}
     yield partial(draw_boundaries, rows, folder / "sentence")
+    if "gold" in rows and rows.keys() & _CUT.keys():
+        yield partial(draw_sentence, rows, folder / "cut")
     if found["entropies"]:
         yield partial(draw_entropies, found["entropies"], folder / "entropy")
 
@@ -168,14 +179,12 @@ def draw_boundaries(rows: dict[str, list[str]], path: Path) -> None:
     save(figure, path)
 
 
-def draw_sentence(rows: dict[str, list[str]], gold: list[str], path: Path) -> None:
+def draw_sentence(example: Mapping[str, list[str]], path: Path, formats: Sequence[str] = ("png", "svg")) -> None:
     """The picture of README.md: a row of boxes for each method, a box for each segment; gold words are filled.
 
-    Args:
-        rows: label -> the words of the sentence.
-        gold: the gold words, in the first row.
-        path: of the SVG file, without its suffix.
+    example: configuration -> the words of a sentence; `gold` are the gold words, in the first row.
     """
+    gold, rows = example["gold"], {label: example[name] for name, label in _CUT.items() if name in example}
     line, count = in_cells("".join(gold)), len(rows) + 1
     figure, ((axes,),) = grid(1, 1, (3.1 + 0.31 * len(line.cells), 0.35 + 0.42 * count))
     figure.set_facecolor("white")
@@ -195,7 +204,7 @@ def draw_sentence(rows: dict[str, list[str]], gold: list[str], path: Path) -> No
         line.draw(axes, y + 0.02, shades, fontsize=11)
     line.bare(axes, ["gold words", *rows])
     axes.set_xlabel("filled: a gold word; outlined: another segment", color=SOFT)
-    save(figure, path, formats=("svg",))
+    save(figure, path, formats=formats)
 
 
 def draw_loss(losses: pl.DataFrame, path: Path, unit: str = "character") -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from tasks.report.style import with_variables
-from tasks.report.table import Table
+from tasks.report.table import Caveat, Table
 from tasks.runtime.stage import Stage, read_json
 
 
@@ -41,8 +41,9 @@ def examples(stage: Stage, section: str, folder: str, table: Callable[[str, Any]
 
 
 def corpus_facts(stage: Stage, corpus: str) -> dict[str, Any]:
-    """Facts about a corpus, as `prepare` writes them."""
-    return read_json(stage.reports("corpora", f"{corpus}.json"))
+    """Facts about a corpus, as `prepare` writes them; its notes are caveats."""
+    facts = read_json(stage.reports("corpora", f"{corpus}.json"))
+    return facts | {"notes": [*map(Caveat, facts["notes"])]}
 
 
 def notes_of(facts: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -4,6 +4,7 @@ First ways of cutting on equal terms (`tasks.report.compared`); then languages s
 Gini; then one table for each corpus. A metric of the registry (`tokenlab.metrics.registry`) needs no entry here.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ import polars as pl
 
 from tasks.report.compared import compared_results
 from tasks.report.inputs import corpus_facts, notes_of, read_parts
-from tasks.report.table import Column, Results, Table, tabulate
+from tasks.report.style import code_name
+from tasks.report.table import Caveat, Column, Results, Table, tabulate
 from tasks.runtime.stage import Stage
 from tokenlab.metrics.registry import COUNT, SHARE, TOKENIZERS, Metric
 
@@ -26,7 +28,8 @@ _NOTES = {
 }
 _RESULTS = ("normalised_length", "f1", "bits_per_character")
 """Metrics that stay in sight where there are many."""
-_SEEN = "the learned codes and the tokenizers over their atoms were trained on these texts, which favours them"
+_SEEN = Caveat("the learned codes and the tokenizers over their atoms were trained on these texts, which favours them")
+_CODE = re.compile(r"([^/]+?)(?:-N(\d+)-K(\d+)-seed\d+)?((?:/.*)?)")
 _OF_ATOMS = "tokenizer of atoms"
 """The kind of tokenizers that `measure_codes` measures, on texts from the corpus that they were trained on."""
 
@@ -60,7 +63,13 @@ def measure_tables(scores: pl.DataFrame, facts: Mapping[str, Mapping[str, Any]])
     return parallel + single
 
 
-_NAMES = [Column("tokenizer", "tokenizer"), Column("kind", "family")]
+def _name(rows: pl.DataFrame) -> str:
+    """The tokenizer; one with a stored code, such as latom-N2-K9-seed0/bpe, by the name of the code."""
+    code, N, K, rest = _CODE.fullmatch(rows["tokenizer"][0]).groups()  # type: ignore[union-attr]
+    return code_name(code, "several") + (f" (N = {N}, K = {K})" if N else "") + rest
+
+
+_NAMES = [Column("tokenizer", _name), Column("kind", "family")]
 
 
 def _parity_table(name: str, rows: pl.DataFrame, facts: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -18,7 +18,7 @@ from tasks.report.codes import code_results
 from tasks.report.compared import draw_compared
 from tasks.report.downstream import downstream_results
 from tasks.report.exact import exact_results
-from tasks.report.inputs import notes_of, pictures
+from tasks.report.inputs import corpus_facts, notes_of, pictures
 from tasks.report.measures import measure_results
 from tasks.report.metrics import write_metrics
 from tasks.report.papers import paper_tables
@@ -26,7 +26,7 @@ from tasks.report.patches import patch_results
 from tasks.report.segmentation import segmentation_results
 from tasks.report.table import Results, Table, cell_class
 from tasks.report.verdict import NOTE
-from tasks.runtime.stage import Stage, read_json, run
+from tasks.runtime.stage import Stage, run
 from tasks.views import CLASSIFICATION, COMPARED, EXPORT, GENERATION, OWN_TEXT
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.sources.catalogue import load_source
@@ -66,7 +66,7 @@ def report(stage: Stage) -> None:
         stage = stage._replace(variant="", sections=sections)
     results = {family: read(stage) for family, read in _FAMILIES.items()}
     shown: dict[str, Any] = {name: {**of_family.page, "all": of_family.all} for name, of_family in results.items()}
-    texts = [read_json(path) for path in sorted(stage.reports("corpora").glob("*.json"))]
+    texts = [corpus_facts(stage, path.stem) for path in sorted(stage.reports("corpora").glob("*.json"))]
     tables = [table for of_family in results.values() for table in of_family.all]
     papers = [] if "generated" in {text["origin"] for text in texts} else paper_tables(tables, stage.preset)
     shared = [note for note in notes_of(texts) if all(note in text["notes"] for text in texts)]
@@ -79,7 +79,7 @@ def report(stage: Stage) -> None:
         "Which character comes next?": summary.exact_findings(shown["exact"]["tables"]),
         "What lies below the byte?": summary.bits_findings(shown["bits"]["lengths"], shown["bits"]["translation"]),
         "Where should patches end?": summary.patch_findings(shown["patches"]["models"]),
-        "Do the codes help?": summary.claim_findings(shown["downstream"]["claims"]),
+        "Do the codes help?": summary.claim_findings(shown["downstream"]["claims"], bool(shown["downstream"]["all"])),
         "How do tokenizers compare?": summary.parity_findings(shown["compare"]["tables"]),
     }
     page = render_page(

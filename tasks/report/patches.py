@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts
-from tasks.report.table import Column, Results, Table, of_seeds, read_paper, shown, tabulate, there, together
+from tasks.report.table import Caveat, Column, Results, Table, of_seeds, read_paper, shown, tabulate, there, together
 from tasks.report.verdict import ONE_RUN, Spread, verdict
 from tasks.runtime.stage import Stage
 
@@ -225,7 +225,7 @@ def models_table(scores: pl.DataFrame, ngrams: pl.DataFrame, sources: Sources, n
     title += f"; mean ± sd of {max(seeds)} seeds" if max(seeds) > 1 else ""
     table = tabulate("patch-models", title, main, columns, key=["name", "variant"], within=1, after=below)
     beside = [_OTHER_SIZE] if "paper BPB" in table.header else []
-    few = [_SEEDS[min(seeds)]] if min(seeds) in _SEEDS else []
+    few = [Caveat(_SEEDS[min(seeds)])] if min(seeds) in _SEEDS else []
     return table._replace(notes=[*notes, *beside, *table.notes, *_beside_ngrams(main, ngrams), *hashes, _VERDICT, *few])
 
 
@@ -260,7 +260,8 @@ def _beside_ngrams(main: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:
         behind = "all models" if len(worse) == len(means) else ", ".join(map(variant_name, worse)) or "no model"
         read, counted = (table["training_bytes"].to_numpy() / 1e6 for table in (rows, ngrams.filter(name=name)))
         sizes = f"n-grams count {max(counted):.3g} MB, models read {min(read):.3g} to {max(read):.3g} MB"
-        texts.append(f"{name}: worse than the best n-gram model: {behind}; {sizes}")
+        kind = Caveat if len(worse) else str
+        texts.append(kind(f"{name}: worse than the best n-gram model: {behind}; {sizes}"))
     return texts
 
 

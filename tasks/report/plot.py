@@ -31,7 +31,7 @@ from tasks.report.svg import smaller
 from tasks.runtime.pool import in_processes
 from tokenlab.core.files import atomic_file
 
-THOUSANDS = FuncFormatter(lambda value, _: f"{value:,.0f}")
+THOUSANDS = FuncFormatter(lambda value, _: f"{value:,.0f}".replace("-", "−"))
 
 _METADATA: dict[str, dict[str, None]] = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 """What is left out of files, so that they do not change with the day or the version of Matplotlib."""
@@ -158,7 +158,7 @@ def whole_numbers(axes: Axes, ticks: int = 5) -> None:
 
 def log_where_needed(found: Sequence[Axes]) -> None:
     """A logarithmic scale on both sides of zero where a few values lie far out, such as near |C|; linear up to the
-    power of ten nearest to the third quartile. found: panels that share their vertical axis."""
+    power of ten nearest to the third quartile. found: panels that share their vertical axis, whose label says it."""
     drawn = [np.asarray(line.get_ydata(), np.float64) for axes in found for line in axes.lines]
     sizes = np.abs(np.concatenate([values for values in drawn if len(values) > 2] or [np.zeros(0)]))
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
@@ -166,8 +166,9 @@ def log_where_needed(found: Sequence[Axes]) -> None:
         return
     for axes in found:
         axes.set_yscale("symlog", linthresh=10.0 ** np.round(np.log10(third)), linscale=2)
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}".replace("-", "−")))
         axes.yaxis.set_minor_locator(NullLocator())
+    found[0].set_ylabel(", ".join(filter(None, [found[0].get_ylabel(), "logarithmic"])))
 
 
 def curve(axes: Axes, x: Any, y: Any, line: str = "-", *, spread: Any = None, **style: Any) -> None:

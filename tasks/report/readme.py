@@ -25,6 +25,7 @@ from pathlib import Path
 
 import networkx
 
+from tasks.report.draw_segmentation import draw_sentence
 from tasks.report.page import FAMILIES
 from tasks.report.table import NOTE_LINE, Table, read_markdown
 from tasks.runtime.stage import read_json
@@ -65,16 +66,6 @@ _OTHER_TEXTS = {"Thai": "own-text-thai", "Japanese": "own-text-japanese"}
 _LEFT_OUT = ("paper: ", "SIGHAN 2005 ")
 """How notes begin that README does not need: about a column that the overview has not, and terms that its end has."""
 
-_SHOWN = {
-    "bpe": "BPE",
-    "bpe-punctuation": "BPE, punctuation split off",
-    "literal-4": "PMI + entropy, as in the paper",
-    "gpt2-rise": "GPT-2's entropy",
-    "combined": "both, by Viterbi",
-    "words": "word model",
-}
-"""Configurations of the picture, and their labels."""
-
 
 @ending_in_one_line("readme")
 def main() -> None:
@@ -85,7 +76,7 @@ def main() -> None:
     for page in _TABLE_PAGES:
         _rewrite(page, _TABLES_SECTION, _tables)
     _rewrite(_PIPELINE_PAGE, PIPELINE_SECTION, _pipeline)
-    _draw_picture()
+    draw_sentence(_example(), _PICTURE, ["svg"])
     _rewrite(_FRONT, _PICTURE_SECTION, _caption)
     _rewrite(_FRONT, EXAMPLES_SECTION, _examples)
 
@@ -222,13 +213,6 @@ def _example() -> dict[str, list[str]]:
         raise InputError(f"{_SENTENCES}: no such file; run `make repro` first")
     found: dict[str, list[str]] = read_json(_SENTENCES)["example"]
     return found
-
-
-def _draw_picture() -> None:
-    from tasks.report.draw_segmentation import draw_sentence
-
-    example = _example()
-    draw_sentence({label: example[name] for name, label in _SHOWN.items()}, example["gold"], _PICTURE)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ class Line(NamedTuple):
 
 _CODES = {
     "character": ("characters", Line("characters", INK)),
-    "byte": ("bytes", Line("byte", GREY)),
+    "byte": ("bytes", Line("byte", GREY, "-.")),
     "random": ("random", Line("random", SECOND)),
     "latom": ("Latom", Line("Latom", ACCENT)),
     "latom-refined": ("Latom, refined", Line("Latom, refined", PURPLE)),
@@ -80,7 +80,7 @@ def code_lines(codes: Iterable[str]) -> dict[str, Line]:
     return {code: line or Line(code, next(others)) for code, line in known.items()}
 
 
-def code_name(code: str, restarts: int = 1) -> str:
+def code_name(code: str, restarts: int | str = 1) -> str:
     """A code as tables name it; `restarts` is a part of some names."""
     return _CODES[code][0].format(restarts=restarts) if code in _CODES else code
 

@@ -23,11 +23,17 @@ from tasks.report.verdict import NOTE, Best, Kind, Ours, Spread, Tied, kinds
 Form = str | Callable[[Any], str]
 """How a value is shown: a format such as "{:.2f}", or a function."""
 
+
+class Caveat(str):
+    """A note that limits what the figures of its table say."""
+
+
 _MARKS: dict[type[str], str] = {Best: "*", Tied: "≈", Ours: "†"}
-_CLASSES: dict[type[str], str] = {Best: "best", Tied: "tied", Ours: "ours"}
+_CLASSES: dict[type[str], str] = {Best: "best", Tied: "tied", Ours: "ours", Caveat: "warning"}
 _OURS = "†: a method of this project"
 _EXPLANATIONS = ("bold: ", _OURS)
 _FIGURE = re.compile(r"[-+±×(]?\d|$")
+_WITH_SPREAD = re.compile(r"[-+\d.,]+ ±")
 _BARS = re.compile(r"(?<!\\)\|")
 NOTE_LINE = re.compile(r"\*[^*]")
 """The beginning of a note below a table in Markdown."""
@@ -134,6 +140,11 @@ class Table(NamedTuple):
         """The place of the column that tells the rows apart: the one with the most names among the first three."""
         columns = [{cell for cell in column if not _FIGURE.match(cell)} for column in zip(*self.rows, strict=True)]
         return max(range(min(3, len(columns))), key=lambda place: len(columns[place]), default=0)
+
+    @property
+    def prose(self) -> set[int]:
+        """The places of the columns with long text."""
+        return {i for row in self.rows for i, cell in enumerate(row) if len(cell) > 24 and not _WITH_SPREAD.match(cell)}
 
     @property
     def records(self) -> list[dict[str, str]]:
@@ -243,7 +254,7 @@ def _groups(scores: pl.DataFrame, key: Sequence[str]) -> list[pl.DataFrame]:
 
 
 def cell_class(cell: str) -> str:
-    """The class of a cell in the HTML page; empty for one without a mark."""
+    """The class of a cell or a note in the HTML page; empty for one without a mark."""
     return _CLASSES.get(type(cell), "")
 
 

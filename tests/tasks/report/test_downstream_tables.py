@@ -92,13 +92,13 @@ def test_claims_of_the_paper_are_held_refuted_or_not_separable(stage):
     ]
     assert judged("lower", ["higher"]) == "refuted" and judged("one run", ["higher"]) == "one run"
     texts = [finding.text for finding in claim_findings([table])]
-    assert texts[1] == "“Latom is no worse than bytes” (transformer, |V| = |C|, N = 2): held (2 runs) on english."
-    assert len(texts) == 10 and texts[5].endswith("(transformer, |V| = |C|, 8,000): not separable (2 runs) on english.")
+    assert texts[1] == "“Latom is no worse than bytes” (transformer, |V| = |C|, N = 2): held on english (2 runs)."
+    assert len(texts) == 10 and texts[5].endswith("(transformer, |V| = |C|, 8,000): not separable on english (2 runs).")
 
 
 def test_generated_text_has_no_figures_and_claims_of_the_paper(stage):
     inputs.write_classification(stage, "verses", origin="generated")
     inputs.write_generation(stage, "texts", origin="generated")
     found = downstream_results(stage)
-    assert found.page["claims"] == []
+    assert found.page["claims"] == [] and "No verdict" in next(claim_findings([])).text
     assert not [heading for table in found.all for heading in table.header if "paper" in heading]

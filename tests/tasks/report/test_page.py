@@ -70,7 +70,14 @@ def pictures(folder: Path) -> set[str]:
 
 def test_a_corpus_has_the_pictures_that_it_has_data_for(built):
     figures = built / "figures"
-    assert pictures(figures / "segmentation/zh") == {"distributions", "lambda", "thresholds", "sentence", "entropy"}
+    assert pictures(figures / "segmentation/zh") == {
+        "distributions",
+        "lambda",
+        "thresholds",
+        "sentence",
+        "cut",
+        "entropy",
+    }
     assert pictures(figures / "segmentation/plain") == {"distributions", "sentence"}
     assert pictures(figures / "codes/en") == {"bpe", "likelihood", "tables"}
     assert pictures(figures / "codes/overview") == {"tokens", "perplexity", "bits"}

@@ -46,8 +46,11 @@ def test_codes_are_counted_at_the_smallest_and_the_largest_size():
     assert last.endswith("|V| = 9: no code, plain characters lead on corpus0.")
     few = ["characters (2 runs)", "not separable: Latom; random (1 run)"]
     (many,) = code_findings([saved("C", *["Latom"] * 7, "one run", *few)])
-    assert "Latom on 7 corpora; one run, no verdict on corpus7; no code, plain characters lead (2 runs) on" in many.text
-    assert many.text.endswith("not separable (1 run) on corpus9.")
+    assert (
+        "Latom on 7 corpora; one run, no verdict on corpus7; no code, plain characters lead on corpus8 (2 runs);"
+        in many.text
+    )
+    assert many.text.endswith("not separable on corpus9 (1 run).")
 
 
 def test_exact_probabilities_and_naive_ones_stand_side_by_side():
@@ -72,6 +75,15 @@ def test_bits_patches_and_languages():
     english, chinese = (found.text for found in patch_findings([Table("patch-models", "", header, rows, [])]))
     assert "BPE (2.0 ± 0.1) is best" in english and "; 1 of 2 are worse than n-grams" in english
     assert "BPE (1.0) comes first in one run, no verdict; 2 of 2 are worse" in chinese
+    rows = [
+        ["en-de", "byte fallback", "1.0", "7"],
+        ["en-de", "bit-level", "2.0", "0"],
+        ["de-en", "bit-level", "40.0", "0"],
+    ]
+    rows += [["de-en", "byte fallback", "30.0", "7"]]
+    silent, chrf, _ = bits_findings([], [Table("translation", "", ["pair", "code", "chrF", "decode errors"], rows, [])])
+    assert silent.text == "en-de: no model translates yet; the best chrF is 2.0 of 100."
+    assert "bit-level (40.0) comes first" in chrf.text
     parity = Table("parity-all", "", ["tokenizer", "Gini ↓"], [["byte", "0.250"], ["bits", "0.125"]], [])
     (found,) = parity_findings([parity])
     assert "most even over languages by bits (Gini 0.125) and least by byte (0.250)" in found.text
