@@ -25,7 +25,6 @@ __getattr__, __all__ = offer(
         "entropy_patcher": [
             "EntropyPatcher",
             "calibrated",
-            "calibrated_threshold",
             "mean_length",
             "text_entropies",
         ],
