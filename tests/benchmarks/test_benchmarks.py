@@ -96,6 +96,7 @@ def test_unigram_models_that_differ_stop_the_run(theirs):
         (["export", "bpe_training"], 16),
         (["cuts"], 25),
         (["atoms"], 14),
+        (["hmm", "patches"], 15),
     ],
 )
 def test_tables_have_a_row_for_each_way(monkeypatch, names, rows):
