@@ -6,7 +6,6 @@ built-in sentences for what is missing to ten times SIZE. Without it all of them
 once, three, ten   the first SIZE characters (whitespace not counted) and three and ten times as many
 part               the first PART characters, for slow peers
 held_out           the SIZE characters behind `once`
-corpus.*           `once` in each format of `tokenlab.text.readers`
 
 and texts.json: characters of each, and from which source. Run as a process, so that its memory is not the parent's.
 """
@@ -15,15 +14,13 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from tokenlab.codes.corpus import collapse
 from tokenlab.generated.corpora import generate
-from tokenlab.text.documents import Document, words
+from tokenlab.text.documents import Document
 from tokenlab.text.readers import read_documents
-from tokenlab.text.store import write_corpus
 
 _REAL = (
     ("PKU news", "pku/pd199801_train.utf8.gz", "sighan"),
@@ -91,7 +88,7 @@ def write_texts(folder: Path, size: int, part: int) -> None:
     spans |= {"three": (0, 3 * size), "ten": (0, 10 * size)}
     files = {name: (folder / f"{name}.txt").open("w", encoding="utf-8", newline="\n") for name in spans}
     sources: dict[str, Counter[str]] = {name: Counter() for name in spans}
-    once, place = [], 0
+    place = 0
     for source, document in _documents():
         text = collapse(document.text)
         characters = len(text) - text.count(" ")
@@ -99,29 +96,13 @@ def write_texts(folder: Path, size: int, part: int) -> None:
             if start <= place < end:
                 files[name].write(text + "\n")
                 sources[name][source] += characters
-        if place < size:
-            once.append(document)
         place += characters
         if place >= 10 * size:
             break
     for file in files.values():
         file.close()
-    _write_formats(once, folder)
     facts = {name: {"characters": found.total(), "sources": found} for name, found in sources.items()}
     (folder / "texts.json").write_text(json.dumps(facts), encoding="utf-8")
-
-
-def _write_formats(documents: list[Document], folder: Path) -> None:
-    def write(ending: str, lines: Iterable[str]) -> None:
-        (folder / f"corpus.{ending}").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-    write("utf8", ("  ".join(words(document.text, document.boundaries or ())) for document in documents))
-    write("txt", (document.text for document in documents))
-    write("jsonl", (json.dumps({"text": document.text}, ensure_ascii=False) for document in documents))
-    verses = (f'<seg id="{d.id}" type="verse">\n{escape(d.text)}\n</seg>' for d in documents)
-    write("xml", ["<cesDoc><text><body>", *verses, "</body></text></cesDoc>"])
-    write_corpus(documents, folder / "shards", shard_characters=sys.maxsize)
-    (folder / "shards/part-00000.parquet").rename(folder / "corpus.parquet")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ where that is not known, of a product of two large matrices.
 import argparse
 import datetime
 import gc
-import importlib.util
 import json
 import os
 import statistics
@@ -499,10 +498,6 @@ def _exact(card: Card, facts: Facts) -> None:
         seconds = card.timed(lambda: characters.log_probability(known), runs=1, warm=1)
         facts["known_text"] = {"ms_per_byte": 1e3 * seconds / len(known), "bytes": len(known)}
         facts["tokens"] = {"ms_per_byte": 1e3 * _plain_steps(card, folder, stepped) / len(stepped)}
-        if importlib.util.find_spec("genlm") is None:
-            facts["genlm_bytes"] = {"skipped": "genlm-bytes cannot be imported"}
-        else:
-            facts["genlm_bytes"] = _genlm(card, folder, stepped)
 
 
 def _plain_steps(card: Card, folder: str, text: bytes) -> float:
@@ -522,29 +517,6 @@ def _plain_steps(card: Card, folder: str, text: bytes) -> float:
             last = token
 
     return card.timed(run, runs=1, warm=1)
-
-
-def _genlm(card: Card, folder: str, text: bytes) -> Facts:
-    """genlm-bytes with a beam of 5; its failure is a line."""
-    import asyncio
-
-    from benchmarks import exact_peer
-
-    async def run() -> Facts:
-        from genlm.backend.llm.hf import AsyncTransformer
-
-        options = {"device_map": str(card.device), "torch_dtype": "float32"}
-        model = AsyncTransformer.from_name(folder, hf_opts=options, timeout=0.001)
-        end = model.tokenizer.eos_token.encode()
-        await exact_peer.follow(model, text[:8], 5, 0.0, end)
-        found = await exact_peer.follow(model, text, 5, 0.0, end)
-        calls = found["facts"]["passes"] / len(text)
-        return {"ms_per_byte": 1e3 * found["seconds"] / len(text), "calls_per_byte": calls}
-
-    try:
-        return asyncio.run(run())
-    except Exception as error:
-        return {"error": _reason(error)}
 
 
 def _translation(card: Card, facts: Facts) -> None:

@@ -91,7 +91,7 @@ def run_stage(step: Step, processes: Processes) -> State:
     log = _output(step.address)
     if task_run.run_count > 1:
         processes.pause(step.policy.retry_delay)  # Prefect would sleep through every signal
-    ended = processes.run_stage(step.address, log, step.policy.timeout)
+    ended = processes.run_stage(step.address, log)
     if ended.status != 0:
         error = StageFailed(step.address, ended)
         return Failed(message=str(error), data=error)  # raising it would only add a traceback to the log

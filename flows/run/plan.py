@@ -5,7 +5,7 @@ plan. Prefect is not imported here, so it takes two seconds to see that there is
 
 The conditions are in a stage's `meta` in dvc.yaml:
 
-    meta: {tags: [segmentation], retries: 2, retry_delay: 10, timeout: 3600, resources: {memory_gb: 4, gpu: 1, net: 1}}
+    meta: {tags: [segmentation], retries: 2, retry_delay: 10, resources: {memory_gb: 4, net: 1}}
 """
 
 import functools
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 DEFAULT_PRESET = "sample"
 """The preset of the root dvc.yaml; the others are in presets/."""
 
-RESOURCES = ("gpu", "memory_gb", "net")
-"""What a stage may ask for: GPUs, GiB of memory, network connections."""
+RESOURCES = ("memory_gb", "net")
+"""What a stage may ask for: GiB of memory, network connections."""
 
 TRAINING = "training"
 """The tag of stages that train a model: too expensive to repeat each night."""
@@ -77,7 +77,6 @@ class Policy(NamedTuple):
 
     retries: int = 0
     retry_delay: float = 10.0
-    timeout: float | None = None
     resources: Mapping[str, float] = MappingProxyType({})
 
 
@@ -364,7 +363,7 @@ def read_policy(address: str, meta: dict[str, Any]) -> Policy:
         raise ParameterError(f"{address}: meta resources must be a mapping such as {{memory_gb: 4}}")
     if unknown := sorted(set(policy.resources) - set(RESOURCES)):
         raise ParameterError(f"{address}: resource {unknown[0]!r} is unknown; there are: {', '.join(RESOURCES)}")
-    for name, value in {**policy._asdict(), "timeout": policy.timeout or 0, **policy.resources}.items():
+    for name, value in {**policy._asdict(), **policy.resources}.items():
         if name != "resources" and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
             raise ParameterError(f"{address}: meta {name} is {value!r}; it must be a non-negative number")
     return policy

@@ -7,7 +7,6 @@ orphans.
 """
 
 import contextlib
-import math
 import os
 import re
 import signal
@@ -72,7 +71,6 @@ class Ended:
 
     status: int
     lines: tuple[str, ...]
-    timed_out: bool = False
 
     @property
     def state(self) -> str:
@@ -83,12 +81,10 @@ class Ended:
     @property
     def killed(self) -> bool:
         """Whether somebody ended the stage or its DVC with a signal."""
-        return not self.timed_out and self.status - 128 in set(signal.Signals)
+        return self.status - 128 in set(signal.Signals)
 
     def describe(self) -> str:
-        """In words: `exit status 3`, `SIGKILL`, `time limit`."""
-        if self.timed_out:
-            return "time limit"
+        """In words: `exit status 3`, `SIGKILL`."""
         return signal.Signals(self.status - 128).name if self.killed else f"exit status {self.status}"
 
 
@@ -115,22 +111,22 @@ class Processes:
         if exception[0] is not None:
             self.stop()
 
-    def run_stage(self, address: str, log: Log, timeout: float | None = None) -> Ended:
+    def run_stage(self, address: str, log: Log) -> Ended:
         """Bring one stage up to date. Waits while another DVC works on the same paths."""
         told = False
-        while (ended := self.dvc(["repro", "--single-item", address], log, timeout)).status == BUSY:
+        while (ended := self.dvc(["repro", "--single-item", address], log)).status == BUSY:
             if not told:
                 log("another dvc is working on these paths; waiting until it ends")
             told = True
             self.pause(_SECONDS_BETWEEN_POLLS)
         return ended
 
-    def dvc(self, arguments: Sequence[str], log: Log, timeout: float | None = None) -> Ended:
+    def dvc(self, arguments: Sequence[str], log: Log) -> Ended:
         """Run `dvc --wait-for-lock ARGUMENTS`; as `run`, with the status that `flows.run.dvc_child` gives."""
-        return self.run([sys.executable, "-m", "flows.run.dvc_child", *arguments], log, timeout)
+        return self.run([sys.executable, "-m", "flows.run.dvc_child", *arguments], log)
 
-    def run(self, command: Sequence[str], log: Log, timeout: float | None = None) -> Ended:
-        """Run a command in the workspace and wait for it; after `timeout` seconds it is killed. Raises Stopped."""
+    def run(self, command: Sequence[str], log: Log) -> Ended:
+        """Run a command in the workspace and wait for it. Raises Stopped."""
         with self._lock:
             if self._stopping.is_set():
                 raise Stopped
@@ -149,7 +145,7 @@ class Processes:
         reader = threading.Thread(target=_read, args=(process.stdout, lines, log), daemon=True)
         reader.start()
         try:
-            timed_out = not _ends(process, timeout)
+            _wait(process)
         finally:
             _kill_session(process)
             process.wait()
@@ -157,7 +153,7 @@ class Processes:
                 self._running.discard(process)
         reader.join(_SECONDS_TO_READ_ON)  # a descendant in another session may hold the pipe open
         status = process.returncode
-        return Ended(status if status >= 0 else 128 - status, tuple(lines), timed_out)
+        return Ended(status if status >= 0 else 128 - status, tuple(lines))
 
     def pause(self, seconds: float) -> None:
         """Sleep. Raises Stopped as soon as the run is ending."""
@@ -172,17 +168,14 @@ class Processes:
                 _kill_session(process)
 
 
-def _ends(process: "subprocess.Popen[bytes]", timeout: float | None) -> bool:
-    """Wait for a process, with a limit of seconds or without; return whether it ended.
+def _wait(process: "subprocess.Popen[bytes]") -> None:
+    """Wait until a process ends.
 
     In short waits: polars, once imported, lets the system resume a longer one after SIGINT, unseen by Python.
     """
-    deadline = math.inf if timeout is None else time.monotonic() + timeout
-    while (left := deadline - time.monotonic()) > 0:
+    while process.returncode is None:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(min(left, _SECONDS_BETWEEN_POLLS))
-            return True
-    return process.poll() is not None
+            process.wait(_SECONDS_BETWEEN_POLLS)
 
 
 def _kill_session(process: "subprocess.Popen[bytes]") -> None:

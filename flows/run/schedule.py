@@ -1,20 +1,17 @@
 """Which step of a plan may start: the steps before it are done, and a worker and its resources are free."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
 import psutil
 
 from flows.run.plan import Step
-from tokenlab.core.errors import ParameterError
 
 _DOWNLOADS_AT_ONCE = 2
 
 
 def local_limits() -> dict[str, float]:
     """The amount of each resource that stages share on this machine."""
-    cards = len([path for path in Path("/dev").glob("nvidia*") if path.name.removeprefix("nvidia").isdigit()])
-    return {"gpu": cards, "memory_gb": psutil.virtual_memory().total / 2**30, "net": _DOWNLOADS_AT_ONCE}
+    return {"memory_gb": psutil.virtual_memory().total / 2**30, "net": _DOWNLOADS_AT_ONCE}
 
 
 class Schedule:
@@ -23,18 +20,9 @@ class Schedule:
     Args:
         workers: the number of steps that run at once.
         limits: the amount of each resource; a step that asks for more than there is runs alone.
-
-    Raises ParameterError for a step that asks for more GPUs than there are.
     """
 
     def __init__(self, steps: Iterable[Step], workers: int, limits: Mapping[str, float]) -> None:
-        steps = tuple(steps)
-        for step in steps:
-            if (cards := step.policy.resources.get("gpu", 0)) > limits.get("gpu", cards):
-                raise ParameterError(
-                    f"{step.address} asks for gpu: {cards}, and this machine has {limits['gpu']:.0f}; "
-                    "leave the stage out with --only or --to, or run it on a machine with a GPU"
-                )
         self.running: list[Step] = []
         self._waiting = list(steps)
         self._ended: set[str] = set()

@@ -92,11 +92,11 @@ def test_unigram_models_that_differ_stop_the_run(theirs):
 @pytest.mark.parametrize(
     ("names", "rows"),
     [
-        (["reading"], 5),
         (["ngram_statistics", "segmentation"], 21),
         (["export", "bpe_training"], 16),
         (["cuts"], 25),
         (["atoms"], 14),
+        (["hmm", "patches"], 15),
     ],
 )
 def test_tables_have_a_row_for_each_way(monkeypatch, names, rows):
@@ -114,9 +114,9 @@ def test_tables_have_a_row_for_each_way(monkeypatch, names, rows):
 def test_write_keeps_the_text_around_the_table(tmp_path, monkeypatch):
     page = tmp_path / "page.md"
     monkeypatch.setattr(command, "_PAGE", page)
-    page.write_text("a\n<!-- reading: begin -->\nold\n<!-- reading: end -->\nb\n", encoding="utf-8")
-    command.write_section("reading", ["| new |"])
-    assert page.read_text(encoding="utf-8") == ("a\n<!-- reading: begin -->\n\n| new |\n\n<!-- reading: end -->\nb\n")
+    page.write_text("a\n<!-- cuts: begin -->\nold\n<!-- cuts: end -->\nb\n", encoding="utf-8")
+    command.write_section("cuts", ["| new |"])
+    assert page.read_text(encoding="utf-8") == ("a\n<!-- cuts: begin -->\n\n| new |\n\n<!-- cuts: end -->\nb\n")
     with pytest.raises(InputError, match="ngram_statistics: begin"):
         command.write_section("ngram_statistics", ["| new |"])
 

@@ -164,8 +164,6 @@ export good.txt -o out --decoder greedy -> --decoder is 'greedy'; a tokenizer ma
 export good.txt -o out --vocabulary-size 300 -> --vocabulary-size is 300, but
 export good.txt -o out --to sentencepiece --model bpe -> --model is 'bpe'; only unigram
 export good.txt -o out --special-tokens pad= -> --special-tokens has 'pad='
-export good.txt -o out --entropies e.parquet -> --entropies has no meaning here: a tokenizer scores a piece
-export good.txt -o out --method words -> --method has no meaning here; --variation 0 exports
 export good.txt -o out --check empty -> empty: no character in it; nothing can be measured
 export good.txt -o out --json -> --json has no meaning without --check or --check-words
 export - -o out --check - -> standard input can only be INPUT

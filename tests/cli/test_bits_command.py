@@ -183,8 +183,7 @@ def test_lengths_by_script():
 
 def test_tables_of_lengths():
     out, error = bits("measure", "-", "--alpha", "inf", stdin=TEXT)
-    facts, codes, scripts, dead = (table.split("\n") for table in out.rstrip("\n").split("\n\n"))
+    facts, codes, scripts = (table.split("\n") for table in out.rstrip("\n").split("\n\n"))
     assert "characters\t16" in facts and "alpha\tinf" in facts and not error
     assert len(codes) == 10 and len({row.count("\t") for row in codes}) == 1 and codes[1].startswith("bytes\t\t\t")
     assert len({row.count("\t") for row in scripts}) == 1 and "Katakana\t4\t12\t12\t9" in "".join(scripts)
-    assert "4\tN:100-13F N:160-17F N:1E0-1FF\tno three-byte character has these nine bits" in dead

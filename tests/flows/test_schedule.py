@@ -4,7 +4,6 @@ import pytest
 
 from flows.run.plan import Policy, Step
 from flows.run.schedule import Schedule
-from tokenlab.core.errors import ParameterError
 
 
 def step(address, after=(), **resources):
@@ -60,9 +59,3 @@ def test_time_left_is_that_of_the_slowest_way_through_the_rest():
     schedule.end(steps[0])
     assert schedule.seconds_left(seconds, {}) == 5
     assert started(schedule) == ["b", "d"]  # asking has changed nothing
-
-
-def test_missing_gpu_is_named():
-    Schedule([step("train", gpu=2)], workers=1, limits={"gpu": 2})
-    with pytest.raises(ParameterError, match="train asks for gpu: 2, and this machine has 1"):
-        Schedule([step("train", gpu=2)], workers=1, limits={"gpu": 1})

@@ -1,22 +1,18 @@
-"""Tokens as patches: those of the engine, over all of Unicode, from every kind of tokenizer, incrementally."""
+"""Tokens as patches: those of the engine, over all of Unicode, from every kind of tokenizer."""
 
 import json
 from functools import cache
 from itertools import accumulate
 
-import plain_patches
 import pytest
 import small_bases
 import unicode_text
 from hypothesis import given, settings
-from hypothesis import strategies as st
-from real_tokenizers import tokenizer_folder
 from tokenizers import AddedToken, Tokenizer, decoders, models
 
 from tokenlab.codes.bits.over.bases import base_of
 from tokenlab.core.errors import InputError
-from tokenlab.patches.bpe import BpePatcher, read_bpe_patcher, read_tokenizer_patcher
-from tokenlab.patches.streams import CoverStream, WholeStream, stream
+from tokenlab.patches.bpe import BpePatcher, read_bpe_patcher
 
 TEXTS = [*small_bases.AWKWARD, *small_bases.TEXTS[:8], *list(unicode_text.SENTENCES.values())[::3]]
 
@@ -56,74 +52,27 @@ def test_patches_are_the_tokens(kind):
     ["byte level", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("pieces", "unigram", "added tokens"))],
 )
 @settings(max_examples=6)
-@given(text=unicode_text.text, seed=st.integers(0, 9))
-def test_all_of_unicode(kind, text, seed):
+@given(text=unicode_text.text)
+def test_all_of_unicode(kind, text):
     data = text.encode()
     (starts,) = patcher(kind).starts([data])
     assert starts.tolist() == sorted(set(starts.tolist()))
     assert starts.tolist()[:1] == [0][: len(data)]
     assert len(starts) <= len(data)
     assert not len(starts) or starts[-1] < len(data)
-    assert plain_patches.streamed(stream(patcher(kind)), data, seed) == starts.tolist()
-
-
-@pytest.mark.parametrize("kind", small_bases.KINDS)
-def test_streams_give_the_patches_of_whole_texts(kind):
-    data = [text.encode() for text in TEXTS]
-    for text, starts in zip(data, patcher(kind).starts(data), strict=True):
-        for seed, most in ((0, 1), (1, 6))[: 1 + (len(text) < 40)]:
-            assert plain_patches.streamed(stream(patcher(kind)), text, seed, most) == starts.tolist()
-
-
-def test_starts_are_known_soon():
-    arriving = stream(patcher("byte level"))
-    assert isinstance(arriving, CoverStream)
-    text = " ".join(small_bases.TEXTS[1:40:2]).encode()
-    late = 0
-    for at in range(0, len(text), 4):
-        late += sum(at + 4 - start for start in arriving.feed(text[at : at + 4]))
-    (starts,) = patcher("byte level").starts([text])
-    assert late / len(starts) < 15
-    assert len(arriving.finish()) <= 2
-
-
-def test_where_encodings_are_not_modelled_all_starts_come_at_the_end():
-    arriving = stream(patcher("unigram"))
-    assert isinstance(arriving, WholeStream)
-    assert arriving.feed(b"a b") == []
-    assert arriving.finish() == patcher("unigram").starts([b"a b"])[0].tolist()
-
-
-@pytest.mark.slow
-def test_streams_of_gpt2():
-    found = read_tokenizer_patcher(tokenizer_folder("gpt2"))
-    data = [text.encode() for text in TEXTS]
-    for text, starts in zip(data, found.starts(data), strict=True):
-        assert plain_patches.streamed(stream(found), text) == starts.tolist()
 
 
 def test_without_byte_fallback_known_characters_are_cut():
     found = characters()
     assert found.starts(["ab abéa".encode()])[0].tolist() == [0, 2, 3, 7]
-    assert plain_patches.streamed(stream(found), "ab abéa".encode()) == [0, 2, 3, 7]
     with pytest.raises(InputError, match="does not spell the text 'ac' with its tokens: it has no tokens"):
         found.starts([b"ac"])
-    arriving = stream(found)
-    arriving.feed(b"ac")
-    with pytest.raises(InputError, match="does not spell the text 'ac' with its tokens: it has no tokens"):
-        arriving.finish()
 
 
 def test_a_text_that_is_not_utf8():
     found = patcher("byte level")
     with pytest.raises(InputError, match="not UTF-8 at byte 1"):
         found.starts([b"a\xff"])
-    with pytest.raises(InputError, match="not UTF-8"):
-        stream(found).feed(b"a\xff")
-    arriving = stream(found)
-    arriving.feed("a中".encode()[:-1])
-    with pytest.raises(InputError, match="ends inside a character"):
-        arriving.finish()
 
 
 def test_a_text_that_the_tokenizer_changes():

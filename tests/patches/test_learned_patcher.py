@@ -1,9 +1,8 @@
-"""Learned patches: the model's boundaries, piece by piece; streams equal whole texts."""
+"""Learned patches: the model's boundaries, piece by piece."""
 
 from functools import cache
 
 import numpy as np
-import plain_patches
 import pytest
 import torch
 import unicode_text
@@ -47,24 +46,34 @@ def pieces(text):
     return found if text else []
 
 
-def test_patches_are_the_models_chunks_of_each_piece():
-    expected, at = [], 0
-    for piece in pieces(LONG):
-        expected += [at + start for start in boundaries(piece)]
+def starts_of(found):
+    """Of pieces one after the other."""
+    starts, at = [], 0
+    for piece in found:
+        starts += [at + start for start in boundaries(piece)]
         at += len(piece)
+    return starts
+
+
+def test_patches_are_the_models_chunks_of_each_piece():
     (starts,) = patcher().starts([LONG])
     assert starts.dtype == np.int64
-    assert starts.tolist() == expected
+    assert starts.tolist() == starts_of(pieces(LONG))
     assert len(pieces(LONG)) + 3 < len(starts) < len(LONG)
 
 
 @settings(max_examples=15)
 @given(text=unicode_text.text)
-def test_streams_give_the_patches_of_whole_texts(text):
-    for data in (text.encode(), LONG + text.encode(), text.encode() + b"\x80" * 20):
+def test_all_of_unicode(text):
+    for data in (text.encode(), LONG + text.encode()):
         (starts,) = patcher().starts([data])
         assert starts.tolist()[:1] == [0][: len(data)]
-        assert plain_patches.streamed(patcher().stream(), data) == starts.tolist()
+        assert starts.tolist() == starts_of(pieces(data))
+
+
+def test_bytes_that_are_no_characters_are_cut_within_three_of_the_context():
+    data = b"\x80" * 20
+    assert patcher().starts([data])[0].tolist() == starts_of([data[: CONTEXT - 3], data[CONTEXT - 3 :]])
 
 
 def test_other_models_are_refused():

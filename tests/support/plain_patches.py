@@ -20,7 +20,7 @@ def learn(tokens, longest, marker=256):
     return merges
 
 
-def learn_indexed(tokens, longest, marker=256):
+def learn_indexed(tokens, longest):
     """The same for large vocabularies: only tokens that have the best pair are counted anew."""
     active = {number: list(token) for number, token in enumerate(dict.fromkeys(tokens)) if len(token) + 1 > longest}
     counts, where, merges = Counter(), defaultdict(set), []
@@ -34,7 +34,7 @@ def learn_indexed(tokens, longest, marker=256):
         merges.append(best)
         for number in where.pop(best) & active.keys():
             counts.subtract(pairwise(active[number]))
-            active[number] = merged(active[number], best, marker + len(merges))
+            active[number] = merged(active[number], best, 256 + len(merges))
             if len(active[number]) + 1 <= longest:
                 del active[number]
                 continue

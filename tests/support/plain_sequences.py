@@ -32,11 +32,11 @@ def plain_bits(sequences):
     return -sum(count * math.log2(count / contexts[before]) for (before, _), count in pairs.items())
 
 
-def texts_as_sequences(texts, atoms=1, seed=0):
+def texts_as_sequences(texts, atoms=1):
     """Texts as sequences over `atoms` symbols a character by a random code, and the size of its alphabet."""
     characters = sorted(set("".join(texts)))
     base = len(characters) if atoms == 1 else math.ceil(len(characters) ** (1 / atoms))
-    codes = np.random.default_rng(seed).permutation(base**atoms)[: len(characters)].tolist()
+    codes = np.random.default_rng(0).permutation(base**atoms)[: len(characters)].tolist()
     digits = {
         character: [digit * base + code // base**digit % base for digit in range(atoms)]
         for character, code in zip(characters, sorted(codes) if atoms == 1 else codes, strict=True)

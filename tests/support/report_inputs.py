@@ -139,13 +139,13 @@ def export_scores(corpus: str = "zh", gold: bool = True) -> pl.DataFrame:
     return table if gold else table.with_columns(pl.lit(None, pl.Float64).alias(name) for name in values)
 
 
-def code_curves(codes: dict[str, int | None], text: str = "training", tokenizer: str = "bpe") -> pl.DataFrame:
+def code_curves(codes: dict[str, int | None]) -> pl.DataFrame:
     """Curves of `evaluate_codes` at three sizes. codes: code -> N, or None."""
     rows = []
     for number, (code, N) in enumerate(codes.items()):
         for size in (10, 15, 20):
             value = float(100 * number + size)
-            key = {"tokenizer": tokenizer, "text": text, "code": code, "N": N, "K": None if N is None else 3}
+            key = {"tokenizer": "bpe", "text": "training", "code": code, "N": N, "K": None if N is None else 3}
             figures = {"tokens": value, "perplexity": value, "bits_per_character": 2 + value / 1000}
             figures |= {"tokens_saved": 100 - value, "perplexity_saved": 10 - value}
             figures |= {"bits_per_character_saved": -value / 1000}

@@ -13,6 +13,7 @@ from tokenlab.segment.words.pair_kernels import Counts, compact, empty_counts, r
 from tokenlab.segment.words.sampler_kernels import Text, count_runs
 
 SPECIAL = ("edge", "whole", "other", "unknown")
+_LONGEST = 4
 
 
 class State(NamedTuple):
@@ -34,15 +35,15 @@ def count(text: Text, known: Known, lengths: np.ndarray) -> Counts:
     return counts
 
 
-def make_state(sentences, choose, longest=4, bonus=0.0, kinds=None) -> State:
+def make_state(sentences, choose, bonus=0.0, kinds=None) -> State:
     """Segment `sentences` at random: choose(n) gives a number below n; kinds: that many random classes."""
     runs = find_runs(sentences)
-    known, text = _known(runs, longest)
+    known, text = _known(runs, _LONGEST)
     lengths = np.zeros(len(text.units), np.int8)
     for a, b in zip(text.first[:-1], text.first[1:], strict=True):
         t = a
         while t < b:
-            possible = [k for k in range(1, min(longest, b - t) + 1) if text.spans[t, k - 1] >= 0]
+            possible = [k for k in range(1, min(_LONGEST, b - t) + 1) if text.spans[t, k - 1] >= 0]
             lengths[t] = possible[choose(len(possible))]
             t += lengths[t]
     counts = count(text, known, lengths)
@@ -53,12 +54,12 @@ def make_state(sentences, choose, longest=4, bonus=0.0, kinds=None) -> State:
         affinity = random.uniform(0.2, 3.0, (kinds, kinds))
         classes = Classes(
             random.integers(0, kinds, contexts).astype(np.int16),
-            random.integers(0, kinds, longest).astype(np.int16),
+            random.integers(0, kinds, _LONGEST).astype(np.int16),
             affinity,
         )
     base = base_of(known, counts.words["c1"][known.symbol_count :] > 0)
     counts.words["p0"], counts.words["kind"] = base.words, classes.kinds
-    return State(runs, known, text, lengths, counts, parts_of(base, classes, longest, bonus), classes)
+    return State(runs, known, text, lengths, counts, parts_of(base, classes, _LONGEST, bonus), classes)
 
 
 def spellings(known: Known) -> list[str]:

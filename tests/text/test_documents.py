@@ -6,10 +6,10 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.text.documents import Document, join_words, split_sentences, words
 
 
-def split_words(segmented: str, ends: str = "。！？") -> list[list[str]]:
+def split_words(segmented: str) -> list[list[str]]:
     """The sentences of a text given as words with spaces between, each as its words."""
     text, boundaries = join_words(segmented.split())
-    sentences = split_sentences(Document("d", text, boundaries), ends)
+    sentences = split_sentences(Document("d", text, boundaries), "。！？")
     return [words(sentence.text, sentence.boundaries) for sentence in sentences]
 
 

@@ -32,8 +32,8 @@ def shifted_pairs(number, seed):
 TRAINING, HELD_OUT = shifted_pairs(400, 0), shifted_pairs(20, 1)
 
 
-def trained_model(options, dropout=0.0, checkpoint=None, shape=SHAPE):
-    model = build_model(dataclasses.replace(shape, dropout=dropout), 24, PADDING, END, options.seed)
+def trained_model(options, dropout=0.0, checkpoint=None):
+    model = build_model(dataclasses.replace(SHAPE, dropout=dropout), 24, PADDING, END, options.seed)
     return model, train(model, TRAINING, HELD_OUT, options, checkpoint)
 
 

@@ -5,9 +5,8 @@ import argparse
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import groupby
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from tokenlab.codes.bits.bit_code import CharacterBits
     from tokenlab.codes.bits.counting import SymbolCounts
-    from tokenlab.codes.bits.symbols import Dead
 
 Row = dict[str, Any]
 
@@ -184,7 +182,6 @@ def _measure(options: argparse.Namespace) -> None:
         "alpha": options.alpha if isfinite(options.alpha) else "inf",  # JSON has no infinity.
         "codes": list(_codes(counts, len(code.known), options.alpha)),
         "scripts": scripts,
-        "dead": list(_dead()),
     }
     if all(row["tokens"] == found["codes"][0]["tokens"] for row in found["codes"]):
         note(
@@ -268,27 +265,8 @@ def _codes(counts: "SymbolCounts", known: int, alpha: float) -> Iterator[Row]:
         }
 
 
-def _dead() -> Iterator[Row]:
-    """The dead tokens of both sets of prefixes in mode `lossless`, those with the same reason together."""
-    from tokenlab.codes.bits.symbols import dead_symbols
-
-    for prefixes in (3, 4):
-        for reason, dead in groupby(dead_symbols(BitOptions(prefixes=prefixes)), lambda one: one.reason):
-            yield {"prefixes": prefixes, "reason": reason, "tokens": list(_ranges(dead))}
-
-
-def _ranges(dead: Iterable["Dead"]) -> Iterator[str]:
-    """Names of tokens, of consecutive ones the first and the last."""
-    from tokenlab.codes.bits.symbols import symbol_name
-
-    numbered = enumerate(one.symbol for one in dead)
-    for _, group in groupby(numbered, lambda pair: pair[1] - pair[0]):
-        names = [symbol_name(symbol) for _, symbol in group]
-        yield names[0] if len(names) == 1 else f"{names[0]}-{names[-1].split(':')[-1]}"
-
-
 def _tables(found: Row) -> str:
-    """The text that is printed: facts, then a table of codes, one of scripts, and one of dead tokens."""
+    """The text that is printed: facts, then a table of codes and one of scripts."""
     facts = [
         ("lines", found["lines"]),
         ("characters", found["characters"]),
@@ -301,9 +279,7 @@ def _tables(found: Row) -> str:
     codes = [_COLUMNS, *([_cell(name, row.get(name)) for name in _COLUMNS] for row in found["codes"])]
     codes[1][0] = "bytes"
     scripts = [list(found["scripts"][0]), *([_cell(*item) for item in row.items()] for row in found["scripts"])]
-    dead = [["prefixes", "dead tokens", "reason"]]
-    dead += [[row["prefixes"], " ".join(row["tokens"]), row["reason"]] for row in found["dead"]]
-    return "\n".join([tabbed(facts), tabbed(codes), tabbed(scripts), tabbed(dead)])
+    return "\n".join([tabbed(facts), tabbed(codes), tabbed(scripts)])
 
 
 def _cell(name: str, value: Any) -> str:

@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from tokenlab.tokenizers.export.agreement import Agreement, Cutter, Exported
     from tokenlab.tokenizers.export.vocabulary import Vocabulary
 
-_ELSEWHERE = {
-    "method": "--method has no meaning here; --variation 0 exports the method statistics, --word-model FILE words",
-    "entropies": "--entropies has no meaning here: a tokenizer scores a piece without the text around it, so "
-    "boundaries by a language model cannot be exported; leave it out",
-}
-"""What is said of options that only `tokenlab segment` has."""
 _FILES = {"tokenizer.json", "tokenizer_config.json"}
 
 
@@ -56,8 +50,6 @@ def add_parser(commands: Commands) -> None:
     gold = "the same on a text of gold words, separated by whitespace: adds word F1"
     checks.add_argument("--check-words", metavar="FILE", default=None, help=gold)
     add_json(parser, "print these figures as one object")
-    for name in _ELSEWHERE:
-        parser.add_argument(f"--{name}", help=argparse.SUPPRESS)
     segmenter = parser.add_argument_group("segmenter by statistics (not with --word-model; only the decoder viterbi)")
     add_utilities(segmenter)
     add_options(parser.add_argument_group("n-gram statistics (not with --word-model)"), StatisticsOptions)
@@ -69,9 +61,6 @@ def _export(arguments: argparse.Namespace) -> None:
     transformers.AutoTokenizer.from_pretrained(FOLDER), tokenizers.Tokenizer.from_file(FOLDER/tokenizer.json), or
     sentencepiece. Every text is decoded to itself.
     """
-    for name, message in _ELSEWHERE.items():
-        if hasattr(arguments, name):
-            raise ParameterError(message)
     options = options_from(arguments, ExportOptions)
     if arguments.word_model is not None:
         check_meaning(arguments, "with --word-model", (), SegmentOptions, StatisticsOptions)

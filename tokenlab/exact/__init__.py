@@ -33,7 +33,7 @@ __getattr__, __all__ = offer(
         "encoders.unigram": ["Unigram"],
         "options": ["CompletionOptions", "ExactOptions", "SamplingOptions"],
         "paper.chain": ["MarkovChain"],
-        "paper.tokenized": ["TokenizedModel", "token_transitions"],
+        "paper.tokenized": ["TokenizedModel"],
         "sampling": ["sample", "sample_stream"],
         "scoring": ["score_text", "score_texts"],
         "token_walk": ["sample_by_tokens"],

@@ -4,17 +4,17 @@ from pathlib import Path
 
 from tokenlab.core.errors import InputError
 
-LARGEST = 1 << 28
+_LARGEST = 1 << 28
 
 
-def read_bounded(path: str | Path, largest: int = LARGEST) -> bytes:
-    """The bytes of a file. Raises InputError where it is absent, empty, no regular file or larger than `largest`."""
+def read_bounded(path: str | Path) -> bytes:
+    """The bytes of a file. Raises InputError where it is absent, empty, no regular file or larger than 256 MiB."""
     path = Path(path)
     if not path.is_file():
         raise InputError(f"{path}: no such file; name a tokenizer's file or folder")
     size = path.stat().st_size
-    if not 0 < size <= largest:
-        raise InputError(f"{path}: {size} bytes; a tokenizer's file has 1 to {largest}")
+    if not 0 < size <= _LARGEST:
+        raise InputError(f"{path}: {size} bytes; a tokenizer's file has 1 to {_LARGEST}")
     return path.read_bytes()
 
 

@@ -1,7 +1,7 @@
 """Patchers behind one interface: text as patches of bytes.
 
 SpacePatcher(SpaceOptions(cap=6)).starts([b"a text", b"another"])  # the offsets of their patches' first bytes
-text = stream(SpacePatcher())  # the same boundaries of a text that arrives in parts
+text = SpacePatcher().stream()  # the same boundaries of a text that arrives in parts
 text.feed(b"a te"), text.feed(b"xt"), text.finish()
 """
 
@@ -10,7 +10,7 @@ from tokenlab.core.lazy import offer
 __getattr__, __all__ = offer(
     __name__,
     {
-        "interface": ["CausalPatcher", "CausalStream", "Patcher", "PatchStream", "Starts"],
+        "interface": ["CausalPatcher", "CausalStream", "Patcher", "Starts"],
         "options": ["EntropyOptions", "FixedOptions", "SpaceOptions"],
         "by_bytes": [
             "CharacterPatcher",
@@ -25,13 +25,11 @@ __getattr__, __all__ = offer(
         "entropy_patcher": [
             "EntropyPatcher",
             "calibrated",
-            "calibrated_threshold",
             "mean_length",
             "text_entropies",
         ],
         "bpe": ["BpePatcher", "read_bpe_patcher", "read_tokenizer_patcher"],
         "learned": ["LearnedPatcher"],
-        "streams": ["stream"],
         "registry": ["PATCHERS", "read_patcher", "save_patcher"],
     },
 )

@@ -37,7 +37,6 @@ class BpePatcher:
         tokenizer: all of it, as its file has it.
         tokens: the bytes that each id spells, None for special tokens and that of the unknown.
         prefix: what is put before a text that is not empty: b" " or nothing.
-        escaped: finds the characters of a text that are spelled by bytes, None where there are none.
     """
 
     causal = False
@@ -47,18 +46,13 @@ class BpePatcher:
         self.name, self.tokenizer = name, tokenizer
         self._library = LibraryTokenizer(tokenizer)
         self._library.check_spelling(name)
-        self.tokens, self.prefix, self.escaped = self._library.tokens, self._library.prefix, self._library.escaped
+        self.tokens, self.prefix = self._library.tokens, self._library.prefix
         changes = self._library.changes
         self._reason = f"its normaliser ({', '.join(changes)}) changes it" if changes else ""
         """Why texts may change, "" where they do not."""
         if self._library.adds_space:
             self._reason = "it puts a space before a text that has none"
         self._widths = np.array([len(token or b"") for token in self.tokens], np.int64)
-
-    @property
-    def bare(self) -> Tokenizer:
-        """What encodes: without special tokens, without the prefix, and without what changes the ids."""
-        return self._library.bare
 
     def encode(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]:
         """The ids of each text; those of a prefix, too.

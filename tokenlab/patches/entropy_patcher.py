@@ -283,11 +283,3 @@ def calibrated(
             "use another target, a larger cap or more text"
         )
     return found
-
-
-def calibrated_threshold(
-    entropies: Sequence[NDArray[np.float32]], options: EntropyOptions, target: float = 4.0, tolerance: float = 0.1
-) -> float:
-    """The number that `calibrated` finds, in nats."""
-    found = calibrated(entropies, options, target, tolerance)
-    return found.rise if options.rule == "monotone" else found.threshold

@@ -10,8 +10,11 @@ Starts = NDArray[np.int64]
 """int64[patches]: the offsets of the first bytes of patches, ascending; the first is 0. Empty for an empty text."""
 
 
-class PatchStream(Protocol):
-    """The boundaries of one text that arrives in parts; all starts of all calls are those of the whole text."""
+class CausalStream(Protocol):
+    """The boundaries of one text that arrives in parts; all starts of all calls are those of the whole text.
+
+    They follow from the bytes before them, as generation needs.
+    """
 
     def feed(self, data: bytes) -> list[int]:
         """Starts that are certain now and were not before, as offsets in the whole text."""
@@ -21,10 +24,6 @@ class PatchStream(Protocol):
         """The remaining starts, once the text has ended."""
         ...
 
-
-class CausalStream(PatchStream, Protocol):
-    """A stream whose boundaries follow from the bytes before them, as generation needs."""
-
     def begins_next(self) -> bool:
         """Whether the next byte, whatever it is, begins a patch."""
         ...
@@ -33,7 +32,7 @@ class CausalStream(PatchStream, Protocol):
 class Patcher(Protocol):
     """A way to cut text into patches. Texts are documents: no patch depends on another text.
 
-    Patchers that are not `causal` need the marker in models. `tokenlab.patches.streams.stream` makes a stream of any.
+    Patchers that are not `causal` need the marker in models.
     """
 
     causal: bool

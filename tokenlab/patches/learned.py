@@ -8,7 +8,7 @@ import torch
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.networks.interface import CodedPassage
-from tokenlab.patches.interface import PatchStream, Starts
+from tokenlab.patches.interface import Starts
 
 if TYPE_CHECKING:
     from tokenlab.networks.chunk_network import ChunkNetwork
@@ -43,10 +43,6 @@ class LearnedPatcher:
         """The patches of each text."""
         return [np.array(self._whole(text), np.int64) for text in texts]
 
-    def stream(self) -> PatchStream:
-        """A new stream: the starts of a piece are known when it is complete."""
-        return _LearnedStream(self)
-
     def piece_starts(self, piece: bytes) -> list[int]:
         """The patches of a piece of at most `context` bytes."""
         ids = np.frombuffer(piece, np.uint8).astype(np.int32)
@@ -56,34 +52,12 @@ class LearnedPatcher:
             return self.network.boundaries(batch).nonzero()[:, 0].tolist()
 
     def _whole(self, text: bytes) -> list[int]:
-        stream = self.stream()
-        return stream.feed(text) + stream.finish()
-
-
-class _LearnedStream:
-    def __init__(self, patcher: LearnedPatcher) -> None:
-        self._patcher = patcher
-        self._rest = b""  # Of the text, from the start of the current piece on.
-        self._start = 0
-
-    def feed(self, data: bytes) -> list[int]:
-        """The starts of pieces that these bytes complete."""
-        rest, at = self._rest + data, 0
         starts: list[int] = []
-        while len(rest) - at > self._patcher.context:
-            end = _boundary(rest, at, at + self._patcher.context)
-            starts += self._found(rest[at:end])
+        at = 0
+        while at < len(text):
+            end = len(text) if len(text) - at <= self.context else _boundary(text, at, at + self.context)
+            starts += [at + start for start in self.piece_starts(text[at:end])]
             at = end
-        self._rest = rest[at:]
-        return starts
-
-    def finish(self) -> list[int]:
-        """The starts of the last piece."""
-        return self._found(self._rest) if self._rest else []
-
-    def _found(self, piece: bytes) -> list[int]:
-        starts = [self._start + start for start in self._patcher.piece_starts(piece)]
-        self._start += len(piece)
         return starts
 
 

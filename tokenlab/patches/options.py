@@ -11,8 +11,6 @@ EntropyRule = Literal["threshold", "monotone", "both"]
 
 PUBLISHED_THRESHOLD = 1.335442066192627
 """Nats, as published with BLT's entropy model. It belongs to that model: on others, patches have other lengths."""
-PUBLISHED_CAP = 6
-"""Bytes: the cap of the space patcher and of the bounded entropy patcher (Dolga et al. 2025, section 3.2)."""
 
 
 @dataclass(frozen=True)

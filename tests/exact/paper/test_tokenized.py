@@ -10,7 +10,7 @@ from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
 from tokenlab.exact.paper.chain import MarkovChain
-from tokenlab.exact.paper.tokenized import TokenizedModel, token_transitions
+from tokenlab.exact.paper.tokenized import TokenizedModel
 from tokenlab.exact.vocabulary import Vocabulary
 
 
@@ -62,27 +62,12 @@ def test_random_vocabularies(seed):
 def test_the_example_of_the_paper():
     alpha, beta, gamma = 0.3, 0.8, 0.6
     chain = MarkovChain("AB", [[alpha, 1 - alpha], [beta, 1 - beta]], [gamma, 1 - gamma])
-    found = token_transitions(chain, maximum_prefix(["AA", "A", "B"]))
-    assert [token for token, _ in found.states] == [0, 1, 2]
-    assert np.allclose(found.initial, [gamma * alpha, gamma * (1 - alpha), 1 - gamma], rtol=1e-13)
+    tree = TokenizedModel(chain, maximum_prefix(["AA", "A", "B"])).tree()
+    assert np.allclose(np.exp(tree.root()), [gamma * alpha, gamma * (1 - alpha), 1 - gamma], rtol=1e-13)
     after_aa = [alpha**2, alpha * (1 - alpha), 1 - alpha]  # equation 35
     after_b = [beta * alpha, beta * (1 - alpha), 1 - beta]
-    assert np.allclose(found.matrix, [after_aa, [0, 0, 1], after_b], rtol=1e-13, atol=1e-15)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_transitions_are_the_rows_of_the_model(seed):
-    alphabet, order, automaton = random_automaton(seed)
-    found = token_transitions(MarkovChain.random(order, alphabet, seed), automaton)
-    assert np.allclose(found.matrix.sum(1), 1, rtol=0, atol=1e-12)
-    assert np.isclose(found.initial.sum(), 1)
-    stationary = np.full(len(found.states), 1 / len(found.states))
-    for _ in range(3000):
-        stationary = (stationary + stationary @ found.matrix) / 2
-    lengths = np.array([len(automaton.vocabulary.tokens[token]) for token, _ in found.states])
-    text = MarkovChain.random(order, alphabet, seed).sample(np.random.default_rng(0), 20_000)[0]
-    tokens = automaton.encode(text.encode())
-    assert np.isclose(stationary @ lengths, len(text) / len(tokens), rtol=0.03)  # characters per token
+    rows = np.exp(tree.extend([0, 0, 0], [0, 1, 2]))
+    assert np.allclose(rows, [after_aa, [0, 0, 1], after_b], rtol=1e-13, atol=1e-15)
 
 
 def test_impossible_transitions_and_separate_futures():
@@ -155,5 +140,3 @@ def test_bad_input():
     chain = MarkovChain.random(1, "ABC", seed=0)
     with pytest.raises(InputError, match="alphabet is not contained in the vocabulary: no token begins with 'C'"):
         TokenizedModel(chain, maximum_prefix(["A", "B", "AB"]))
-    with pytest.raises(InputError, match="no endless chain"):
-        token_transitions(WithEnd(), maximum_prefix(["A", "B"]))

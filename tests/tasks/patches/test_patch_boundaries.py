@@ -1,4 +1,4 @@
-"""How patches are measured: boundaries against sets, against the metric of word segmentation, and by hand."""
+"""How patches are measured: boundaries against sets, and by hand."""
 
 from collections import Counter
 from itertools import pairwise
@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from tasks.patches.measures import NOTHING, Lengths, agreement, quality
 from tasks.patches.texts import Text
-from tokenlab.metrics.segmentation import score_segmentation
 from tokenlab.tokenizers.hierarchical import learn_hierarchical
 
 
@@ -48,23 +47,6 @@ def test_agreement_by_sets_and_its_sums(text, other):
     assert agreement(*text) == one
     sums = tuple(tuple(map(sum, zip(*counts, strict=True))) for counts in zip(one, two, strict=True))
     assert NOTHING + agreement(*text) + agreement(*other) == sums
-
-
-@given(st.lists(st.text("日本語éx", min_size=1, max_size=4), min_size=1, max_size=6), st.data())
-def test_without_spaces_it_is_the_metric_of_word_segmentation(gold, data):
-    """Cut at characters, where that metric is defined."""
-    text = "".join(gold)
-    places = data.draw(st.sets(st.integers(1, len(text) - 1))) if len(text) > 1 else set()
-    edges = [0, *sorted(places), len(text)]
-    patches = [text[begin:end] for begin, end in pairwise(edges)]
-
-    def offsets(parts):
-        return np.concatenate([[0], np.cumsum([len(part.encode()) for part in parts])])
-
-    ends = offsets(gold)
-    found = agreement(offsets(patches)[:-1], np.stack([ends[:-1], ends[1:]], axis=1))
-    score = score_segmentation([gold], [patches])
-    assert found == (score.words, score.boundaries)
 
 
 TEXTS = {b"the cat": [0, 3], "日本".encode(): [0, 3], b"aaaa": [0, 1]}

@@ -1,4 +1,4 @@
-"""The patch models as stages: tokenizers, patches, training, evaluation, tasks; and the same bytes again."""
+"""The patch models as stages: tokenizers, patches, training, evaluation, tasks."""
 
 import json
 import shutil
@@ -188,17 +188,6 @@ def test_tasks_for_the_chosen_models(folder):
     assert accuracies.is_between(0, 1).all()
     with pytest.raises(InputError, match="plain: no file of a task"):
         zero_shot.evaluate_models(stage(zero_shot={"en": SMALL_PATCHES["zero_shot"]["en"] | {"files": "plain"}}))
-
-
-@pytest.mark.nightly  # The translations do the same.
-def test_in_processes_of_their_own_they_give_the_same_bytes(folder):
-    paths = [path for path in folder.glob("[dmr]*/sample/*/en/**/*") if path.is_file()]
-    before = {path: path.read_bytes() for path in paths}
-    for work in (learn, make_patches):
-        work(stage())
-    for work in (train_models, evaluate_models):
-        work(stage(workers=2))
-    assert {path: path.read_bytes() for path in paths} == before
 
 
 @pytest.mark.parametrize(

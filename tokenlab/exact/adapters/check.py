@@ -106,9 +106,7 @@ class _Tally:
             self.failures.append(Failure(kind, text, detail))
 
 
-def check_tokenizer(
-    real: RealTokenizer, texts: Iterable[str] | None = None, *, walks: int = 200, seed: int = 0
-) -> CheckReport:
+def check_tokenizer(real: RealTokenizer, texts: Iterable[str] | None = None, *, walks: int = 200) -> CheckReport:
     """Compare a tokenizer's automaton with its engine.
 
     Args:
@@ -118,7 +116,7 @@ def check_tokenizer(
     Raises nothing for disagreements: they are counted in the report. After 20 of them the check stops.
     """
     started = perf_counter()
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     tally, reach = _Tally(), Reach(real.automaton)
     endings: dict[Hashable, list[int] | None] = {}
     done = skipped = 0

@@ -23,7 +23,6 @@ from tokenlab.exact.interface import ContextTree, TokenAutomaton
 from tokenlab.exact.paper.chain import ByteSource, ByteState, CharacterSource
 
 _ROWS = 4096
-_MOST_STATES = 10_000
 
 
 class State(NamedTuple):
@@ -153,59 +152,6 @@ class TokenizedTree:
         self.contexts += nodes
         self.tokens += nodes
         self.passes += 1
-
-
-class TokenTransitions(NamedTuple):
-    """The Markov chain over tokens of a tokenized source (figure 1 of the paper)."""
-
-    states: tuple[tuple[int, State], ...]
-    """the last token of each state, and what decides how it goes on"""
-    initial: NDArray[np.float64]
-    """[states] probability of the first token"""
-    matrix: NDArray[np.float64]
-    """[states, states] probability of the next state"""
-
-
-def token_transitions(source: CharacterSource, automaton: TokenAutomaton) -> TokenTransitions:
-    """The transition matrix over the states that are reached with positive probability, in the order of their tokens.
-
-    A state is a token with what else decides the tokens after it: the last characters where the token is shorter than
-    the chain's order, and tokens that cannot follow.
-
-    Raises:
-        InputError: a source that ends texts, or has too many states; as TokenizedModel.
-    """
-    if source.has_end:
-        raise InputError("the source ends texts, so its tokens are no endless chain; give one that does not end")
-    model = TokenizedModel(source, automaton)
-    number: dict[tuple[int, State], int] = {}
-    queue: list[tuple[int, State]] = []
-    edges: list[tuple[int, int, float]] = []
-
-    def follow(row: int, state: State) -> None:
-        probabilities = np.exp(model.logits(state))
-        for token in np.flatnonzero(probabilities).tolist():
-            after = model.step(state, token)
-            assert after is not None
-            if (key := (token, after)) not in number:
-                number[key] = len(queue)
-                queue.append(key)
-            edges.append((row, number[key], float(probabilities[token])))
-
-    follow(-1, model.start())
-    for row, (_, state) in enumerate(queue):
-        follow(row, state)
-        if len(queue) > _MOST_STATES:
-            raise InputError(f"the source has more than {_MOST_STATES:,} states of tokens; give one of lower order")
-    order = sorted(range(len(queue)), key=lambda i: queue[i][0])
-    place = {old: new for new, old in enumerate(order)}
-    initial, matrix = np.zeros(len(queue)), np.zeros((len(queue), len(queue)))
-    for row, column, probability in edges:
-        if row < 0:
-            initial[place[column]] += probability
-        else:
-            matrix[place[row], place[column]] += probability
-    return TokenTransitions(tuple(queue[i] for i in order), initial, matrix)
 
 
 T = TypeVar("T", bound=Hashable)
