@@ -8,6 +8,7 @@ import heapq
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -56,8 +57,9 @@ def count_pieces(texts: Iterable[str], cuts: Sequence[Cut]) -> list[PieceCounts]
     Raises InputError for a lone surrogate.
     """
     tables = [no_pieces() for _ in cuts]
-    for batch in in_batches(texts, _CHARACTERS_AT_ONCE):
-        tables = [add_pieces(*cut.starts(batch), table) for cut, table in zip(cuts, tables, strict=True)]
+    with ThreadPoolExecutor(max(1, len(cuts))) as pool:  # The kernels do not hold Python's lock.
+        for batch in in_batches(texts, _CHARACTERS_AT_ONCE):
+            tables = [*pool.map(lambda cut, table, of=batch: add_pieces(*cut.starts(of), table), cuts, tables)]
     return [_sorted(_spelled(table), cut) for cut, table in zip(cuts, tables, strict=True)]
 
 
