@@ -59,8 +59,13 @@ def count_pieces(texts: Iterable[str], cuts: Sequence[Cut]) -> list[PieceCounts]
     tables = [no_pieces() for _ in cuts]
     with ThreadPoolExecutor(max(1, len(cuts))) as pool:  # The kernels do not hold Python's lock.
         for batch in in_batches(texts, _CHARACTERS_AT_ONCE):
-            tables = [*pool.map(lambda cut, table, of=batch: add_pieces(*cut.starts(of), table), cuts, tables)]
+            tables = [*pool.map(partial(_add_texts, batch), cuts, tables)]
     return [_sorted(_spelled(table), cut) for cut, table in zip(cuts, tables, strict=True)]
+
+
+def _add_texts(texts: Sequence[str], cut: Cut, table: Pieces) -> Pieces:
+    points, starts = cut.starts(texts)
+    return add_pieces(points, starts, table)
 
 
 def _spelled(pieces: Pieces) -> dict[str, int]:
