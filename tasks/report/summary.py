@@ -14,9 +14,9 @@ from tasks.report.verdict import EQUAL, FEW_RUNS, NOT_SEPARABLE, ONE_RUN, Best, 
 _Row = Mapping[str, str]
 """Heading -> cell."""
 
-_UNRELATED = 16
-"""chrF, of 100, of other sentences of the same text: 16 in English and German, 7 in Japanese, 4 in Chinese (built-in
-texts). A model below it does not translate, and the order of such models is noise."""
+_UNRELATED, _UNRELATED_IN = 18, {"zh": 4, "ko": 5, "ja": 8}
+"""chrF, of 100, that sentences reach which have nothing to do with the reference: measured on 400 pairs of verses, 3.1
+in Chinese, 4.3 in Korean, 7.1 in Japanese, 17 to 18 in German and English. The order of models below it is noise."""
 
 
 class Finding(NamedTuple):
@@ -107,10 +107,11 @@ def bits_findings(lengths: Sequence[Table], translation: Sequence[Table]) -> Ite
     for table in translation[:1]:
         for pair, rows in groupby(table.records, itemgetter("pair")):
             from_scratch = [row for row in rows if "," not in row["code"]]  # Others are fine-tuned, or of the paper.
-            best = max(float(row["chrF"].split()[0]) for row in from_scratch)
-            if best < _UNRELATED:
+            best = max((float(row["chrF"].split()[0]) for row in from_scratch if row["chrF"]), default=0.0)
+            if best < _UNRELATED_IN.get(pair.rpartition("-")[2], _UNRELATED):
                 yield Finding("bits-translation", f"{pair}: no model translates yet; the best chrF is {best} of 100.")
-            for column in ("chrF", "decode errors") if best >= _UNRELATED else ():
+                continue
+            for column in ("chrF", "decode errors"):
                 text = _leaders(from_scratch, ["code"], column, largest=column == "chrF")
                 if text:
                     yield Finding("bits-translation", f"{pair}, {column} of translations: {text}.")

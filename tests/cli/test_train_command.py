@@ -146,15 +146,20 @@ def test_only_what_it_wrote_is_replaced(tmp_path, text, monkeypatch):
     (tmp_path / "disk").mkdir()
     (tmp_path / "out").symlink_to("disk")
     tokenlab("train", text, "-o", tmp_path / "out", "--vocabulary", 400, 410)
-    assert "out held was replaced" in ended_here("train", text, "-o", tmp_path / "out", "--vocabulary", 400).said
+    assert "replaced the tokenizer in" in ended_here("train", text, "-o", tmp_path / "out", "--vocabulary", 400).said
     assert (tmp_path / "out").is_symlink() and (tmp_path / "disk/tokenizer.json").is_file()
     assert not (tmp_path / "disk/400").exists()
     (tmp_path / "years/2024").mkdir(parents=True)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/README.md").touch()
-    for folder, held in (("years", "2024"), ("notes", "README.md")):
+    (tmp_path / "downloaded").mkdir()
+    for name in ("README.md", "tokenizer.json"):
+        (tmp_path / "downloaded" / name).write_text("{}", encoding="utf-8")
+    for folder, held in (("years", "2024"), ("notes", "README.md"), ("downloaded", "README.md")):
         ended = ended_here("train", text, "-o", tmp_path / folder, "--vocabulary", 400)
         assert ended.status == 2 and f"already holds {held}" in ended.said
+    (tmp_path / "loop").symlink_to("loop")
+    assert "leads nowhere" in ended_here("train", text, "-o", tmp_path / "loop", "--vocabulary", 400).said
     monkeypatch.chdir(tmp_path / "disk")
     assert "the folder you are in" in ended_here("train", text, "-o", ".", "--vocabulary", 400).said
 

@@ -203,6 +203,7 @@ def test_learned_words_cut_scripts_without_spaces_only():
     (pieces,) = cut.pieces([text])
     assert len(pieces) > 3 and pieces[-2:] == [" Wednesday", " 漢字漢字"]
     assert make_cut("auto", ["no such script"]).cutter is None
+    assert cut.pieces([]) == [] and cut.pieces([""]) == [[]]
 
 
 def test_counts_are_kept(tmp_path):

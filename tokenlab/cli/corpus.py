@@ -53,7 +53,7 @@ _ENDINGS: dict[Format, tuple[str, ...]] = {
     "parquet": (".parquet",),
 }
 _COMPRESSED = (".gz", ".zst")
-_TABLES = (".csv", ".tsv", ".xlsx")
+_TABLES = (".csv", ".tsv")
 _XML = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*<(?:(?:\?xml|!DOCTYPE|cesDoc|html|TEI|teiCorpus|corpus)\b|!--|[a-z_][^<>\n]*>\s*(?:\n|$))",
     re.IGNORECASE,
@@ -259,7 +259,7 @@ def _corpus(name: str, path: Path, form: str, text_key: str | None, longest_line
     if guessed:
         first = next(read_blocks(path, name), b"") if path.is_file() else b""
         form = _guessed_format(name, first[:_BYTES_TO_GUESS_FROM])
-        if form == "text" and name.lower().endswith(_TABLES):
+        if form == "text" and _plain(name).endswith(_TABLES):
             raise ParameterError(
                 f"{name} is a table by its name; write the column of texts as jsonl or parquet, or name --format text, "
                 "which takes every line for a text"
@@ -280,10 +280,15 @@ def _guessed_format(name: str, first: bytes) -> Format:
         return "ces"
     if _is_json(first):
         return "jsonl"
+    return next((form for form, endings in _ENDINGS.items() if _plain(name).endswith(endings)), "text")
+
+
+def _plain(name: str) -> str:
+    """The name in small letters, without the ending of a compressed file."""
     name = name.lower()
     for ending in _COMPRESSED:
         name = name.removesuffix(ending)
-    return next((form for form, endings in _ENDINGS.items() if name.endswith(endings)), "text")
+    return name
 
 
 def _is_json(first: bytes) -> bool:

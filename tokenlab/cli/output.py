@@ -70,11 +70,15 @@ def check_folder(option: str, name: str, inputs: Iterable[str | None], known: Ca
     _check_no_input(option, name, inputs)
     if folder.exists() and not folder.is_dir():
         raise ParameterError(f"{option} is {name}, which is no folder; name another")
-    if Path.cwd().is_relative_to(folder.resolve()):
+    try:
+        place, here = folder.resolve(), Path.cwd()
+    except (OSError, RuntimeError):  # a loop of links, or a working directory that is gone
+        raise ParameterError(f"{option} is {name}, which leads nowhere; name another place") from None
+    if here.is_relative_to(place):
         raise ParameterError(f"{option} is {name}, which holds the folder you are in; name a folder of its own")
     if folder.is_dir() and (others := sorted(path.name for path in folder.iterdir() if not known(path))):
         raise ParameterError(f"{option} is {name}, which already holds {others[0]}; name a folder of its own")
-    _check_writable(option, name, next(path for path in folder.absolute().parents if path.exists()))
+    _check_writable(option, name, next(path for path in place.parents if path.exists()))
 
 
 def check_stdin(*names: str | None) -> None:

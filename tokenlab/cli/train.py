@@ -47,6 +47,8 @@ Row = dict[str, Any]
 
 _FILES = ("tokenizer.json", "tokenizer_config.json", "README.md")
 _ENDINGS = (".parquet", ".tsv")
+_MADE = "Made by `tokenlab train`"
+"""In the card of every tokenizer."""
 _HEADINGS = ("this tokenizer", "byte-level BPE")
 _MEASURED = 3_000_000
 """Characters of the text on which tokenizers are measured."""
@@ -134,7 +136,7 @@ def _train(arguments: argparse.Namespace) -> None:
                 _write(tokenizer, row, place, options, counts[1], [*inputs, *tables], checked)
     write("".join(map(json_line, rows)) if arguments.json else "\n".join(map(_shown, rows)))
     if replaced:
-        note(f"what {arguments.output} held was replaced")
+        note(f"replaced the tokenizer in {arguments.output}")
     for row, asked in zip(rows, options.vocabulary, strict=True):
         if row["vocabulary"] < asked:
             note(f"{row['vocabulary']:,} entries came out of the {asked:,} asked for; the text is too short for more")
@@ -167,8 +169,9 @@ def _count(arguments: argparse.Namespace) -> None:
 def _is_ours(path: Path) -> bool:
     """Whether an earlier run wrote this in the output folder: a file of a tokenizer, or the folder of a size."""
     if path.name.isdecimal() and path.is_dir():
-        return (path / _FILES[0]).is_file() and all(map(_is_ours, path.iterdir()))
-    return path.name in _FILES and path.with_name(_FILES[0]).is_file()
+        return (path / _FILES[0]).is_file() and all(one.is_file() and _is_ours(one) for one in path.iterdir())
+    card = path.with_name("README.md")
+    return path.name in _FILES and card.is_file() and _MADE in card.read_text(encoding="utf-8", errors="replace")
 
 
 def _check_inputs(names: Sequence[str], cut: str | None) -> None:
@@ -298,7 +301,7 @@ def _write(
         about += " Byte-level BPE has the cut of GPT-2 and the same size, and is trained on the same text."
     parts = [
         f"# A tokenizer of {row['vocabulary']:,} entries",
-        "Made by `tokenlab train`; `transformers.AutoTokenizer.from_pretrained` reads this folder without tokenlab.",
+        f"{_MADE}; `transformers.AutoTokenizer.from_pretrained` reads this folder without tokenlab.",
         "## Text",
         "\n".join(f"- {_with_licence(name)}" for name in names),
         "## Options",

@@ -39,7 +39,7 @@ def one_line(error: BaseException) -> str:
     if of_rust(error):
         return f"the tokenizer fails on this text: {' '.join(str(error).split())}; use another one"
     if isinstance(error, OSError) and error.strerror:
-        if isinstance(error, FileNotFoundError):
+        if error.filename and isinstance(error, FileNotFoundError):
             return f"{error.filename}: no such file or folder; check the path"
         if error.filename:
             return f"{error.filename}: {error.strerror}; check the path, its permissions and the space left"

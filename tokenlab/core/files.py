@@ -39,7 +39,8 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
 def atomic_folder(path: str | Path) -> Iterator[Path]:
     """Yield an empty temporary folder beside `path`; on success it replaces `path`. A symbolic link is followed.
 
-    The old folder is removed first: for a moment there may be none, but never an incomplete one.
+    The old folder is moved away first: for a moment there may be none, but never an incomplete one. It is moved back
+    where the new one cannot take its place.
     """
     path = Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,9 +48,15 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o777 & ~_umask())
-        if path.exists():
-            shutil.rmtree(path)
-        temporary.replace(path)
+        old = path.rename(temporary.with_suffix(".old.tmp")) if path.exists() else None
+        try:
+            temporary.replace(path)
+        except OSError:
+            if old:
+                old.rename(path)
+            raise
+        if old:
+            shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

@@ -197,5 +197,5 @@ def _not_utf8(name: str, lines_before: int, good: str, error: UnicodeDecodeError
     encoding = "UTF-16" if byte >= 0xFE and line == column == 1 else "ITS_ENCODING"
     how = f"convert it by `iconv -f {encoding} -t UTF-8`"
     if encoding != "UTF-16" and b"\0" in error.object:
-        how = "it has zero bytes, so it is no text"
+        how = "it holds NUL bytes: convert it if it is UTF-16 (`iconv -f UTF-16LE -t UTF-8`), else it is no text"
     return InputError(f"{name}:{line}: not UTF-8 (byte 0x{byte:02X} at column {column}); {how}")

@@ -63,7 +63,7 @@ _KERNELS = {
     _PATTERNS["llama3"]: piece_kernels.LLAMA3,
     _PATTERNS["whitespace"]: piece_kernels.WHITESPACE,
 }
-"""Expressions that kernels know, too: Oniguruma takes a hundred times as long."""
+"""Expressions with a kernel; Oniguruma takes a hundred times as long."""
 
 
 class Cutter(Protocol):
@@ -107,7 +107,7 @@ class Cut(NamedTuple):
         else:
             starts = np.array([*self._matches(texts, ends), ends[-1]], np.int64)
         if self.cutter is not None:
-            starts = np.union1d(starts, np.concatenate([*self._words(texts, ends, self.cutter)]))
+            starts = np.unique(np.concatenate([starts, *self._words(texts, ends, self.cutter)]))
         return points, starts
 
     def _matches(self, texts: Sequence[str], begins: NDArray[np.int64]) -> Iterator[int]:
@@ -183,9 +183,8 @@ def _learn(cut: str, texts: Iterable[str], first: int, progress: Callable[[int, 
     for text in texts:
         for line in text[:_SAMPLE].split("\n"):
             points = code_points(line)
-            if ((points >= _FIRST_UNSPACED) & (points >> 6 != _DASHES_AND_QUOTES)).any() and (
-                classes(points) >= first
-            ).any():
+            above = points[points >= _FIRST_UNSPACED]
+            if (above >> 6 != _DASHES_AND_QUOTES).any() and (classes(points) >= first).any():
                 sample.append(line)
                 size += len(line)
         if size >= _SAMPLE:

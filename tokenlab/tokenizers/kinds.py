@@ -27,9 +27,9 @@ _MEMBERS = {
     f"^{NO_SIGN}": SIGN,
 }
 _UNKNOWN = 0
-"""No character is of no kind."""
+"""Not looked up yet: every character has a flag."""
 _TABLE = np.full(0x110000, _UNKNOWN, np.uint16)
-"""A character is matched when it is first met, and looked up from then on."""
+"""Filled in at the first use of each character."""
 
 
 def kinds_of(points: NDArray[np.uint32]) -> NDArray[np.uint16]:

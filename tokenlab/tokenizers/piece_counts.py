@@ -33,7 +33,7 @@ _CUT, _PATTERN = b"tokenlab.cut", b"tokenlab.pattern"
 _LARGEST_COUNT = 2**63 - 1
 _CHARACTERS_AT_ONCE = 1 << 20
 _BYTES_PER_CHARACTER = 8
-"""Of a shard and the counters of its pieces, for two cuts."""
+"""Of a shard and its tables for two cuts, where words repeat as in text with spaces; clauses of Chinese took 61."""
 _ROWS = 1 << 12
 _RUNS = 64
 """Runs that are merged at once: each is an open file."""

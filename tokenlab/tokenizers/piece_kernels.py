@@ -1,7 +1,7 @@
 """Kernels that cut texts into pieces as the regular expressions of `tokenlab.tokenizers.cuts` do, and count pieces.
 
-`find_pieces` reads the kinds of the characters, which `tokenlab.tokenizers.kinds` knows. At each place there is one
-match: no alternative of these expressions gives up a character for a later one, but for whitespace.
+`find_pieces` reads the kinds of the characters, which `tokenlab.tokenizers.kinds` knows. These expressions never
+backtrack but in whitespace, so each kernel is one scan.
 
 `add_pieces` counts in a hash table of spellings. Pieces are numbered as they appear, so their order does not depend on
 the hash. All pieces of a batch are hashed before the first is looked up: a lookup misses the caches, and the processor
@@ -18,16 +18,16 @@ from tokenlab.core.kernels import copy
 AUTO, GPT2, LLAMA3, WHITESPACE = range(4)
 
 RUN = 7
-"""The number of a script without spaces, from 1, of characters that its runs begin with."""
+"""The bits for the script without spaces, 1 to 6, of whose runs a character is; 0: of none."""
 MARK, WORD, LETTER, NUMBER, SPACE, SIGN = (1 << bit for bit in range(3, 9))
-"""Flags: marks; letters and marks of words; letters; digits; whitespace; others, which are no mark either."""
+"""Flags: of \\p{M}; of words of scripts with spaces; of \\p{L}; of \\p{N}; of \\s; of none of these classes."""
 
 _FIRST_PIECES = 1 << 12
 _FIRST_CHARACTERS = 1 << 15
 _PACKED = 8
 """Characters of ASCII that a key of 64 bits can hold, 7 bits each, with a mark before the first."""
 _HASHED = np.uint64(1 << 63)
-"""Is in the key of all other pieces."""
+"""Set in hashed keys; packed keys are smaller."""
 
 
 class Pieces(NamedTuple):
