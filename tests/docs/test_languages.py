@@ -75,4 +75,4 @@ def test_commands(tmp_path, language):
 def shape(output):
     """The lines without numbers and generated text."""
     lines = output.partition("text:")[0].splitlines()
-    return [re.sub(r"[\d,.]+", "0", line) for line in lines if not line.startswith("step")]
+    return [re.sub(r" *[\d,.]+", " 0", line) for line in lines if not line.startswith("step")]

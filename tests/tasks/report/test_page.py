@@ -70,14 +70,8 @@ def pictures(folder: Path) -> set[str]:
 
 def test_a_corpus_has_the_pictures_that_it_has_data_for(built):
     figures = built / "figures"
-    assert pictures(figures / "segmentation/zh") == {
-        "distributions",
-        "lambda",
-        "thresholds",
-        "sentence",
-        "cut",
-        "entropy",
-    }
+    zh = pictures(figures / "segmentation/zh")
+    assert zh == {"distributions", "lambda", "thresholds", "sentence", "cut", "entropy"}
     assert pictures(figures / "segmentation/plain") == {"distributions", "sentence"}
     assert pictures(figures / "codes/en") == {"bpe", "likelihood", "tables"}
     assert pictures(figures / "codes/overview") == {"tokens", "perplexity", "bits"}
@@ -101,7 +95,7 @@ def test_links_lead_to_sections_that_are_there(page):
 def test_wide_tables_keep_their_result_in_sight(page):
     headers = re.findall(r'<thead><tr>((?:<th scope="col".*?</th>)+)', page)
     wide = [header for header in headers if header.count("<th ") > 5 and "prompt" not in header]
-    assert len(wide) > 10 and all('class="result"' in header for header in wide)
+    assert len(wide) > 10 and all('class="result' in header for header in wide)
 
 
 def test_letters_are_defined_once(page):
