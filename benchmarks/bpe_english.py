@@ -13,21 +13,9 @@ from typing import Any
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from benchmarks.measure import (
-    CORES,
-    Bench,
-    Facts,
-    Limits,
-    Measurement,
-    Stopped,
-    Task,
-    agree,
-    digest,
-    output_of,
-    table_of,
-)
+from benchmarks.corpora import english
+from benchmarks.measure import CORES, Bench, Facts, Task, agree, digest, output_of, table_of
 from benchmarks.resampled import drawn
-from benchmarks.train_beyond_memory import english
 
 TITLE = "Training BPE on English"
 TEXTS = ()
@@ -36,7 +24,6 @@ _CHARACTERS = {False: 160_000_000, True: 100_000}
 _CONTEXT = 5
 _ENTRIES = {False: 32_000, True: 500}
 _BYTES = 256
-_MINUTES = 3
 
 
 def table(bench: Bench) -> list[str]:
@@ -48,34 +35,23 @@ def table(bench: Bench) -> list[str]:
         # Peers read line ends, too, and would have a piece of a space and a line end.
         file.writelines(line.rstrip() + b"\n" for line in lines)
     peers = ["hugging_face", "sentencepiece"] + ["gigabpe"] * bool(find_spec("gigabpe"))
-    limits = Limits.of_this_machine(60.0 * _MINUTES)
-    found = []
+    size, entries = text.stat().st_size / 1e6, _ENTRIES[bench.quick]
+    found, rows = [], []
     for name, threads in (("tokenlab", 1), *((peer, threads) for peer in peers for threads in (1, CORES))):
-        arguments = (str(source), str(text), str(_ENTRIES[bench.quick]), str(threads))
-        found.append((name, threads, bench.measure_within(limits, f"bpe_english:{name}", *arguments, threads=threads)))
-    agree(*(one for _, _, one in found if isinstance(one, Measurement)))
-    size = text.stat().st_size / 1e6
-    return [
-        f"{_ENTRIES[bench.quick]:,} entries from {size:,.0f} MB; every row measured once and stopped after {_MINUTES} "
-        "minutes.",
-        "",
-        *table_of(
-            ["trainer", "threads", "seconds", "seconds of CPU", "MB / second of CPU", "peak memory, MB"],
-            ([_label(name), threads, *_cells(one, size)] for name, threads, one in found),
-        ),
-        *([] if find_spec("gigabpe") else ["", "gigabpe is not installed, so it has no row."]),
-    ]
+        arguments = (str(source), str(text), str(entries), str(threads))
+        one = bench.measure(f"bpe_english:{name}", *arguments, threads=threads, runs=RUNS)
+        found.append(one)
+        speed = (f"{one.median:.1f}", f"{one.cpu:.1f}", f"{size / one.cpu:.1f}", f"{one.peak / 1e6:,.0f}")
+        rows.append((_label(name), threads, *speed))
+    agree(*found)
+    heads = ["trainer", "threads", "seconds", "seconds of CPU", "MB / second of CPU", "peak memory, MB"]
+    missing = [] if find_spec("gigabpe") else ["", "gigabpe is not installed, so it has no row."]
+    return [f"{entries:,} entries from {size:,.0f} MB.", "", *table_of(heads, rows), *missing]
 
 
 def _label(name: str) -> str:
     package = {"hugging_face": "tokenizers"}.get(name, name)
     return f"{package} {version(package)}"
-
-
-def _cells(found: Measurement | Stopped, size: float) -> list[str]:
-    if isinstance(found, Stopped):
-        return [found.reason, "", "", f"{found.peak / 1e6:,.0f} when stopped"]
-    return [f"{found.median:.1f}", f"{found.cpu:.1f}", f"{size / found.cpu:.1f}", f"{found.peak / 1e6:,.0f}"]
 
 
 def _task(run: Any, sample: str, whole: str, entries: int) -> Task:

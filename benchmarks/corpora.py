@@ -77,6 +77,14 @@ def verses(text: str, size: int) -> list[str]:
     return found
 
 
+def english() -> list[str]:
+    """Web pages, whitespace collapsed; without the mirror, built-in sentences."""
+    if mirror := os.environ.get("TOKENLAB_MIRROR"):
+        pages = read_documents(Path(mirror) / "web/slimpajama_STANDIN_en.jsonl.gz", "jsonl")
+        return [collapse(page.text) for page in pages]
+    return verses("en", 0)
+
+
 def source_of_verses() -> str:
     """What `verses` reads, in words."""
     return "Bible" if os.environ.get("TOKENLAB_MIRROR") else "built-in sentences"

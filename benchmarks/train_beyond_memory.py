@@ -1,13 +1,8 @@
 """Training a tokenizer on English that no memory should hold: time and memory of `tokenlab train`."""
 
-import os
-from pathlib import Path
-
-from benchmarks.corpora import verses
+from benchmarks.corpora import english
 from benchmarks.measure import Bench, table_of
 from benchmarks.resampled import drawn
-from tokenlab.codes.corpus import collapse
-from tokenlab.text.readers import read_documents
 
 TITLE = "Training beyond memory"
 TEXTS = ()
@@ -31,11 +26,3 @@ def table(bench: Bench) -> list[str]:
         (cpu,) = found.cpu_seconds
         rows.append([f"{gigabytes:g}", f"{cpu:,.0f}", f"{1e3 * gigabytes / cpu:.1f}", f"{found.peak / 1e9:.2f}"])
     return table_of(["GB of text", "seconds of CPU", "MB/s", "resident, GB"], rows)
-
-
-def english() -> list[str]:
-    """Web pages of the mirror, or built-in sentences without it."""
-    if mirror := os.environ.get("TOKENLAB_MIRROR"):
-        pages = read_documents(Path(mirror) / "web/slimpajama_STANDIN_en.jsonl.gz", "jsonl")
-        return [collapse(page.text) for page in pages]
-    return verses("en", 0)

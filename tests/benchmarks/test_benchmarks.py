@@ -94,6 +94,7 @@ def test_unigram_models_that_differ_stop_the_run(theirs):
     [
         (["ngram_statistics", "segmentation"], 21),
         (["export", "bpe_training"], 16),
+        (["bpe_english"], 5),
         (["cuts"], 25),
         (["atoms"], 14),
         (["hmm", "patches"], 15),

@@ -178,7 +178,7 @@ class Corpus:
                     yield int(document.id.rpartition(":")[2]) if self.format == "jsonl" else number, document
         except InputError as error:
             message = str(error).replace(str(self.path), self.name)
-            if message.endswith(("; name another", "; name another key", " or name another key")):
+            if message.endswith(("; name another", " name another key")):
                 message += " by --text-key"
             hint = f"; it was read as {self.format} by its name and first bytes, so name another --format if it is not"
             raise InputError(message + (hint if self.guessed else "")) from None
