@@ -165,12 +165,14 @@ def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> Sta
     try:
         with Processes(root) as processes:
             run = _Run(plan, processes, history, workers)
-            if not run.to_end():
-                state = "Cancelled"
-                return Cancelled(message=f"cancelled; `{selection.command()}` continues from there")
-        if run.failures:
+            ended = run.to_end()
+        if ended and run.failures:
             raise _pipeline_failed(run.failures, plan, selection)
-        finish(root, selection, plan, run.changed, _output("report"), _output("tracking"))
+        if ended:
+            finish(root, selection, plan, run.changed, _output("report"), _output("tracking"))
+        if not ended or _is_cancelled():  # the server takes no other state from a run that is being cancelled
+            state = "Cancelled"
+            return Cancelled(message=f"cancelled; `{selection.command()}` continues from there")
         state = "Completed"
         return Completed(message=run.summary())
     except TokenlabError:
@@ -255,7 +257,7 @@ class _Run:
             done, _ = wait(running, timeout=_SECONDS_BETWEEN_POLLS, return_when=FIRST_COMPLETED)
             for future in done:
                 self._ended(running[future])
-            if not done and _is_cancelled():
+            if _is_cancelled():
                 self._processes.stop()
                 return False
         return True

@@ -18,11 +18,6 @@ pytestmark = pytest.mark.usefixtures("reporting")
 MAKE = ["make", f"RUN={sys.executable}"]
 
 
-def at_work(folder: Path, stage: str) -> bool:
-    """The command of a stage runs."""
-    return any(stage in process.cmdline()[2:3] for process in killing.living(folder))
-
-
 def saving(folder: Path, stage: str) -> bool:
     """The stage has written everything, and DVC saves it: hashes, moves to the cache, dvc.lock."""
     return (folder / f"data/sample/{stage}.json").exists()
@@ -38,13 +33,13 @@ def recorded(folder: Path, stage: str) -> bool:
     "kills",
     [
         pytest.param(
-            [("worker", "fan", at_work), ("make", "fan", saving), ("dvc", "leaf-a", recorded)],
+            [("worker", "fan", killing.works), ("make", "fan", saving), ("dvc", "leaf-a", recorded)],
             id="sample",
             marks=pytest.mark.slow,
         ),
         *(
             pytest.param(
-                [(whom, "first", at_work), (whom, "fan", saving), (whom, "leaf-a", recorded)],
+                [(whom, "first", killing.works), (whom, "fan", saving), (whom, "leaf-a", recorded)],
                 id=whom,
                 marks=pytest.mark.nightly,
             )
