@@ -61,7 +61,7 @@ class View:
     artefacts: Sequence[File] = ()
     """Files that exist when the stage has run."""
     figures: Sequence[File] = ()
-    """Files that a drawing stage makes afterwards; attached once they exist, and replaced when they change."""
+    """Files that the stage `report` draws afterwards; attached once they exist, and replaced when they change."""
     registered: str = ""
     """Column of the key: of each of its values the best row with a tokenizer.json is a registered model."""
     tags: Mapping[str, str | Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
@@ -389,7 +389,7 @@ COMPARED = View(
         File("reports/{preset}/compared/{key}/scores.parquet"),
         File("reports/{preset}/compared/{key}/robustness.parquet"),
     ],
-    figures=[File("reports/{preset}/compared_figures/{key}.png")],
+    figures=[File("reports/{preset}/figures/compared/{key}.png")],
 )
 
 CLASSIFICATION = View(

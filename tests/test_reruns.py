@@ -15,8 +15,6 @@ from stub_outputs import PIPELINES, commit_stubs
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:dvc.repo.*")]
 
-DRAWING = {"draw_segmentation", "draw_codes", "draw_exact", "draw_bits", "draw_patches", "report"}
-
 
 @pytest.fixture(scope="module")
 def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -80,18 +78,18 @@ def edit(folder: Path, files: list[str], parameters: dict[str, Any]) -> None:
 REPORT = [f"tasks/report/{name}" for name in ("style.py", "papers.yaml", "templates/page.html.j2", "page.py")]
 REPORT += ["tasks/views.py"]  # which numbers are metrics
 HELPERS = ["tokenlab/core/errors.py", "tokenlab/core/files.py", "tasks/runtime/pool.py"]
-EXACT = "markov_experiment@third-order evaluate_exact@en evaluate_compared draw_exact report"
-CODE_TOKENIZERS = "code_tokenizer evaluate_codes classify train_code_lm generate measure@en draw_codes report"
-SEGMENTED = "segment tokenizer evaluate_segmentation export own_text measure draw_segmentation report"
+EXACT = "markov_experiment@third-order evaluate_exact@en evaluate_compared report"
+CODE_TOKENIZERS = "code_tokenizer evaluate_codes classify train_code_lm generate measure@en report"
+SEGMENTED = "segment tokenizer evaluate_segmentation export own_text measure report"
 RERUNS: dict[str, tuple[list[str], dict[str, Any], str]] = {
     "nothing": ([], {}, ""),
     "an incidental helper": (HELPERS, {}, ""),
-    "what is drawn or said": (REPORT, {}, " ".join(DRAWING)),
-    "a codebook drawn otherwise": (["tokenlab/codes/table.py"], {}, "draw_codes report"),
+    "what is drawn or said": (REPORT, {}, "report"),
+    "a codebook drawn otherwise": (["tokenlab/codes/table.py"], {}, "report"),
     "a metric": (
         ["tokenlab/metrics/toy.py", "tokenlab/metrics/registry.py"],
         {},
-        "evaluate_segmentation own_text evaluate_codes measure evaluate_compared draw_segmentation draw_codes report",
+        "evaluate_segmentation own_text evaluate_codes measure evaluate_compared report",
     ),
     "a rule or method of segmentation": (
         ["tokenlab/segment/boundaries.py", "tasks/segmentation/methods.py"],
@@ -103,27 +101,27 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], str]] = {
     "more prompts": (
         [],
         {"exact.markov.third-order.prompts.count": 11},
-        "markov_experiment@third-order draw_exact report",
+        "markov_experiment@third-order report",
     ),
     "another split of the bits": (
         ["tokenlab/codes/bits/search.py"],
         {"bits.search.largest_prefix": 9},
-        "bits_length draw_bits report",
+        "bits_length report",
     ),
     "other prompts or tasks": (
         ["tokenlab/language/generation.py"],
         {"patches.evaluation.prompts": 3, "patches.zero_shot.en.limit": 11},
-        "evaluate_patch_lm generate zero_shot draw_patches report",
+        "evaluate_patch_lm generate zero_shot report",
     ),
     "another budget": (
         [],
         {"patches.models.en.budget.flops": 3e9},
-        "train_patch_lm@en evaluate_patch_lm@en zero_shot@en draw_patches report",
+        "train_patch_lm@en evaluate_patch_lm@en zero_shot@en report",
     ),
     "another variant": (
         [],
         {"patches.variants.bpe-s5": {"model": "tokens"}},
-        "train_patch_lm evaluate_patch_lm zero_shot draw_patches report",
+        "train_patch_lm evaluate_patch_lm zero_shot report",
     ),
     "another way of cutting": (
         [],
@@ -131,7 +129,7 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], str]] = {
         "train_compared evaluate_compared report",
     ),
     "how ways of cutting are judged": (["tokenlab/comparison/verdict.py"], {}, "evaluate_compared report"),
-    "another number of workers": ([], {"patches.workers": 2}, "draw_patches report"),
+    "another number of workers": ([], {"patches.workers": 2}, "report"),
     "a kind of code": (
         ["tokenlab/codes/baselines.py", "tokenlab/codes/registry.py"],
         {},
@@ -145,7 +143,7 @@ RERUNS: dict[str, tuple[list[str], dict[str, Any], str]] = {
     "a unigram tokenizer": (
         [],
         {"codes.corpora.en.unigram": [2]},
-        "code_tokenizer@en evaluate_codes@en classify@en train_code_lm@en generate@en measure@en draw_codes report",
+        "code_tokenizer@en evaluate_codes@en classify@en train_code_lm@en generate@en measure@en report",
     ),
     "another number of generated texts": ([], {"downstream.generation.count": 60}, "generate report"),
     "a perturbation": (["tokenlab/comparison/perturbations.py"], {}, "evaluate_compared report"),
@@ -174,7 +172,7 @@ def test_a_new_corpus_runs_its_own_stages(project: Path) -> None:
     found = stale(project) - comparing
     mine.unlink()
     assert {address for address in found if "@" in address} == {f"{stage}@mine" for stage in stages}
-    assert named(found, set()) - stages <= DRAWING
+    assert named(found, set()) - stages <= {"report"}
 
 
 @pytest.mark.parametrize(

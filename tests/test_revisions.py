@@ -41,7 +41,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     workspace.set_parameters(folder, "params.yaml", {"exact": parameters["exact"]})
     with contextlib.chdir(folder), Repo() as repo:
         repo.commit("train_lm@en", force=True)
-        repo.commit("draw_exact", force=True)
+        repo.commit("report", force=True)
     return folder
 
 

@@ -4,7 +4,7 @@ Bits per byte at equal operations and at equal bytes, units of the test text, an
 `tokenlab.comparison.verdict`, by intervals that hold for many methods at once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -15,12 +15,11 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from tasks.compared.parameters import Methods, Tokens
 from tasks.report.inputs import corpus_facts, notes_of, read_parts
-from tasks.report.plot import draw_all, grid, save
+from tasks.report.plot import grid, save
 from tasks.report.style import ACCENT, GREEN, GREY, INK, PURPLE, SECOND
 from tasks.report.summary import Finding
 from tasks.report.table import Caveat, Column, Results, Table, shown, tabulate
 from tasks.runtime.stage import Stage, read_json
-from tokenlab.core.files import atomic_folder
 
 _VERDICT = (
     "verdict: worse where the distance from the best (behind) exceeds its 95 % interval, over seeds and the draw of "
@@ -237,13 +236,12 @@ def _answer(
     return [use, command or "", bits, " ".join([why, *beaten])]
 
 
-def draw_compared(stage: Stage) -> None:
-    """A picture for each corpus, in `compared_figures`."""
+def compared_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
+    """Drawings of every corpus."""
     scores = read_parts(stage, "compared.corpora", "compared", "scores.parquet")
-    with atomic_folder(stage.reports("compared_figures")) as folder:
-        if len(scores):
-            of_corpora = scores.filter(budget="flops").group_by("name", maintain_order=True)
-            draw_all([partial(draw_fronts, rows, folder / str(name)) for (name,), rows in of_corpora])
+    if len(scores):
+        for (name,), rows in scores.filter(budget="flops").group_by("name", maintain_order=True):
+            yield partial(draw_fronts, rows, folder / str(name))
 
 
 def draw_fronts(scores: pl.DataFrame, path: Path) -> None:

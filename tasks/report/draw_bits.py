@@ -1,6 +1,6 @@
-"""Stage `draw_bits`: tokens saved with known characters, splits of the 24 bits, and the translation pilot."""
+"""Tokens saved with known characters, splits of the 24 bits, and the translation pilot."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,9 @@ from matplotlib.ticker import LogLocator
 
 from tasks.report.bits import CHARACTERS, CODES, STARTS, read_lengths
 from tasks.report.inputs import read_parts, read_table
-from tasks.report.metrics import write_metrics
-from tasks.report.plot import THOUSANDS, curve, draw_all, grid, label, panels, save, whole_numbers
+from tasks.report.plot import THOUSANDS, curve, grid, label, panels, save, whole_numbers
 from tasks.report.style import ACCENT, GREY, INK, OCHRE, SECOND
-from tasks.runtime.stage import Stage, run
-from tasks.views import BITS, TRANSLATION
-from tokenlab.core.files import atomic_folder
+from tasks.runtime.stage import Stage
 
 _VARIANTS = {
     (3, "run"): ("3 prefixes", SECOND, "-", 3),
@@ -34,24 +31,20 @@ _STARTS = {"scratch": ("-", "o"), "mean": ("--", "s"), "copy": (":", "^")}
 _COLUMNS = 3
 
 
-def draw(stage: Stage) -> None:
-    """Draw all corpora together, and all pairs of languages together."""
-    with atomic_folder(stage.reports("figures", "bits")) as folder:
-        drawings: list[Callable[[], None]] = []
-        lengths, search = read_lengths(stage), read_parts(stage, "bits.corpora", "bits", "search.parquet")
-        if len(lengths):
-            drawings.append(partial(draw_savings, lengths, folder / "savings"))
-            drawings.append(partial(draw_search, search, folder / "search"))
-        scores = read_parts(stage, "bits.translation", "translation", "scores.parquet")
-        if len(scores):
-            losses = {
-                name: read_table(stage.reports("translation_models", name, "loss.csv"))
-                for name in stage.parameters("bits.translation", dict[str, Any])
-            }
-            drawings.append(partial(draw_translation, scores, folder / "translation"))
-            drawings.append(partial(draw_losses, losses, folder / "loss"))
-        draw_all(drawings)
-    write_metrics(stage, {"bits.corpora": BITS, "bits.translation": TRANSLATION})
+def bits_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
+    """Drawings of all corpora together, and of all pairs of languages together."""
+    lengths, search = read_lengths(stage), read_parts(stage, "bits.corpora", "bits", "search.parquet")
+    if len(lengths):
+        yield partial(draw_savings, lengths, folder / "savings")
+        yield partial(draw_search, search, folder / "search")
+    scores = read_parts(stage, "bits.translation", "translation", "scores.parquet")
+    if len(scores):
+        losses = {
+            name: read_table(stage.reports("translation_models", name, "loss.csv"))
+            for name in stage.parameters("bits.translation", dict[str, Any])
+        }
+        yield partial(draw_translation, scores, folder / "translation")
+        yield partial(draw_losses, losses, folder / "loss")
 
 
 def draw_savings(lengths: pl.DataFrame, path: Path) -> None:
@@ -153,7 +146,3 @@ def draw_losses(losses: Mapping[str, pl.DataFrame], path: Path) -> None:
         whole_numbers(axes, 4)
     label(found.values(), "step", "held-out nats per character")
     save(figure, path, legend=3)
-
-
-if __name__ == "__main__":
-    run(draw)

@@ -1,4 +1,4 @@
-"""Stage `draw_codes`: figures 2 to 16 of the Latom paper, its codebook tables and its tokens at growing sizes, and the
+"""Figures 2 to 16 of the Latom paper, its codebook tables and its tokens at growing sizes, and the
 likelihoods of its HMMs.
 
 A picture takes `curves`, one row for each tokenizer, text, code, N, K and vocabulary size: means over the seeds, and
@@ -19,11 +19,9 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from tasks.codes.encoded import read_merges
 from tasks.report.inputs import read_table
-from tasks.report.metrics import write_metrics
 from tasks.report.plot import (
     THOUSANDS,
     curve,
-    draw_all,
     grid,
     label,
     log_where_needed,
@@ -32,14 +30,13 @@ from tasks.report.plot import (
     whole_numbers,
 )
 from tasks.report.style import ACCENT, INK, LENGTH_COLOURS, SECOND, Line, code_lines, line_colours
-from tasks.runtime.stage import Stage, read_json, run, write_json
-from tasks.views import CODES
+from tasks.runtime.stage import Stage, read_json, write_json
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import atom_numbers, names_of, shown
 from tokenlab.codes.registry import read_code
 from tokenlab.codes.table import codebook_html, codebook_text, with_table_order
-from tokenlab.core.files import atomic_folder, write_text
+from tokenlab.core.files import write_text
 from tokenlab.text.store import read_corpus
 from tokenlab.tokenizers.merges import token_widths, tokenize
 
@@ -91,31 +88,27 @@ class _Corpus(NamedTuple):
         return min((N for N in self.smallest_K if N > 1), default=min(self.smallest_K, default=None))
 
 
-def draw(stage: Stage) -> None:
-    """Draw every corpus, and all of them in one picture; write the codebook tables."""
+def code_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
+    """Drawings of every corpus, of all of them in one picture, and of the codebook tables."""
     largest = stage.parameters("codes.vocabulary_sizes.largest", int)
     names = stage.parameters("codes.corpora", dict[str, Any])
     corpora = {
         name: _read(stage.models("codes", name, "variants.json"), stage.reports("codes", name, "curves.csv"))
         for name in names
     }
-    with atomic_folder(stage.reports("figures", "codes")) as folder:
-        drawings: list[Callable[[], None]] = []
-        for name, corpus in corpora.items():
-            drawings += _curves(corpus, min(_SUMMARY_SIZE, largest), folder / name)
-            if corpus.shown_N is None:
-                continue
-            variant = f"latom-N{corpus.shown_N}-K{corpus.smallest_K[corpus.shown_N]}-seed0"
-            code = read_code(stage.models("codes", name, f"{variant}.json"))
-            assert isinstance(code, Codebook)
-            likelihood = read_table(stage.reports("codebooks", name, "likelihood.csv"))
-            drawings.append(partial(draw_likelihood, likelihood, code.facts["length"], folder / name / "likelihood"))
-            merges = read_merges(stage.models("code_tokenizers", name, variant))
-            drawings.append(partial(_write_tables, code, merges, stage.data("corpora", name), folder / name))
-        for name, panel in _OVERVIEWS.items() if corpora else ():
-            drawings.append(partial(draw_overview, corpora, panel, folder / "overview" / name))
-        draw_all(drawings)
-    write_metrics(stage, {"codes.corpora": CODES})
+    for name, corpus in corpora.items():
+        yield from _curves(corpus, min(_SUMMARY_SIZE, largest), folder / name)
+        if corpus.shown_N is None:
+            continue
+        variant = f"latom-N{corpus.shown_N}-K{corpus.smallest_K[corpus.shown_N]}-seed0"
+        code = read_code(stage.models("codes", name, f"{variant}.json"))
+        assert isinstance(code, Codebook)
+        likelihood = read_table(stage.reports("codebooks", name, "likelihood.csv"))
+        yield partial(draw_likelihood, likelihood, code.facts["length"], folder / name / "likelihood")
+        merges = read_merges(stage.models("code_tokenizers", name, variant))
+        yield partial(_write_tables, code, merges, stage.data("corpora", name), folder / name)
+    for name, panel in _OVERVIEWS.items() if corpora else ():
+        yield partial(draw_overview, corpora, panel, folder / "overview" / name)
 
 
 def _read(variants: Path, curves: Path) -> _Corpus:
@@ -368,7 +361,3 @@ def _curve(axes: Axes, rows: pl.DataFrame, panel: Panel, code: str, line: Line, 
         style |= {"marker": marker} if marker else {}
         mean, spread = known[panel.column], known[f"{panel.column}_sd"]
         curve(axes, known["vocabulary"], mean, line.style, spread=spread, **style)
-
-
-if __name__ == "__main__":
-    run(draw)

@@ -1,7 +1,7 @@
-"""Stage `draw_exact`: figures 3 and 7 of the tokenization-bias paper, the bias of prompts, and losses of the language
+"""Figures 3 and 7 of the tokenization-bias paper, the bias of prompts, and losses of the language
 models."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,9 @@ from matplotlib.axes import Axes
 from tasks.report.draw_segmentation import draw_loss
 from tasks.report.exact import CORRECTED, vocabulary_name
 from tasks.report.inputs import read_table
-from tasks.report.metrics import write_metrics
-from tasks.report.plot import draw_all, grid, legend_over, save
+from tasks.report.plot import grid, legend_over, save
 from tasks.report.style import ACCENT, GREY, INK, SECOND
-from tasks.runtime.stage import Stage, run
-from tasks.views import EXACT, MARKOV
-from tokenlab.core.files import atomic_folder
+from tasks.runtime.stage import Stage
 
 _MODELS = {"exact": "exact tokenized model", "trained": "trained GPT-2"}
 _SERIES = {"truth": ("chain", GREY), "naive": ("naive", ACCENT), CORRECTED: ("corrected", SECOND)}
@@ -28,25 +25,22 @@ _ERRORS: dict[str, Any] = {"ecolor": INK, "error_kw": {"linewidth": 0.8}}
 """How bars show deviations."""
 
 
-def draw(stage: Stage) -> None:
-    """Draw every chain of the Markov experiments, all evaluated models together, and the loss of each trained one."""
-    with atomic_folder(stage.reports("figures", "exact")) as folder:
-        drawings: list[Callable[[], None]] = []
-        for name in stage.parameters("exact.markov", dict[str, Any]):
-            scores = pl.read_parquet(stage.reports("markov", name, "scores.parquet"))
-            for (seed,), of_chain in scores.group_by("seed", maintain_order=True):
-                drawings.append(partial(draw_markov, of_chain, folder / "markov" / f"{name}-seed{seed}"))
-        prompts = {
-            name: pl.read_parquet(stage.reports("exact", name, "prompts.parquet"))
-            for name in stage.parameters("exact.evaluated", dict[str, Any])
-        }
-        if prompts:
-            drawings.append(partial(draw_bias, prompts, folder / "bias"))
-        for name in stage.parameters("exact.models", dict[str, Any]):
-            loss = read_table(stage.reports("language_models", name, "loss.csv"))
-            drawings.append(partial(draw_loss, loss, folder / "language_models" / name, "token"))
-        draw_all(drawings)
-    write_metrics(stage, {"exact.evaluated": EXACT, "exact.markov": MARKOV})
+def exact_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
+    """Drawings of every chain of the Markov experiments, of all evaluated models together, and of the loss of each
+    trained one."""
+    for name in stage.parameters("exact.markov", dict[str, Any]):
+        scores = pl.read_parquet(stage.reports("markov", name, "scores.parquet"))
+        for (seed,), of_chain in scores.group_by("seed", maintain_order=True):
+            yield partial(draw_markov, of_chain, folder / "markov" / f"{name}-seed{seed}")
+    prompts = {
+        name: pl.read_parquet(stage.reports("exact", name, "prompts.parquet"))
+        for name in stage.parameters("exact.evaluated", dict[str, Any])
+    }
+    if prompts:
+        yield partial(draw_bias, prompts, folder / "bias")
+    for name in stage.parameters("exact.models", dict[str, Any]):
+        loss = read_table(stage.reports("language_models", name, "loss.csv"))
+        yield partial(draw_loss, loss, folder / "language_models" / name, "token")
 
 
 def draw_markov(scores: pl.DataFrame, path: Path) -> None:
@@ -130,7 +124,3 @@ def _by_depth(axes: Axes, rows: pl.DataFrame) -> None:
         axes.text(place, height + error + 0.01, f"{prompts}", ha="center", va="bottom", fontsize=7)
     axes.set_xticks(range(_DEEPEST + 1), [*map(str, range(_DEEPEST)), f"{_DEEPEST}+"])
     axes.set(xlim=(-0.6, _DEEPEST + 0.6), ylim=(0, 1.14))
-
-
-if __name__ == "__main__":
-    run(draw)

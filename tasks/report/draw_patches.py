@@ -1,7 +1,7 @@
-"""Stage `draw_patches`: figures 2 to 7 of the BPE-Patch paper: lengths of tokens and patches, bits per byte during
+"""Figures 2 to 7 of the BPE-Patch paper: lengths of tokens and patches, bits per byte during
 training, vocabularies, and the longest patch."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from tasks.report.inputs import read_parts
-from tasks.report.metrics import write_metrics
 from tasks.report.patches import (
     MODELS_OF_BPE,
     ablation_points,
@@ -25,11 +24,9 @@ from tasks.report.patches import (
     read_sources,
     variant_name,
 )
-from tasks.report.plot import THOUSANDS, curve, draw_all, grid, legend_above, save
+from tasks.report.plot import THOUSANDS, curve, grid, legend_above, save
 from tasks.report.style import ACCENT, GREEN, GREY, INK, OCHRE, PURPLE, SECOND, VIOLET
-from tasks.runtime.stage import Stage, run
-from tasks.views import PATCH_MODELS, PATCHERS
-from tokenlab.core.files import atomic_folder
+from tasks.runtime.stage import Stage
 
 _LINES = {
     "bpe-tokens": (INK, "-"),
@@ -73,25 +70,21 @@ _LAST_PATCH = 16
 """Bytes at which the distribution of patches ends."""
 
 
-def draw(stage: Stage) -> None:
-    """Draw all vocabularies together, and all corpora together."""
-    with atomic_folder(stage.reports("figures", "patches")) as folder:
-        drawings: list[Callable[[], None]] = []
-        tokens = read_parts(stage, "patches.tokenizers", "patch_tokenizers", "lengths.csv")
-        if len(tokens):
-            drawings.append(partial(draw_tokens, largest_tokenizers(tokens), folder / "tokens"))
-        patchers = read_parts(stage, "patches.corpora", "patches", "patchers.parquet")
-        lengths = read_parts(stage, "patches.corpora", "patches", "lengths.csv")
-        scores = read_parts(stage, "patches.models", "patch_scores", "scores.parquet")
-        losses = read_parts(stage, "patches.models", "patch_models", "loss.csv")
-        if len(patchers):
-            drawings.append(partial(draw_lengths, patchers, lengths, read_sources(stage), folder / "lengths"))
-        if len(scores):
-            drawings.append(partial(draw_training, main_losses(losses, scores), folder / "training"))
-            points = {x: ablation_points(scores, x) for x in _ABLATIONS}
-            drawings += [partial(draw_ablation, rows, x, folder / x) for x, rows in points.items() if len(rows)]
-        draw_all(drawings)
-    write_metrics(stage, {"patches.corpora": PATCHERS, "patches.models": PATCH_MODELS})
+def patch_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
+    """Drawings of all vocabularies together, and of all corpora together."""
+    tokens = read_parts(stage, "patches.tokenizers", "patch_tokenizers", "lengths.csv")
+    if len(tokens):
+        yield partial(draw_tokens, largest_tokenizers(tokens), folder / "tokens")
+    patchers = read_parts(stage, "patches.corpora", "patches", "patchers.parquet")
+    lengths = read_parts(stage, "patches.corpora", "patches", "lengths.csv")
+    scores = read_parts(stage, "patches.models", "patch_scores", "scores.parquet")
+    losses = read_parts(stage, "patches.models", "patch_models", "loss.csv")
+    if len(patchers):
+        yield partial(draw_lengths, patchers, lengths, read_sources(stage), folder / "lengths")
+    if len(scores):
+        yield partial(draw_training, main_losses(losses, scores), folder / "training")
+        points = {x: ablation_points(scores, x) for x in _ABLATIONS}
+        yield from (partial(draw_ablation, rows, x, folder / x) for x, rows in points.items() if len(rows))
 
 
 def main_losses(losses: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
@@ -256,7 +249,3 @@ def _points(axes: Axes, rows: pl.DataFrame, x: str, y: str, line: str = "-", **s
 def _line(variant: str) -> tuple[str, str]:
     """Colour and line of a variant or patcher; those of a family share the colour."""
     return _LINES.get(variant) or _LINES.get(variant.partition("-")[0], _OTHER)
-
-
-if __name__ == "__main__":
-    run(draw)

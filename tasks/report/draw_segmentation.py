@@ -1,4 +1,4 @@
-"""Stage `draw_segmentation`: figures 2 to 5 of the entropy paper, tuning curves, and losses of language models."""
+"""Figures 2 to 5 of the entropy paper, tuning curves, and losses of language models."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,12 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 from tasks.report.inputs import read_table
-from tasks.report.metrics import write_metrics
-from tasks.report.plot import curve, draw_all, grid, in_cells, legend_over, save, whole_numbers
+from tasks.report.plot import curve, grid, in_cells, legend_over, save, whole_numbers
 from tasks.report.style import ACCENT, INK, SECOND, SOFT, line_colours
-from tasks.runtime.stage import Stage, read_json, run
-from tasks.views import SEGMENTATION
-from tokenlab.core.files import atomic_folder
+from tasks.runtime.stage import Stage, read_json
 from tokenlab.text.documents import join_words
 
 _TUNED = {"threshold": "threshold (nats)", "nu": "ν, weight of predictive entropy at boundaries"}
@@ -33,17 +30,13 @@ _CUT = {
 _F1 = "word F1 on validation sentences, %"
 
 
-def draw(stage: Stage) -> None:
-    """Draw every segmented corpus, and the loss of every language model that was trained."""
-    with atomic_folder(stage.reports("figures", "segmentation")) as folder:
-        drawings: list[Callable[[], None]] = []
-        for name in stage.parameters("segmentation.corpora", dict[str, Any]):
-            drawings += _of_corpus(stage, name, folder / name)
-        for name in stage.parameters("entropy.models", dict[str, Any]):
-            loss = read_table(stage.reports("entropy_models", name, "loss.csv"))
-            drawings.append(partial(draw_loss, loss, folder / "entropy_models" / name))
-        draw_all(drawings)
-    write_metrics(stage, {"segmentation.corpora": SEGMENTATION})
+def segmentation_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
+    """Drawings of every segmented corpus, and of the loss of every language model that was trained."""
+    for name in stage.parameters("segmentation.corpora", dict[str, Any]):
+        yield from _of_corpus(stage, name, folder / name)
+    for name in stage.parameters("entropy.models", dict[str, Any]):
+        loss = read_table(stage.reports("entropy_models", name, "loss.csv"))
+        yield partial(draw_loss, loss, folder / "entropy_models" / name)
 
 
 def _of_corpus(stage: Stage, name: str, folder: Path) -> Iterator[Callable[[], None]]:
@@ -215,7 +208,3 @@ def draw_loss(losses: pl.DataFrame, path: Path, unit: str = "character") -> None
     axes.set(xlabel="step", ylabel=f"loss (nats per {unit})")
     whole_numbers(axes)
     save(figure, path, legend=4)
-
-
-if __name__ == "__main__":
-    run(draw)

@@ -4,7 +4,6 @@ DVC shows a row for each file and a column for each name in any of them, so all 
 the computing stages have every number.
 """
 
-from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
@@ -14,12 +13,11 @@ from tasks.runtime.stage import Stage, write_json
 from tasks.views import View
 
 
-def write_metrics(stage: Stage, views: Mapping[str, View]) -> None:
-    """Write reports/PRESET/metrics/QUESTION.json. views: section of the parameters with a stage's variants -> view."""
-    for section, view in views.items():
-        names = stage.parameters(section, dict[str, Any])
-        tables = [pl.read_parquet(view.table.format(preset=stage.preset, key=name)) for name in names]
-        write_json(stage.reports("metrics", f"{view.question.name}.json"), metrics_of(tables, view))
+def write_metrics(stage: Stage, section: str, view: View) -> None:
+    """Write reports/PRESET/metrics/QUESTION.json. section: of the parameters, with the variants of the view's stage."""
+    names = stage.parameters(section, dict[str, Any])
+    tables = [pl.read_parquet(view.table.format(preset=stage.preset, key=name)) for name in names]
+    write_json(stage.reports("metrics", f"{view.question.name}.json"), metrics_of(tables, view))
 
 
 def metrics_of(tables: list[pl.DataFrame], view: View) -> dict[str, Any]:

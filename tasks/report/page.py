@@ -1,11 +1,11 @@
-"""Stage `report`: the result tables as text, Markdown and CSV, and one HTML page with all tables and pictures.
+"""Stage `report`: all figures, the result tables as text, Markdown and CSV, one HTML page with both, and metrics.
 
 `python -m tasks.report.page PARAMS_FILE FAMILY,...`, with which `make repro ONLY=FAMILY` ends, reports some families,
 as if the parameters had no corpora and models of the others. The next run of the whole preset replaces it.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +15,43 @@ import yaml
 from tasks.report import style, summary
 from tasks.report.bits import bits_results
 from tasks.report.codes import code_results
-from tasks.report.compared import draw_compared
+from tasks.report.compared import compared_figures
 from tasks.report.downstream import downstream_results
+from tasks.report.draw_bits import bits_figures
+from tasks.report.draw_codes import code_figures
+from tasks.report.draw_exact import exact_figures
+from tasks.report.draw_patches import patch_figures
+from tasks.report.draw_segmentation import segmentation_figures
 from tasks.report.exact import exact_results
 from tasks.report.inputs import corpus_facts, notes_of, pictures
 from tasks.report.measures import measure_results
 from tasks.report.metrics import write_metrics
 from tasks.report.papers import paper_tables
 from tasks.report.patches import patch_results
+from tasks.report.plot import draw_all
 from tasks.report.segmentation import segmentation_results
 from tasks.report.table import Results, Table, cell_class
 from tasks.report.verdict import NOTE
 from tasks.runtime.stage import Stage, run
-from tasks.views import CLASSIFICATION, COMPARED, EXPORT, GENERATION, OWN_TEXT
+from tasks.views import (
+    BITS,
+    CLASSIFICATION,
+    CODES,
+    COMPARED,
+    EXACT,
+    EXPORT,
+    GENERATION,
+    MARKOV,
+    OWN_TEXT,
+    PATCH_MODELS,
+    PATCHERS,
+    SEGMENTATION,
+    TRANSLATION,
+)
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.sources.catalogue import load_source
 
 _TEMPLATES = Path(__file__).parent / "templates"
-
-_MEASURED = {
-    "segmentation.own_text": OWN_TEXT,
-    "segmentation.corpora": EXPORT,
-    "downstream.classified": CLASSIFICATION,
-    "downstream.language_models": GENERATION,
-    "compared.corpora": COMPARED,
-}
-"""Questions whose family has no stage that draws, and writes its metrics, once these are there."""
 
 _FAMILIES: dict[str, Callable[[Stage], Results]] = {
     "segmentation": segmentation_results,
@@ -50,6 +61,31 @@ _FAMILIES: dict[str, Callable[[Stage], Results]] = {
     "patches": patch_results,
     "downstream": downstream_results,
     "compare": measure_results,
+}
+_MEASURED = [
+    ("segmentation.corpora", SEGMENTATION),
+    ("segmentation.own_text", OWN_TEXT),
+    ("segmentation.corpora", EXPORT),
+    ("codes.corpora", CODES),
+    ("exact.markov", MARKOV),
+    ("exact.evaluated", EXACT),
+    ("bits.corpora", BITS),
+    ("bits.translation", TRANSLATION),
+    ("patches.corpora", PATCHERS),
+    ("patches.models", PATCH_MODELS),
+    ("downstream.classified", CLASSIFICATION),
+    ("downstream.language_models", GENERATION),
+    ("compared.corpora", COMPARED),
+]
+"""Section of the parameters with a stage's variants, and the view whose first metric `dvc metrics` shows."""
+
+_FIGURES: dict[str, Callable[[Stage, Path], Iterator[Callable[[], None]]]] = {
+    "segmentation": segmentation_figures,
+    "codes": code_figures,
+    "exact": exact_figures,
+    "bits": bits_figures,
+    "patches": patch_figures,
+    "compared": compared_figures,
 }
 _DEFINITION = re.compile(r'<path(?: d="[^"]*")?(?: transform="[^"]*")? id="([^"]*)"(?: style="[^"]*")? />')
 
@@ -64,6 +100,8 @@ def report(stage: Stage) -> None:
         pipeline = yaml.safe_load(Path("dvc.yaml").read_bytes())
         sections = without_others(stage.sections, pipeline["stages"], families)
         stage = stage._replace(variant="", sections=sections)
+    with atomic_folder(stage.reports("figures")) as folder:
+        draw_all([drawing for family, of in _FIGURES.items() for drawing in of(stage, folder / family)])
     results = {family: read(stage) for family, read in _FAMILIES.items()}
     shown: dict[str, Any] = {name: {**of_family.page, "all": of_family.all} for name, of_family in results.items()}
     texts = [corpus_facts(stage, path.stem) for path in sorted(stage.reports("corpora").glob("*.json"))]
@@ -71,7 +109,6 @@ def report(stage: Stage) -> None:
     papers = [] if "generated" in {text["origin"] for text in texts} else paper_tables(tables, stage.preset)
     shared = [note for note in notes_of(texts) if all(note in text["notes"] for text in texts)]
     _write_tables(stage.reports("tables"), results, [*papers, *tables], shared, families)
-    draw_compared(stage)
     findings = {
         "How should this text be cut?": shown["compare"]["compared"]["findings"],
         "Where do words end?": summary.word_findings(shown["segmentation"]["corpora"]),
@@ -84,7 +121,7 @@ def report(stage: Stage) -> None:
     }
     page = render_page(
         **shown,
-        fronts=pictures(stage.reports("compared_figures")),
+        fronts=pictures(stage.reports("figures", "compared")),
         papers=papers,
         preset=stage.preset,
         findings={question: list(found) for question, found in findings.items()},
@@ -93,8 +130,9 @@ def report(stage: Stage) -> None:
         methods=stage.parameters("segmentation.methods", dict[str, Any]),
     )
     write_text(stage.reports("index.html"), page)
-    if not families:
-        write_metrics(stage, _MEASURED)
+    for section, view in _MEASURED:
+        if not families or stage.parameters(section, dict[str, Any]):
+            write_metrics(stage, section, view)
 
 
 def texts_table(texts: Sequence[Mapping[str, Any]], concatenated: Mapping[str, Mapping[str, Any]]) -> Table:

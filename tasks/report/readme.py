@@ -102,7 +102,7 @@ def keep_tables(made: Path, kept: Path) -> None:
 def _keep_figures(kept: Path) -> None:
     """Copy the main figures of `cpu`, and the comparisons of `answer`, to the pages, where the last run drew them."""
     figures = {family: Path("reports/cpu/figures", figure) for family, figure in _FIGURES.items()}
-    figures |= {f"compared-{path.stem}": path for path in Path("reports/answer/compared_figures").glob("*.svg")}
+    figures |= {f"compared-{path.stem}": path for path in Path("reports/answer/figures/compared").glob("*.svg")}
     for name, made in figures.items():
         if made.exists():
             write_text(kept / f"{name}.svg", made.read_text(encoding="utf-8"))

@@ -18,6 +18,7 @@ def commit_stubs(folder: Path) -> None:
     with contextlib.chdir(folder), Repo() as repo:
         stages = [stage for stage in repo.index.stages if stage.path_in_repo in PIPELINES]
         paths = {Path(entry.fs_path) for stage in stages for entry in (*stage.outs, *stage.deps) if entry.fs_path}
+        paths |= {path / "exact.json" for path in paths if path.name == "metrics"}  # a folder that DVC reads
         holders = {parent for path in paths for parent in path.parents}
         for path in paths - holders:
             path.parent.mkdir(parents=True, exist_ok=True)

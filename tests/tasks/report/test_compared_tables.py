@@ -2,7 +2,7 @@
 
 import report_inputs as inputs
 
-from tasks.report.compared import _front, compared_results, draw_compared
+from tasks.report.compared import _front, compared_figures, compared_results
 
 
 def results(tmp_path, monkeypatch, seeds=3):
@@ -55,12 +55,12 @@ def test_corpora_stand_side_by_side_where_there_are_several(tmp_path, monkeypatc
     assert table.title.endswith("mean ± sd of 1 or 3 seeds")
 
 
-def test_a_picture_for_each_corpus_and_a_folder_without_any(tmp_path, monkeypatch):
+def test_a_picture_for_each_corpus(tmp_path, monkeypatch):
     stage, _ = results(tmp_path, monkeypatch)
-    draw_compared(stage)
-    assert {path.name for path in stage.reports("compared_figures").iterdir()} == {"thai.png", "thai.svg"}
-    draw_compared(inputs.stage())
-    assert [*stage.reports("compared_figures").iterdir()] == []
+    for draw in compared_figures(stage, tmp_path / "figures"):
+        draw()
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"thai.png", "thai.svg"}
+    assert not [*compared_figures(inputs.stage(), tmp_path)]
 
 
 def test_the_front_has_what_nothing_cheaper_is_as_good_as():

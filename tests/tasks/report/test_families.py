@@ -7,7 +7,6 @@ import report_inputs as inputs
 import yaml
 from workspace import ROOT
 
-from tasks.report.draw_codes import draw as draw_codes
 from tasks.report.page import report, without_others
 
 STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_bytes())["stages"]
@@ -32,7 +31,6 @@ def test_page_and_tables_have_the_families_that_are_there(tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     Path("dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
     inputs.write_codes(stage, "en", inputs.CODES)
-    draw_codes(stage)
     old = stage.reports("tables", "segmentation-gone.md")
     old.parent.mkdir(parents=True)
     old.touch()

@@ -1,4 +1,4 @@
-"""The drawing stages and the page, from small results of computing stages."""
+"""Figures and the page, from small results of computing stages."""
 
 import re
 from functools import partial
@@ -9,16 +9,10 @@ import patch_report_inputs
 import pytest
 import report_inputs as inputs
 
-from tasks.report.draw_bits import draw as draw_bits
-from tasks.report.draw_codes import draw as draw_codes
-from tasks.report.draw_exact import draw as draw_exact
-from tasks.report.draw_patches import draw as draw_patches
-from tasks.report.draw_segmentation import draw as draw_segmentation
 from tasks.report.page import report
 
 pytestmark = pytest.mark.slow
 
-DRAWINGS = (draw_segmentation, draw_codes, draw_exact, draw_bits, draw_patches)
 FAMILIES = {
     "segmentation": (["zh", "plain"], inputs.write_segmentation, "words"),
     "models": (["zh"], inputs.write_model, "models"),
@@ -47,8 +41,6 @@ def build(folder: Path, *families: str) -> Path:
                     write(stage, name, gold=name == "zh", entropy=name == "zh")
                 else:
                     write(stage, name)
-        for draw in DRAWINGS:
-            draw(stage)
         report(stage)
     return folder / "reports/small"
 
