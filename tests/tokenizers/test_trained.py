@@ -22,7 +22,7 @@ from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.generated import generate
 from tokenlab.segment.words.model import WordModel
 from tokenlab.text.readers import read_documents
-from tokenlab.tokenizers import piece_counts
+from tokenlab.tokenizers import piece_counts, piece_kernels
 from tokenlab.tokenizers.cuts import Cut, make_cut
 from tokenlab.tokenizers.options import TrainOptions
 from tokenlab.tokenizers.piece_counts import (
@@ -278,7 +278,7 @@ def matches(cut, text):
     return [text[start:end] for start, end in spans if end > start]
 
 
-SIGNS = " \n\r\t'’.,_1²5๕Ⅷ\xa0\u0301\u3000\x1c\x85\u200b\ufeff😀"
+SIGNS = " \0\n\r\t'’.,_1²5๕Ⅷ\xa0\u0301\u3000\x1c\x85\u200b\ufeff😀"
 LETTERS = "abLlVvReEsSſTtMmDdK漢かーｰ○กดีᨠ་༌།།"
 
 
@@ -303,6 +303,14 @@ def test_kernels_know_every_character():
     for name in ("auto", "gpt2", "llama3", "whitespace"):
         cut = make_cut(name, [])
         assert cut.pieces([text]) == [matches(cut, text)]
+
+
+def test_long_pieces_with_equal_hashes_are_counted_apart():
+    encoded = np.frombuffer(b"one long piece, 1" + b"one long piece, 2" + b"one long piece, 1", np.uint8)
+    keys = np.full((3, 2), [7, piece_kernels._HASHED], np.uint64)
+    table = piece_kernels.no_pieces()
+    assert piece_kernels._add(encoded, np.arange(0, 52, 17), keys, 0, table) == 3
+    assert piece_kernels.counts_by_piece(table) == {"one long piece, 1": 2, "one long piece, 2": 1}
 
 
 def test_a_token_is_reached_after_letters():

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Regex, pre_tokenizers
 
-from tokenlab.tokenizers.piece_kernels import LETTER, MARK, NUMBER, SIGN, SPACE, WORD
+from tokenlab.tokenizers.piece_kernels import LETTER, MARK, NUMBER, SIGN, SPACE, WORD, without_kind
 
 # What stands inside the brackets of a set.
 RUNS = (
@@ -26,22 +26,20 @@ _MEMBERS = {
     r"\s": SPACE,
     f"^{NO_SIGN}": SIGN,
 }
-_UNKNOWN = 0
-"""Not looked up yet: every character has a flag."""
-_TABLE = np.full(0x110000, _UNKNOWN, np.uint16)
-"""Filled in at the first use of each character."""
+_TABLE = np.zeros(0x110000, np.uint16)
+"""Filled in at the first use of each character; every character has a flag."""
 
 
 def kinds_of(points: NDArray[np.uint32]) -> NDArray[np.uint16]:
-    """The flags of `tokenlab.tokenizers.piece_kernels` of each character; no surrogates."""
-    kinds = _TABLE[points]
-    unknown = kinds == _UNKNOWN
-    if unknown.any():
-        distinct = np.unique(points[unknown])
+    """The flags of `tokenlab.tokenizers.piece_kernels` by code point, uint16[0x110000]; those of `points` are there.
+
+    No surrogates.
+    """
+    if without_kind(points, _TABLE):
+        distinct = np.unique(points)
         text = distinct.tobytes().decode("utf-32-le")
         _TABLE[distinct] = sum(flag * _among(text, members) for members, flag in _MEMBERS.items())
-        kinds = _TABLE[points]
-    return kinds
+    return _TABLE
 
 
 def _among(text: str, members: str) -> NDArray[np.uint16]:

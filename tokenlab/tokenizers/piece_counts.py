@@ -5,12 +5,13 @@ or TSV, `merge_counts` adds them. Memory grows with the distinct pieces, not wit
 """
 
 import heapq
+import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -26,14 +27,17 @@ from tokenlab.core.files import atomic_file, scratch_folder
 from tokenlab.core.shards import Cluster, map_shards
 from tokenlab.text.lines import read_lines
 from tokenlab.tokenizers.cuts import Cut
-from tokenlab.tokenizers.piece_kernels import Pieces, add_pieces, no_pieces
+from tokenlab.tokenizers.piece_kernels import Pieces, add_pieces, counts_by_piece, no_pieces
 
 COUNTS_ENDINGS = (".parquet", ".tsv")
 _CUT, _PATTERN = b"tokenlab.cut", b"tokenlab.pattern"
 _LARGEST_COUNT = 2**63 - 1
-_CHARACTERS_AT_ONCE = 1 << 20
+_CHARACTERS_AT_ONCE = 1 << 17
+"""What the caches of a core hold, with places and keys of the pieces."""
 _BYTES_PER_CHARACTER = 8
-"""Of a shard and its tables for two cuts, where words repeat as in text with spaces; clauses of Chinese took 61."""
+"""Of a shard of text, in half of the memory."""
+_BYTES_PER_PIECE = 1000
+"""Of a distinct piece in the tables and on its way to the disk, in the other half; clauses of Chinese."""
 _ROWS = 1 << 12
 _RUNS = 64
 """Runs that are merged at once: each is an open file."""
@@ -56,22 +60,25 @@ def count_pieces(texts: Iterable[str], cuts: Sequence[Cut]) -> list[PieceCounts]
 
     Raises InputError for a lone surrogate.
     """
+    (tables,) = _tables(texts, cuts)
+    return [_sorted(counts_by_piece(table), cut) for cut, table in zip(cuts, tables, strict=True)]
+
+
+def _tables(texts: Iterable[str], cuts: Sequence[Cut], most: int = sys.maxsize) -> Iterator[list[Pieces]]:
+    """The tables of the cuts, and new ones from where they hold more than `most` pieces together."""
     tables = [no_pieces() for _ in cuts]
     with ThreadPoolExecutor(max(1, len(cuts))) as pool:  # The kernels do not hold Python's lock.
         for batch in in_batches(texts, _CHARACTERS_AT_ONCE):
             tables = [*pool.map(partial(_add_texts, batch), cuts, tables)]
-    return [_sorted(_spelled(table), cut) for cut, table in zip(cuts, tables, strict=True)]
+            if sum(int(table.size[0]) for table in tables) > most:
+                yield tables
+                tables = [no_pieces() for _ in cuts]
+    yield tables
 
 
 def _add_texts(texts: Sequence[str], cut: Cut, table: Pieces) -> Pieces:
     points, starts = cut.starts(texts)
     return add_pieces(points, starts, table)
-
-
-def _spelled(pieces: Pieces) -> dict[str, int]:
-    begins, counts = pieces.begins[: pieces.size[0] + 1].tolist(), pieces.counts[: pieces.size[0]].tolist()
-    characters = pieces.characters[: begins[-1]].tobytes().decode("utf-32-le")
-    return {characters[start:end]: count for (start, end), count in zip(pairwise(begins), counts, strict=True)}
 
 
 def count_in_shards(
@@ -93,17 +100,21 @@ def count_in_shards(
         InputError: a lone surrogate; no room for the temporary files.
     """
     with scratch_folder(folder) as place:
-        shards = in_batches(texts, max(1, memory // _BYTES_PER_CHARACTER), size=lambda text: len(text) + 1)
-        runs = map_shards(partial(_count_shard, cuts, place), enumerate(shards), list, cluster)
-        return [_merge_runs([run[number] for run in runs], cut) for number, cut in enumerate(cuts)]
+        shards = in_batches(texts, max(1, memory // 2 // _BYTES_PER_CHARACTER), size=lambda text: len(text) + 1)
+        count = partial(_count_shard, cuts, place, memory // 2 // _BYTES_PER_PIECE)
+        runs = map_shards(count, enumerate(shards), list, cluster)
+        return [_merge_runs([*chain(*(run[number] for run in runs))], cut) for number, cut in enumerate(cuts)]
 
 
-def _count_shard(cuts: Sequence[Cut], folder: Path, shard: tuple[int, list[str]]) -> list[Path]:
-    """Write the counts of a shard for each cut."""
+def _count_shard(cuts: Sequence[Cut], folder: Path, most: int, shard: tuple[int, list[str]]) -> list[list[Path]]:
+    """Write the counts of a shard, several runs for each cut where it has more than `most` distinct pieces."""
     number, texts = shard
-    paths = [folder / f"{number}-{cut}.parquet" for cut in range(len(cuts))]
-    for counts, path in zip(count_pieces(texts, cuts), paths, strict=True):
-        write_counts(counts, path)
+    paths: list[list[Path]] = [[] for _ in cuts]
+    for part, tables in enumerate(_tables(texts, cuts, most)):
+        for place, (cut, table) in enumerate(zip(cuts, tables, strict=True)):
+            path = folder / f"{number}-{part}-{place}.parquet"
+            write_counts(_sorted(counts_by_piece(table), cut), path)
+            paths[place].append(path)
     return paths
 
 

@@ -4,14 +4,17 @@
 backtrack but in whitespace, so each kernel is one scan.
 
 `add_pieces` counts in a hash table of spellings. Pieces are numbered as they appear, so their order does not depend on
-the hash. All pieces of a batch are hashed before the first is looked up: a lookup misses the caches, and the processor
-then works on several at once.
+the hash. A short piece is its own key, read eight bytes at once; its count stands beside the key, so that most pieces
+touch one line of the caches. All pieces of a batch get their keys before the first is looked up: a lookup misses the
+caches, and the processor then works on several at once.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from tokenlab.core.kernels import copy
 
@@ -23,34 +26,45 @@ MARK, WORD, LETTER, NUMBER, SPACE, SIGN = (1 << bit for bit in range(3, 9))
 """Flags: of \\p{M}; of words of scripts with spaces; of \\p{L}; of \\p{N}; of \\s; of none of these classes."""
 
 _FIRST_PIECES = 1 << 12
-_FIRST_CHARACTERS = 1 << 15
-_PACKED = 8
-"""Characters of ASCII that a key of 64 bits can hold, 7 bits each, with a mark before the first."""
-_HASHED = np.uint64(1 << 63)
-"""Set in hashed keys; packed keys are smaller."""
+_FIRST_BYTES = 1 << 15
+_WORD = 8
+"""Bytes of half a key."""
+_PACKED = 15
+"""Bytes of a piece that a key holds; the last byte of the key is their number."""
+_MASKS = np.array([(1 << 8 * min(max(length, 0), _WORD)) - 1 for length in range(-_WORD, _PACKED + 1)], np.uint64)
+"""Of the second half of a key by the length of the piece plus 8, and of the first by the length plus 16."""
+_HASHED = np.uint64(255 << 56)
+"""The second half of the key of a longer piece; the first is a hash of it, which pieces can share."""
 
 
 class Pieces(NamedTuple):
-    """Open addressing from spellings to pieces, and the columns of the pieces."""
+    """Open addressing from spellings to pieces, and their spellings."""
 
     slots: np.ndarray
-    """uint64[twice the room for pieces, a power of two; 2]: the key of a piece, and its number + 1; or 0."""
-    counts: np.ndarray
-    """int64[room]."""
+    """uint64[twice the room for pieces, a power of two; 4]: the key of a piece, its count, and its number."""
     begins: np.ndarray
-    """int64[room + 1]: where its characters begin, up to where those of the next one do."""
-    characters: np.ndarray
-    """uint32[room]: the code points of all pieces."""
+    """int64[room + 1]: where its bytes begin, up to where those of the next one do."""
+    spellings: np.ndarray
+    """uint8[room]: all pieces in UTF-8."""
     size: np.ndarray
     """int64[1]: number of pieces."""
+
+
+@njit(cache=True, nogil=True)
+def without_kind(points, kinds):
+    """The number of characters whose kind is not known yet."""
+    number = 0
+    for p in range(points.size):
+        number += kinds[points[p]] == 0
+    return number
 
 
 @njit(cache=True, nogil=True)
 def find_pieces(points, kinds, ends, cut):
     """Where each piece begins, and the end of the last: int64[pieces + 1].
 
-    points: uint32[characters], the texts one after the other; kinds: uint16[characters]; ends: int64[texts], where
-    each text ends.
+    points: uint32[characters], the texts one after the other; kinds: uint16[code points], of all that occur; ends:
+    int64[texts], where each text ends.
     """
     starts = np.empty(points.size + 1, np.int64)
     found, p = 0, 0
@@ -73,21 +87,21 @@ def find_pieces(points, kinds, ends, cut):
 @njit(inline="always")
 def _auto(points, kinds, p, end):
     q = _after_space(points, p, end)
-    kind = kinds[q]
+    kind = kinds[points[q]]
     if kind & RUN:
         q += 1
-        while q < end and (kinds[q] & RUN == kind & RUN or kinds[q] & MARK):
+        while q < end and (kinds[points[q]] & RUN == kind & RUN or kinds[points[q]] & MARK):
             q += 1
         return q
     if kind & WORD:
-        q = _while(kinds, q, end, WORD)
-        while q + 1 < end and (points[q] == ord("'") or points[q] == ord("’")) and kinds[q + 1] & WORD:
-            q = _while(kinds, q + 1, end, WORD)
+        q = _while(points, kinds, q, end, WORD)
+        while q + 1 < end and (points[q] == ord("'") or points[q] == ord("’")) and kinds[points[q + 1]] & WORD:
+            q = _while(points, kinds, q + 1, end, WORD)
         return q
     if kind & NUMBER:
-        return _while(kinds, q, min(q + 3, end), NUMBER)
+        return _while(points, kinds, q, min(q + 3, end), NUMBER)
     if kind & SIGN:
-        return _while(kinds, q, end, SIGN)
+        return _while(points, kinds, q, end, SIGN)
     return _whitespace(points, kinds, p, end, True)
 
 
@@ -100,9 +114,10 @@ def _gpt2(points, kinds, p, end):
         if _is_ending(second, third):
             return p + 3
     q = _after_space(points, p, end)
-    for flags in (LETTER, NUMBER, SIGN | MARK):
-        if kinds[q] & flags:
-            return _while(kinds, q, end, flags)
+    kind = kinds[points[q]]
+    flags = LETTER if kind & LETTER else NUMBER if kind & NUMBER else SIGN | MARK
+    if kind & flags:
+        return _while(points, kinds, q, end, flags)
     return _whitespace(points, kinds, p, end, False)
 
 
@@ -114,15 +129,15 @@ def _llama3(points, kinds, p, end):
             return p + 2
         if _is_ending(second, third):
             return p + 3
-    if kinds[p] & LETTER:
-        return _while(kinds, p, end, LETTER)
-    if p + 1 < end and kinds[p + 1] & LETTER and not kinds[p] & NUMBER and not _is_line_end(points[p]):
-        return _while(kinds, p + 1, end, LETTER)
-    if kinds[p] & NUMBER:
-        return _while(kinds, p, min(p + 3, end), NUMBER)
+    if kinds[points[p]] & LETTER:
+        return _while(points, kinds, p, end, LETTER)
+    if p + 1 < end and kinds[points[p + 1]] & LETTER and not kinds[points[p]] & NUMBER and not _is_line_end(points[p]):
+        return _while(points, kinds, p + 1, end, LETTER)
+    if kinds[points[p]] & NUMBER:
+        return _while(points, kinds, p, min(p + 3, end), NUMBER)
     q = _after_space(points, p, end)
-    if kinds[q] & (SIGN | MARK):
-        q = _while(kinds, q, end, SIGN | MARK)
+    if kinds[points[q]] & (SIGN | MARK):
+        q = _while(points, kinds, q, end, SIGN | MARK)
         while q < end and _is_line_end(points[q]):
             q += 1
         return q
@@ -132,9 +147,9 @@ def _llama3(points, kinds, p, end):
 @njit(inline="always")
 def _not_space(points, kinds, p, end):
     q = _after_space(points, p, end)
-    if kinds[q] & SPACE:
+    if kinds[points[q]] & SPACE:
         return _whitespace(points, kinds, p, end, False)
-    while q < end and not kinds[q] & SPACE:
+    while q < end and not kinds[points[q]] & SPACE:
         q += 1
     return q
 
@@ -146,9 +161,9 @@ def _after_space(points, p, end):
 
 
 @njit(inline="always")
-def _while(kinds, p, end, flags):
+def _while(points, kinds, p, end, flags):
     """The end of the characters of these kinds that begin at p."""
-    while p < end and kinds[p] & flags:
+    while p < end and kinds[points[p]] & flags:
         p += 1
     return p
 
@@ -156,7 +171,7 @@ def _while(kinds, p, end, flags):
 @njit(inline="always")
 def _whitespace(points, kinds, p, end, lines):
     r"""The end of `\s+(?!\S)|\s+`, or with `lines` of `\s*[\r\n]+|\s+(?!\S)|\s+`."""
-    q = _while(kinds, p, end, SPACE)
+    q = _while(points, kinds, p, end, SPACE)
     if lines:
         for line_end in range(q - 1, p - 1, -1):
             if _is_line_end(points[line_end]):
@@ -194,80 +209,124 @@ def _is_ending(second, third):
 def no_pieces():
     """An empty table."""
     return Pieces(
-        np.zeros((2 * _FIRST_PIECES, 2), np.uint64),
-        np.empty(_FIRST_PIECES, np.int64),
+        np.zeros((2 * _FIRST_PIECES, 4), np.uint64),
         np.zeros(_FIRST_PIECES + 1, np.int64),
-        np.empty(_FIRST_CHARACTERS, np.uint32),
+        np.empty(_FIRST_BYTES, np.uint8),
         np.zeros(1, np.int64),
     )
 
 
-@njit(cache=True, nogil=True)
-def add_pieces(points, starts, pieces):
+def add_pieces(points: NDArray[np.uint32], starts: NDArray[np.int64], pieces: Pieces) -> Pieces:
     """Count the pieces points[starts[i]:starts[i + 1]]; returns the table, or a larger copy of it."""
-    keys = np.empty(starts.size - 1, np.uint64)
-    for i in range(keys.size):
-        keys[i] = _key(points, starts[i], starts[i + 1])
+    encoded = np.empty(4 * points.size + 2 * _WORD, np.uint8)
+    starts = _utf8(points, starts, encoded)
+    eights = np.ndarray(encoded.size - _WORD, np.uint64, encoded, strides=(1,))  # the bytes from each place on
+    keys = _keys(encoded, eights, starts, _MASKS)
     added = 0
     while True:
-        added = _add(points, starts, keys, added, pieces)
-        if added == keys.size:
+        added = _add(encoded, starts, keys, added, pieces)
+        if added == starts.size - 1:
             return pieces
         pieces = _with_room(pieces, starts[added + 1] - starts[added])
 
 
-@njit(inline="always")
-def _key(points, begin, end):
-    """The spelling of a short piece of ASCII; of others the hash (FNV-1a of code points), which pieces can share."""
-    if end - begin <= _PACKED:
-        key, all_bits = np.uint64(1), np.uint32(0)
-        for p in range(begin, end):
-            key = key << np.uint64(7) | np.uint64(points[p])
-            all_bits |= points[p]
-        if all_bits < 128:
-            return key
-    key = np.uint64(0xCBF29CE484222325)
-    for p in range(begin, end):
-        key = (key ^ np.uint64(points[p])) * np.uint64(0x100000001B3)
-    return key | _HASHED
-
-
-@njit(inline="always")
-def _first_slot(slots, key):
-    return np.int64(key * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & (slots.shape[0] - 1)
+def counts_by_piece(pieces: Pieces) -> dict[str, int]:
+    """How often each piece occurs."""
+    slots = pieces.slots[pieces.slots[:, 2] > 0]
+    counts = slots[slots[:, 3].argsort(), 2].tolist()
+    begins = pieces.begins[: len(counts) + 1].tolist()
+    spellings = pieces.spellings[: begins[-1]].tobytes()
+    return {spellings[start:end].decode(): count for (start, end), count in zip(pairwise(begins), counts, strict=True)}
 
 
 @njit(cache=True, nogil=True)
-def _add(points, starts, keys, first, pieces):
-    """Count pieces from the one numbered `first` on until the table is full; returns the next one."""
-    slots, counts, begins, characters, size = pieces
-    for i in range(first, keys.size):
-        slot = _first_slot(slots, keys[i])
-        while slots[slot, 1]:
-            if slots[slot, 0] == keys[i]:
-                piece = np.int64(slots[slot, 1]) - 1
-                if keys[i] < _HASHED or _is_spelled(characters, begins, piece, points, starts[i], starts[i + 1]):
-                    counts[piece] += 1
+def _utf8(points, starts, encoded):
+    """Write the characters in UTF-8; returns the places of the starts there."""
+    places = np.empty(points.size + 1, np.int64)
+    place = 0
+    for p in range(points.size):
+        places[p] = place
+        point = points[p]
+        if point < 0x80:
+            encoded[place] = point
+            place += 1
+            continue
+        if point < 0x800:
+            encoded[place] = 0xC0 | point >> 6
+            place += 1
+        elif point < 0x10000:
+            encoded[place] = 0xE0 | point >> 12
+            encoded[place + 1] = 0x80 | point >> 6 & 0x3F
+            place += 2
+        else:
+            encoded[place] = 0xF0 | point >> 18
+            encoded[place + 1] = 0x80 | point >> 12 & 0x3F
+            encoded[place + 2] = 0x80 | point >> 6 & 0x3F
+            place += 3
+        encoded[place] = 0x80 | point & 0x3F
+        place += 1
+    places[points.size] = place
+    found = np.empty_like(starts)
+    for i in range(starts.size):
+        found[i] = places[starts[i]]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _keys(encoded, eights, starts, masks):
+    """The key of each piece, uint64[pieces, 2]: its bytes and their number, or a hash of them (FNV-1a)."""
+    keys = np.empty((starts.size - 1, 2), np.uint64)
+    for i in range(starts.size - 1):
+        start, length = starts[i], starts[i + 1] - starts[i]
+        if length <= _PACKED:
+            keys[i, 0] = eights[start] & masks[length + _WORD]
+            keys[i, 1] = eights[start + _WORD] & masks[length] | np.uint64(length) << np.uint64(56)
+        else:
+            key = np.uint64(0xCBF29CE484222325)
+            for p in range(start, starts[i + 1]):
+                key = (key ^ np.uint64(encoded[p])) * np.uint64(0x100000001B3)
+            keys[i, 0], keys[i, 1] = key, _HASHED
+    return keys
+
+
+@njit(inline="always")
+def _first_slot(slots, first, second):
+    mixed = (first ^ second * np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64(mixed >> np.uint64(32)) & (slots.shape[0] - 1)
+
+
+@njit(cache=True, nogil=True)
+def _add(encoded, starts, keys, begin, pieces):
+    """Count pieces from the one numbered `begin` on until the table is full; returns the next one."""
+    slots, begins, spellings, size = pieces
+    for i in range(begin, starts.size - 1):
+        first, second = keys[i]
+        slot = _first_slot(slots, first, second)
+        while slots[slot, 2]:
+            if slots[slot, 0] == first and slots[slot, 1] == second:
+                start, end = starts[i], starts[i + 1]
+                if second != _HASHED or _is_spelled(spellings, begins, slots[slot, 3], encoded, start, end):
+                    slots[slot, 2] += np.uint64(1)
                     break
             slot = (slot + 1) & (slots.shape[0] - 1)
         else:
             piece, used, length = size[0], begins[size[0]], starts[i + 1] - starts[i]
-            if piece == counts.size or used + length > characters.size:
+            if piece + 1 == begins.size or used + length > spellings.size:
                 return i
-            slots[slot, 0], slots[slot, 1] = keys[i], piece + 1
-            counts[piece], begins[piece + 1] = 1, used + length
-            copy(points[starts[i] : starts[i + 1]], characters[used:])
+            slots[slot, 0], slots[slot, 1], slots[slot, 2], slots[slot, 3] = first, second, 1, piece
+            begins[piece + 1] = used + length
+            copy(encoded[starts[i] : starts[i + 1]], spellings[used:])
             size[0] = piece + 1
-    return keys.size
+    return starts.size - 1
 
 
 @njit(inline="always")
-def _is_spelled(characters, begins, piece, points, start, end):
-    """Whether a piece is spelled points[start:end]."""
+def _is_spelled(spellings, begins, piece, encoded, start, end):
+    """Whether a piece is spelled encoded[start:end]."""
     same, at = begins[piece + 1] - begins[piece] == end - start, begins[piece]
     p = start
     while same and p < end:
-        same = characters[at + p - start] == points[p]
+        same = spellings[at + p - start] == encoded[p]
         p += 1
     return same
 
@@ -275,17 +334,16 @@ def _is_spelled(characters, begins, piece, points, start, end):
 @njit(cache=True, nogil=True)
 def _with_room(pieces, length):
     """A copy with room for twice as many pieces, and for one of this length."""
-    size, room = pieces.size[0], 2 * pieces.counts.size
-    slots = np.zeros((2 * room, 2), np.uint64)
-    for i in range(pieces.slots.shape[0]):
-        if pieces.slots[i, 1]:
-            slot = _first_slot(slots, pieces.slots[i, 0])
-            while slots[slot, 1]:
+    size, room = pieces.size[0], 2 * (pieces.begins.size - 1)
+    slots = np.zeros((2 * room, 4), np.uint64)
+    for row in pieces.slots:
+        if row[2]:
+            slot = _first_slot(slots, row[0], row[1])
+            while slots[slot, 2]:
                 slot = (slot + 1) & (slots.shape[0] - 1)
-            slots[slot, 0], slots[slot, 1] = pieces.slots[i, 0], pieces.slots[i, 1]
-    counts, begins = np.empty(room, np.int64), np.empty(room + 1, np.int64)
-    characters = np.empty(max(2 * pieces.characters.size, pieces.begins[size] + length), np.uint32)
-    copy(pieces.counts[:size], counts)
+            copy(row, slots[slot])
+    begins = np.empty(room + 1, np.int64)
+    spellings = np.empty(max(2 * pieces.spellings.size, pieces.begins[size] + length), np.uint8)
     copy(pieces.begins[: size + 1], begins)
-    copy(pieces.characters[: pieces.begins[size]], characters)
-    return Pieces(slots, counts, begins, characters, pieces.size)
+    copy(pieces.spellings[: pieces.begins[size]], spellings)
+    return Pieces(slots, begins, spellings, pieces.size)
