@@ -214,7 +214,7 @@ def _unfinished_records(root: Path) -> Iterator[Path]:
 
 
 def _abandoned_experiments(root: Path) -> list[Path]:
-    """The folders of experiments in which no process works: of a killed sweep, or a killed `dvc exp run --temp`.
+    """The folders of experiments in which no process works: of a killed `dvc exp run` with `--temp` or `--run-all`.
 
     DVC needs a moment before it works in a new one.
     """

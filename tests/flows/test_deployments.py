@@ -1,4 +1,4 @@
-"""prefect.yaml, deployed to a real server and run by a real worker; and grids of parameters."""
+"""prefect.yaml, deployed to a real server and run by a real worker."""
 
 import shutil
 import signal
@@ -6,22 +6,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import killing
 import psutil
 import pytest
 import toy_pipeline
-import yaml
 from killing import PROJECT, Run
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.states import Cancelling
 from prefect_server import Server
-
-from flows.sweep import Point, points_of
-from tokenlab.core.errors import ParameterError
 
 PREFECT = [sys.executable, "-m", "prefect", "--no-prompt"]
 
@@ -104,10 +99,10 @@ def project(deployed: Deployed) -> Path:
     return deployed.folder
 
 
-def create_run(client: SyncPrefectClient, name: str, **parameters: Any) -> FlowRun:
+def create_run(client: SyncPrefectClient, name: str) -> FlowRun:
     """Create a flow run of a deployment such as `tokenlab/on-demand`; the worker takes it."""
     deployment = client.read_deployment_by_name(name)
-    return client.create_flow_run_from_deployment(deployment.id, parameters=parameters)
+    return client.create_flow_run_from_deployment(deployment.id)
 
 
 def finished_run(client: SyncPrefectClient, worker: Run, run: FlowRun) -> FlowRun:
@@ -132,12 +127,11 @@ def wait_for_stage(folder: Path) -> None:
 @pytest.mark.slow
 def test_prefect_yaml(deployed: Deployed) -> None:
     found = deployed.deployments
-    assert set(found) == {"on-demand", "weekly-cpu", "nightly-rebuild", "sweep"}
+    assert set(found) == {"on-demand", "weekly-cpu", "nightly-rebuild"}
     schedules = {name: [one.schedule.cron for one in item.schedules] for name, item in found.items()}
-    assert schedules == {"on-demand": [], "weekly-cpu": ["0 3 * * 0"], "nightly-rebuild": ["0 2 * * *"], "sweep": []}
+    assert schedules == {"on-demand": [], "weekly-cpu": ["0 3 * * 0"], "nightly-rebuild": ["0 2 * * *"]}
     assert all(item.global_concurrency_limit is None for item in found.values())  # it would outlive a killed run
     assert found["weekly-cpu"].parameters == {"preset": "cpu"}
-    assert set(found["sweep"].parameter_openapi_schema["required"]) == {"grid"}
 
 
 @pytest.mark.slow
@@ -183,51 +177,3 @@ def test_rebuild(project: Path, deployed: Deployed, client: SyncPrefectClient, b
     else:
         assert rebuilt == "5 stages reproduce the bytes in dvc.lock; the nightly tests pass"
     assert not (project / ".work/rebuild/clone").exists()
-
-
-@pytest.mark.nightly
-@pytest.mark.usefixtures("reporting")
-def test_sweep(project: Path, deployed: Deployed, client: SyncPrefectClient) -> None:
-    stage = project / "stage.py"
-    stage.write_text(
-        stage.read_text().replace("% len(text))", '% (len(text) * int(Path("params.yaml").read_text()[9:])))')
-    )
-    assert killing.run(killing.RUNNER, project)[0] == 0
-    toy_pipeline.commit(project)
-    before = (project / "dvc.lock").read_bytes()
-    worker = deployed.worker()
-    run = create_run(client, "sweep/sweep", grid={"letters": [3, 5]}, only="start")
-    assert finished_run(client, worker, run).state_name == "Completed", worker.output()
-    (artifact,) = [item for item in client.read_artifacts() if item.flow_run_id == run.id]
-    rows = yaml.safe_load(str(artifact.data))
-    assert [(row["letters"], row["data/sample/first.json:letters"]) for row in rows] == [(3, 15), (5, 25)]
-    assert (project / "dvc.lock").read_bytes() == before
-    shown = killing.run([sys.executable, "-m", "dvc", "exp", "list", "--name-only"], project)[1].split()
-    assert sorted(shown) == sorted(row["experiment"] for row in rows)
-
-
-def test_points_of_a_grid() -> None:
-    parameters = {"a": {"b": 1, "c": "x"}, "d": [1]}
-    assert points_of({"a.b": [1, 2], "d": [[1, 2], None]}, parameters, "p") == [
-        Point("p-1", {"a.b": 1, "d": [1, 2]}),
-        Point("p-2", {"a.b": 1, "d": None}),
-        Point("p-3", {"a.b": 2, "d": [1, 2]}),
-        Point("p-4", {"a.b": 2, "d": None}),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("grid", "message"),
-    [
-        ({}, "0 points"),
-        ({"a.b": list(range(201))}, "201 points"),
-        ({"a.x": [1]}, "no parameter 'a.x'"),
-        ({"a.b.c": [1]}, "no parameter 'a.b.c'"),
-        ({"~a": [1]}, "no parameter '~a'"),
-        ({"a.b": 1}, "a.b must have a list of values"),
-        ({"a.b": [{"x": 1}]}, "a.b: {'x': 1} must be a number"),
-    ],
-)
-def test_invalid_grid(grid: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=f"grid: {message}"):
-        points_of(grid, {"a": {"b": 1}}, "p")

@@ -220,6 +220,17 @@ def test_plain_dvc_beside_a_run(fresh: Path, assert_complete: Check) -> None:
     assert_complete(fresh)
 
 
+@pytest.mark.nightly
+def test_a_grid_of_parameters_by_dvc(fresh: Path) -> None:
+    toy_pipeline.commit(fresh)
+    dvc = ["env", f"PATH={Path(sys.executable).parent}:/usr/bin:/bin", "dvc", "exp"]
+    for words in (["run", "--queue", "-S", "letters=3,5"], ["run", "--run-all"]):
+        status, output = killing.run([*dvc, *words], fresh)
+        assert status == 0, output
+    status, names = killing.run([*dvc, "list", "--name-only"], fresh)
+    assert status == 0 and len(names.split()) == 2
+
+
 @pytest.mark.slow
 def test_told_to_end_while_tracking(fresh: Path, client: SyncPrefectClient) -> None:
     """Tracking waits for somebody else who holds the store; the stages are done."""
