@@ -72,12 +72,3 @@ def test_text_probability_is_the_sum_over_all_covers(real, tokenizer, text):
     )
     chars = CharacterModel(model, real.automaton, ExactOptions(truncate=False))
     assert np.exp(chars.log_probability(text).log_probability) == pytest.approx(truth, rel=1e-10)
-
-
-@pytest.mark.parametrize("text", [*(text.encode() for text in TEXTS), *CUT])
-def test_next_bytes_sum_to_one_and_estimators_agree(real, text):
-    model = TableModel(END + 1, END)
-    found = CharacterModel(model, real.automaton).next_byte(text)
-    other = CharacterModel(model, real.automaton, ExactOptions(estimator="bpc")).next_byte(text)
-    assert abs(found.total) < 1e-10 and abs(other.total) < 1e-10
-    assert found.log_probability == pytest.approx(other.log_probability, abs=1e-10)

@@ -31,22 +31,22 @@ def paper(kind):
     return maximum_prefix(PAPER_MPE) if kind == "mpe" else byte_pair("AB", PAPER_MERGES)
 
 
-def random_automaton(seed, longest=8):
-    """(alphabet, order, encoder): MPE and BPE in turn, alphabets of 2 to 4, orders 1 to 3."""
+def random_automaton(seed):
+    """(alphabet, order, encoder): MPE and BPE in turn, alphabets of 2 to 4, orders 1 to 3; tokens of at most 8."""
     generator = np.random.default_rng(seed)
     alphabet = "ABCD"[: 2 + seed // 2 % 3]
     order = 1 + seed // 6 % 3
     size = int(generator.integers(2, 30))
     if seed % 2:
-        return alphabet, order, byte_pair(alphabet, random_merges(generator, alphabet, size, longest))
+        return alphabet, order, byte_pair(alphabet, random_merges(generator, alphabet, size))
     tokens = dict.fromkeys(alphabet)
     while len(tokens) < len(alphabet) + size:
-        length = int(generator.integers(2, longest + 1))
+        length = int(generator.integers(2, 9))
         tokens["".join(generator.choice(list(alphabet), length))] = None
     return alphabet, order, maximum_prefix(list(tokens))
 
 
-def random_merges(generator, alphabet, size, longest):
+def random_merges(generator, alphabet, size):
     """Proper merges: each of two tokens that are there, each new token once. Of two kinds: of any two tokens, and the
     most frequent pair of a random text, as BPE is trained."""
     merges, tokens = [], list(alphabet)
@@ -58,7 +58,7 @@ def random_merges(generator, alphabet, size, longest):
             left, right = max(sorted(set(pairs)), key=pairs.count)
         else:
             left, right = map(str, generator.choice(tokens, 2))
-        if left + right in tokens or len(left + right) > longest:
+        if left + right in tokens or len(left + right) > 8:
             continue
         merges.append((str(left), str(right)))
         tokens.append(str(left + right))

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from chain_vocabularies import byte_pair, maximum_prefix, paper, random_automaton
+from chain_vocabularies import byte_pair, maximum_prefix, paper
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders.byte_pair import BytePair
@@ -49,14 +49,6 @@ def check_contexts(chain, automaton, generator, future, contexts=12):
 @pytest.mark.parametrize("kind", ["mpe", "bpe"])
 def test_the_vocabularies_of_the_paper(kind, order):
     check_contexts(MarkovChain.random(order, "AB", seed=order), paper(kind), np.random.default_rng(order), 8, 25)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
-def test_random_vocabularies(seed):
-    alphabet, order, automaton = random_automaton(seed, longest=5 if seed % 6 < 2 else 3)
-    chain = MarkovChain.random(order, alphabet, seed=seed)
-    check_contexts(chain, automaton, np.random.default_rng(seed), {2: 9, 3: 6, 4: 5}[len(alphabet)], 6)
 
 
 def test_the_example_of_the_paper():
