@@ -26,28 +26,6 @@ TEXTS = [
 ]
 
 
-def pieces(text, tokens):
-    return [text[start:end] for start, end in tokens.spans]
-
-
-def test_byte_level_tokens_hold_parts_of_characters():
-    tokenizer = HuggingFaceTokenizer(train(byte_level(EXPRESSIONS["gpt2"]), TEXTS, 0))
-    assert tokenizer.unknown is None
-    for text, tokens in zip(TEXTS, tokenizer.encode_batch(TEXTS), strict=True):
-        assert pieces(text, tokens) == [character for character in text for _ in character.encode()]
-        assert tokens.byte_tokens == sum(len(c.encode()) for c in text if len(c.encode()) > 1)
-
-
-def test_byte_fallback_of_a_tokenizer_json(tmp_path):
-    vocabulary = {"<unk>": 0} | {f"<0x{byte:02X}>": byte + 1 for byte in range(256)} | {"a": 257, "中": 258, "a中": 259}
-    made = Tokenizer(models.BPE(vocabulary, [("a", "中")], unk_token="<unk>", byte_fallback=True))
-    made.save(str(tmp_path / "t.json"))
-    tokenizer = read_text_tokenizer(tmp_path / "t.json")
-    (tokens,) = tokenizer.encode_batch(["a中é\n"])
-    assert pieces("a中é\n", tokens) == ["a中", "é", "é", "\n"]
-    assert (tokens.byte_tokens, tokenizer.unknown, tokenizer.vocabulary) == (3, 0, 260)
-
-
 def test_special_tokens_in_a_text_are_text(tmp_path):
     trained = train(byte_level(EXPRESSIONS["gpt2"]), ["<s> a"], 0)
     trained.add_special_tokens(["<s>"])
