@@ -1,4 +1,4 @@
-"""Training of language models: bits per byte by hand, the same bytes after an interruption, several processes."""
+"""Training of language models: bits per byte by hand, the same bytes after an interruption."""
 
 import dataclasses
 import math
@@ -19,8 +19,7 @@ from tokenlab.language.training import train
 from tokenlab.networks.options import PatchShape, StackShape, TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.tokenizers.hierarchical import WITHOUT_MERGES
-from tokenlab.training import loop, processes
-from tokenlab.training.checkpoint import Evaluation
+from tokenlab.training import loop
 
 CONTEXT = 32
 STACK = StackShape(layers=1, width=16, heads=2, feed_forward=24)
@@ -143,23 +142,3 @@ def test_impossible_trainings_are_errors(stores):
     if not torch.cuda.is_available():
         with pytest.raises(ParameterError, match="device is 'cuda', but PyTorch sees 0 GPUs"):
             run(stores, dataclasses.replace(OPTIONS, device="cuda"))
-
-
-def in_a_group(stores, options, shape, checkpoint):
-    with processes.group("cpu"):
-        network, curve = run(stores, options, shape, checkpoint)
-    return [Evaluation(*evaluation) for evaluation in curve], weights(network)
-
-
-@pytest.mark.nightly  # Translation models do the same.
-def test_two_processes_train_as_one(tmp_path, stores):
-    """Over Gloo; batches of an odd number of rows; the second call continues from the first one's checkpoint."""
-    options = dataclasses.replace(OPTIONS, batch=5, processes=2)
-    checkpoint = tmp_path / "checkpoint.safetensors"
-    curve, found = processes.launch(in_a_group, stores, options, PATCHES, checkpoint, processes=2)
-    network, expected = run(stores, dataclasses.replace(options, processes=1), PATCHES)
-    assert_close_curves(curve, expected, rel=1e-4)
-    for name, tensor in weights(network).items():
-        torch.testing.assert_close(found[name], tensor, rtol=1e-3, atol=1e-4, msg=name)
-    again, same = processes.launch(in_a_group, stores, options, PATCHES, checkpoint, processes=2)
-    assert again == curve and all(torch.equal(same[name], tensor) for name, tensor in found.items())

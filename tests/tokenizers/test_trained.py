@@ -21,7 +21,6 @@ from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.generated import generate
 from tokenlab.segment.words.model import WordModel
-from tokenlab.text.readers import read_documents
 from tokenlab.tokenizers import piece_counts, piece_kernels
 from tokenlab.tokenizers.cuts import Cut, make_cut
 from tokenlab.tokenizers.options import TrainOptions
@@ -103,30 +102,6 @@ def test_merges_of_characters_are_those_of_hugging_face(corpora):
         reserved = [*TOKENS, *BYTE_PIECES]
         ids = {token: number + len(reserved) for token, number in expected["vocab"].items()}
         assert model["vocab"] == {token: number for number, token in enumerate(reserved)} | ids
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("options", [{}, {"byte_tokens": "fallback"}, {"model": "unigram", "byte_tokens": "fallback"}])
-def test_every_verse_of_every_bible_is_decoded_to_itself(mirror, options):
-    for path in sorted((mirror / "bible").glob("*.gz")):
-        verses = [document.text for document in read_documents(path, "ces")]
-        (counts,) = count_pieces(verses[::20], [make_cut("auto", verses[::200])])
-        (tokenizer,) = train_tokenizers(counts, TrainOptions((3000,), **options))
-        decoded = tokenizer.decode_batch([found.ids for found in tokenizer.encode_batch(verses)])
-        assert decoded == verses, path.name
-
-
-@pytest.mark.nightly
-def test_a_million_random_strings_are_decoded_to_themselves():
-    characters = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
-    drawn = random.Random(0)
-    for _ in range(100):
-        texts = ["".join(drawn.choices(characters, k=drawn.randrange(12))) for _ in range(10_000)]
-        texts += ["".join(drawn.choices("ab \n\rก็ดี漢か。3<|pad>0x41", k=9)) for _ in range(100)]
-        for tokenizer in built_in_tokenizers():
-            tokenizer.encode_special_tokens = True
-            decoded = tokenizer.decode_batch([found.ids for found in tokenizer.encode_batch(texts)])
-            assert decoded == texts
 
 
 def test_a_rare_character_is_bytes_and_ends_a_sequence():

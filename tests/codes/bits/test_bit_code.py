@@ -1,4 +1,4 @@
-"""The code as one of the registered kinds: atoms, violations, documents; and over known characters."""
+"""The code as one of the registered kinds: atoms, violations, documents."""
 
 import pytest
 from bit_streams import stream
@@ -54,13 +54,6 @@ def test_a_saved_code_is_the_same(tmp_path) -> None:
     (tmp_path / "code.json").write_text(damaged)
     with pytest.raises(InputError, match="damaged code"):
         read_code(tmp_path / "code.json")
-
-
-def test_ids_of_known_characters_are_ranks_by_code_point() -> None:
-    code = CharacterBits("好,A好")
-    assert code.known == ",A好" and code.size == 517 + 3
-    assert code.fallback("A你,好").tolist() == stream("T:1 B:E4 B:BD B:A0 T:0 T:2").tolist()
-    assert code.encode("A你,好").tolist() == stream("T:1 P:39 N:05E N:1A0 T:0 T:2").tolist()
 
 
 @pytest.mark.parametrize("known", ["", "x"])

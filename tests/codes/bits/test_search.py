@@ -1,4 +1,4 @@
-"""The numbers of splits against an encoder and a decoder of any split, and against the encoder of 6-9-9."""
+"""The numbers of splits against an encoder and a decoder of any split."""
 
 from collections import Counter
 
@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tokenlab.codes.bits.bit_code import CharacterBits
-from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.bits.search import (
     Characters,
     Split,
@@ -142,17 +140,6 @@ def test_any_split_by_its_encoder(split: Split, emission: str) -> None:
 )
 def test_any_text_by_its_encoder(texts: list[str], split: Split, emission: str) -> None:
     check(texts, "好1", split, emission, possible_prefixes(Characters([]), split))
-
-
-@pytest.mark.parametrize("emission", ["run", "change"])
-@pytest.mark.parametrize("prefixes", [3, 4])
-def test_6_9_9_is_the_code(prefixes: int, emission: str) -> None:
-    code = CharacterBits(KNOWN, BitOptions(prefixes=prefixes, emission=emission))
-    symbols = np.concatenate([code.encode(text) for text in TEXTS])
-    found = measure(Characters(TEXTS, KNOWN), Split(6, (9, 9)), emission, range(0x3C - prefixes, 0x3C))
-    assert found.tokens == symbols.size and found.resets == (symbols == 516).sum()
-    assert sorted(found.counts.tolist()) == sorted(np.unique(symbols, return_counts=True)[1].tolist())
-    assert found.added == 128 + prefixes + 1
 
 
 @pytest.mark.parametrize("split", [Split(6, (9, 9)), Split(8, (8, 8)), Split(0, (7, 17)), Split(6, (8, 10))], ids=str)
