@@ -71,7 +71,6 @@ segment good.txt --mehtod words -> tokenlab segment: unrecognized arguments: --m
 segment good.txt other -> see `tokenlab segment --help`
 segment good.txt --format json -> invalid choice: 'json'
 segment good.txt --workers 99999999999999999999 -> --workers is 99999999999999999999; it must be at most
-segment - --format csv -> invalid choice: 'csv'
 segment - --text-key t -> --text-key has no meaning
 segment good.txt --lambda 1e308 -> --lambda is 1e+308
 segment good.txt --lambda 1 --entropy-only -> entropy-only
@@ -97,7 +96,6 @@ segment good.txt --model BERT --lambda 2 -> --lambda has no meaning with --model
 segment good.txt --model BERT --boundaries rise -> --threshold is None
 segment good.txt --model folder -> no config.json
 segment good.txt --boundaries rise -> --boundaries has no meaning with --method variation
-segment good.txt --device cpu -> --device has no meaning with --method variation
 segment good.txt --entropies e.parquet --context 9 -> --context has no meaning with --entropies
 segment good.txt --entropies good.txt -> good.txt:1: no text with an entropy
 segment - --entropies - -> standard input
@@ -227,11 +225,9 @@ codes learn --code radical --tables tables good.txt -o tables/ids.json -> a file
 codes show code.json --html code.json -> --html is code.json, which is an input
 patches learn --tokenizer BPE -o BPE/tokenizer.json -> which is an input
 export -o good.txt good.txt -> --output is good.txt, which is an input
-export --to sentencepiece -o good.txt good.txt -> --output is good.txt, which is an input
 export --to sentencepiece -o damaged --word-model damaged good.txt -> --output is damaged, which is an input
 export --to sentencepiece -o damaged --statistics-from damaged good.txt -> --output is damaged, which is an input
 export -o folder --check folder/other good.txt -> --output is folder, which holds the input folder/other
-export -o folder --check-words folder/other good.txt -> --output is folder, which holds the input folder/other
 train -o good.txt good.txt -> --output is good.txt, which is an input
 count -o good.txt good.txt -> --output is good.txt, which is an input
 """

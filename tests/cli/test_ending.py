@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from pathlib import Path
 
 import pytest
@@ -113,8 +113,9 @@ def test_a_caller_keeps_its_own_handlers(arguments):
 def test_the_command_and_the_module_are_the_same():
     (entry,) = entry_points(group="console_scripts", name="tokenlab")
     assert entry.value == "tokenlab.cli:main"
-    printed = subprocess.run([sys.executable, "-m", "tokenlab.cli", "--version"], capture_output=True, check=True)
-    assert printed.stdout.startswith(b"tokenlab ")
+    command = [sys.executable, "-m", "tokenlab.cli", "--version"]
+    printed = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert printed.stdout == f"tokenlab {version('tokenlab')}\n"
 
 
 def test_a_reader_that_went_away_ends_it_quietly(tmp_path):

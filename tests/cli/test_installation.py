@@ -4,12 +4,9 @@ import ast
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-
-from tokenlab.cli import main
 
 PROJECT = Path(__file__).parents[2]
 PACKAGE = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -48,12 +45,6 @@ for name in modules:
 def modules() -> dict[str, Path]:
     files = {path.relative_to(PROJECT).with_suffix(""): path for path in (PROJECT / "tokenlab").rglob("*.py")}
     return {".".join(name.parts).removesuffix(".__init__"): path for name, path in files.items()}
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert ended.value.code == 0 and capsys.readouterr().out == f"tokenlab {version('tokenlab')}\n"
 
 
 def test_imported_packages_are_declared() -> None:

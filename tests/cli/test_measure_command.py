@@ -9,11 +9,7 @@ from command import tokenlab_here as tokenlab
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from tokenlab.metrics import gini, of_tokenizer
-from tokenlab.metrics.counting import count_tokens
-from tokenlab.metrics.words import texts_with_words
-from tokenlab.text.documents import Document
-from tokenlab.tokenizers.measured import read_text_tokenizer
+from tokenlab.metrics import gini
 
 LINES = ["In the beginning God created the heaven and the earth.", "", "né, naïve", "神"]
 
@@ -24,19 +20,6 @@ def files(tmp_path):
     for merges in (0, 30):
         train(byte_level(EXPRESSIONS["gpt2"]), LINES, merges).save(str(tmp_path / f"{merges}.json"))
     return tmp_path
-
-
-def test_json_has_every_measure_of_every_tokenizer(files):
-    chosen = ["--tokenizer", files / "0.json", "--tokenizer", files / "30.json", "--reference", files / "0.json"]
-    first, second = json.loads(tokenlab("measure", files / "text.txt", *chosen, "--json"))
-    documents = [Document(line, line) for line in LINES if line]
-    counts = count_tokens(read_text_tokenizer(files / "30.json"), texts_with_words(documents))
-    expected = of_tokenizer(counts) | {"normalised_length": counts.tokens / first["tokens"]}
-    assert {name: second[name] for name in expected} == expected
-    assert (second["tokenizer"], second["texts"], second["words"]) == (str(files / "30.json"), 3, 13)
-    assert (
-        first["normalised_length"] == 1 and first["bytes_per_token"] == 1 and second["fertility"] < first["fertility"]
-    )
 
 
 def test_parity_and_gini_of_parallel_texts(files):

@@ -36,7 +36,6 @@ def test_every_kind_by_its_name(corpus, tmp_path):
         ({"kind": "byte", "N": 2}, "N: the code `byte` has no such option"),
         ({"kind": "random", "restarts": 2}, "restarts: the code `random` has no such option"),
         ({"kind": "stroke"}, "tables: the code `stroke` needs the folder .* `ids`"),
-        ({"kind": "latom", "K": 4}, r"K\^N = 4\^2 = 16"),
         ({"kind": "latom", "K": 4000}, "2 GiB"),
         ({"kind": "latom", "refine": "all"}, "refine: 'all' is none of swaps"),
         ({"kind": "latom", "backend": "folded"}, "backend: 'folded' is none of auto, hmmlearn"),

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from plain_networks import unseen_flops
 from torch.nn.functional import log_softmax
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -90,11 +91,6 @@ def test_bits_per_byte_are_those_of_brute_force(folder):
     assert found.bits_per_byte == pytest.approx(sum(nats.values()) / math.log(2) / sum(sizes.values()), rel=1e-6)
 
 
-def attention(stack, length):
-    """Which PyTorch's counter does not see on the CPU; see tests/networks/test_cost.py."""
-    return stack.layers * (4 * stack.width + 3 * stack.heads) * length * (length + 1) / 2
-
-
 def counted(coder, steps, passages, seed):
     """Training operations of the first batches, by PyTorch's counter."""
     network, total = build_network(shape_over(coder, BODY), 0), 0.0
@@ -107,9 +103,9 @@ def counted(coder, steps, passages, seed):
         for passage in coded:
             if isinstance(network.shape, PatchShape):
                 patches = len(passage.starts)
-                total += attention(LATENT, patches) + 2 * patches * attention(LOCAL, len(passage.ids) / patches)
+                total += unseen_flops(LATENT, patches) + 2 * patches * unseen_flops(LOCAL, len(passage.ids) / patches)
             else:
-                total += attention(LATENT, len(passage.ids))
+                total += unseen_flops(LATENT, len(passage.ids))
     return 3 * total
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from brute_probabilities import TableModel
 
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import ParameterError
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.encoders.every import EveryEncoding
@@ -93,8 +93,3 @@ def test_longer_texts_go_on_from_the_last_ones(model, automaton):
         assert chars.next_byte(TEXT[:end]).cost.contexts <= 1
     assert chars.next_byte(TEXT[:end] + b"A").cost.contexts <= 1
     assert chars.next_byte(b"BB").cost.contexts > 1
-
-
-def test_a_byte_that_no_token_has_is_named(model, automaton):
-    with pytest.raises(InputError, match=r"0x43 .* at byte 3"):
-        Incremental(model, automaton).extend(b"ABC")

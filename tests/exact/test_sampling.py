@@ -172,13 +172,6 @@ def warped_by_hand(p, options):
     return {outcome: weight / sum(weights.values()) for outcome, weight in weights.items()}
 
 
-@pytest.mark.parametrize("options", WARPS, ids=str)
-def test_whole_characters_are_warped(letters, options):
-    generator = np.random.default_rng(4)
-    counts = Counter(sample(letters, "BB", 1, options, seed=generator).text for _ in range(500))
-    assert fits(counts, warped_by_hand(following(letters, b"BB"), options))
-
-
 def test_characters_of_several_bytes_are_warped_as_a_whole():
     """With all bytes inside tokens of whole characters, no byte breaks UTF-8."""
     vocabulary = Vocabulary([b"a", "é".encode(), "É".encode(), "aé".encode(), "你".encode(), None])

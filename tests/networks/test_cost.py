@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from plain_networks import unseen_flops
 from torch.utils.flop_counter import FlopCounterMode
 
 from tokenlab.networks import products
@@ -67,21 +68,16 @@ def counted(network, pieces):
     return counter.get_total_flops()
 
 
-def attention(stack, length):
-    """Scores, softmax and weighted sums of the formula, which tests/metrics/test_flops.py counts one by one."""
-    return stack.layers * (4 * stack.width + 3 * stack.heads) * length * (length + 1) / 2
-
-
 @pytest.mark.parametrize("kind, patch", [("tokens", 1), ("patches", 4), ("hash", 5)])
 def test_operations_are_those_that_pytorch_counts(kind, patch):
     shape, length = SHAPES[kind], 60
     found = counted(build_network(shape, 0), [piece(length, patch)])
     if isinstance(shape, TokenShape):
-        expected = forward_flops(shape, length).total - attention(shape.stack, length)
+        expected = forward_flops(shape, length).total - unseen_flops(shape.stack, length)
     else:
         patches = length // patch
         expected = forward_flops(shape, length, 1.0, 1 / patch).total
-        expected -= attention(shape.latent, patches) + 2 * patches * attention(shape.local, patch)
+        expected -= unseen_flops(shape.latent, patches) + 2 * patches * unseen_flops(shape.local, patch)
     assert found == pytest.approx(expected, rel=1e-9)
 
 
@@ -92,5 +88,5 @@ def test_operations_of_chunks_are_those_that_pytorch_counts():
     with torch.no_grad():
         chunks = int(network._encode(batch.inputs, batch.passages).boundary.sum())
     expected = forward_flops(shape, length, patches=chunks / length).total
-    expected -= attention(shape.latent, chunks) + 2 * attention(shape.local, length)
+    expected -= unseen_flops(shape.latent, chunks) + 2 * unseen_flops(shape.local, length)
     assert counted(network, [one]) == pytest.approx(expected, rel=1e-9)

@@ -1,6 +1,5 @@
 """Clusters against `\\X` of the module regex and the rule of what else is kept together, written plainly."""
 
-import gzip
 from itertools import pairwise
 
 import numpy as np
@@ -51,10 +50,3 @@ def test_sentences_of_many_scripts(language):
 )
 def test_by_hand(expected):
     assert clusters("".join(expected)) == expected
-
-
-@pytest.mark.parametrize("name", ["segmentation/ud_th.utf8.gz", "bible/Gujarati-NT.xml.gz", "bible/Korean.xml.gz"])
-def test_real_text(mirror, name):
-    with gzip.open(mirror / name, "rt", encoding="utf-8") as lines:
-        whole = lines.read(300_000)
-    assert clusters(whole) == split_clusters(whole)

@@ -110,14 +110,6 @@ def test_no_word_and_no_cluster_is_cut(unit, options):
         check_cuts(found)
 
 
-@pytest.mark.parametrize("name", ["Cherokee-NT", "Greek", "Gujarati-NT", "Korean", "Portuguese"])
-def test_bibles_of_spaced_scripts(mirror, name):
-    verses = [document.text for document in read_documents(mirror / f"bible/{name}.xml.gz", "ces")][::10]
-    segmenter = Segmenter(ngram_statistics(verses[::20]))
-    for batch in segmenter.segment(verses):
-        check_cuts(batch)
-
-
 _BEFORE = r"(THAI CHARACTER SARA (E|AE|O|AI \w+)|LAO VOWEL SIGN (E|EI|O|AY|AI)|\w+ SIGN (VIRAMA|COENG))"
 _AFTER = r"(THAI CHARACTER (SARA AA?|SARA AM|LAKKHANGYAO)|LAO VOWEL SIGN (A|AA|AM)|(MYANMAR|KHMER|TIBETAN) .*)"
 _SMALL = r"(HIRAGANA|KATAKANA|HALFWIDTH KATAKANA) LETTER SMALL .*|.*PROLONGED SOUND MARK"

@@ -319,17 +319,12 @@ def write_classification(stage: Stage, corpus: str, origin: str = "official") ->
     f1 = {"character": 0.5, "byte": 0.61, "random": 0.52, "latom": 0.6}
     scores = [{**key, **measured, "seed": seed, "f1": f1[key["code"]] + seed / 100} for key in keys for seed in (0, 1)]
     pairs = [
-        {
-            **key,
-            "rival": rival,
-            "difference": f1[key["code"]] - f1[rival],
-            "deviation": 0.03,
-            "separable": abs(f1[key["code"]] - f1[rival]) > 0.03,
-            "runs": 2,
-        }
+        {**key, "rival": rival, "difference": difference, "deviation": 0.03, "separable": abs(difference) > 0.03}
+        | {"runs": 2}
         for key in keys
         for rival in ("character", "byte", *["random"] * (key["code"] == "latom"))
         if rival != key["code"]
+        for difference in [f1[key["code"]] - f1[rival]]
     ]
     folder = stage.reports("classify", corpus)
     write_table(folder / "scores.parquet", scores)
@@ -352,23 +347,12 @@ def write_generation(stage: Stage, corpus: str, origin: str = "official") -> Non
     write_json(stage.reports("corpora", f"{corpus}.json"), corpus_facts(corpus) | {"origin": origin})
     wrong = {"character": 0, "byte": 30, "random": 11, "latom": 10}
     rows = [
-        {
-            "name": corpus,
-            "language": "chinese",
-            "code": code,
-            "N": 2 if code in ("random", "latom") else None,
-            "K": 56 if code in ("random", "latom") else None,
-            "tokenizer": "bpe",
-            "size": "characters",
-            "seed": seed,
-            "way": way,
-            "bits_per_character": 4.0 + seed / 10,
-            "bits_of_scored": 4.2 if way == "free" else 4.1,
-            "count": 100,
-            "error_share": found / 100,
-            **dict.fromkeys(("foreign", "digit", "unassigned", "bytes"), 0),
-            "truncated": found,
-        }
+        {"name": corpus, "language": "chinese", "code": code}
+        | dict(zip("NK", (2, 56) if code in ("random", "latom") else (None, None), strict=True))
+        | {"tokenizer": "bpe", "size": "characters", "seed": seed, "way": way, "bits_per_character": 4.0 + seed / 10}
+        | {"bits_of_scored": 4.2 if way == "free" else 4.1, "count": 100, "error_share": found / 100}
+        | dict.fromkeys(("foreign", "digit", "unassigned", "bytes"), 0)
+        | {"truncated": found}
         for code, errors in wrong.items()
         for seed in range(3)
         for way, found in (("free", errors + seed if errors else 0), ("constrained", 0))
@@ -380,48 +364,25 @@ def write_compared(stage: Stage, corpus: str, seeds: int = 3) -> None:
     """The results of `evaluate_compared`: words is the best at equal operations; patches have no spans."""
     write_json(stage.reports("corpora", f"{corpus}.json"), corpus_facts(corpus))
     methods = {"bpe": ("tokens", 2.2, 0.2), "words": ("tokens", 2.0, 0.0), "chunks": ("chunks", 2.05, 0.05)}
+    key = {"name": corpus, "corpus": corpus}
+    same = {"training_bytes": 20_000_000, "epochs": 0.5, "training_flops": 2e9, "updates": 100, "parameters": 1234}
+    same |= {"entries": 300, "symbols": 700, "test_bytes": 3000, "bytes_per_token": 3.0, "byte_token_rate": 0.25}
+    same |= {"fertility": None, "words_kept_whole": None, "whitespace_f1": None, "decode_errors": 0}
+    spans = {"vocabulary_used": 0.5, "renyi_efficiency": 0.4, "gold_f1": 0.75}
+    exact = {"exact_bits_per_byte": 1.9, "naive_bits_per_byte": 1.95, "exact_bytes": 120}
     rows = [
-        {
-            "name": corpus,
-            "corpus": corpus,
-            "method": method,
-            "kind": kind,
-            "budget": budget,
-            "seed": seed,
-            "bits_per_byte": bits + seed / 100,
-            "quarter": bits + 1,
-            "half": bits + 0.5,
-            "whole": bits + 0.25,
-            "training_bytes": 20_000_000,
-            "epochs": 0.5,
-            "training_flops": 2e9,
-            "updates": 100,
-            "parameters": 1234,
-            "entries": 300,
-            "symbols": 700,
-            "flops_per_byte": 2e6 if kind == "tokens" else 1e6,
-            "test_bytes": 3000,
-            "behind": behind if seeds > 1 else None,
-            "interval": 0.1 * (behind > 0) if seeds > 1 else None,
-            "bytes_per_token": 3.0,
-            "fertility": None,
-            "words_kept_whole": None,
-            "byte_token_rate": 0.25,
-            "vocabulary_used": 0.5 if kind == "tokens" else None,
-            "renyi_efficiency": 0.4 if kind == "tokens" else None,
-            "decode_errors": 0,
-            "gold_f1": 0.75 if kind == "tokens" else None,
-            "whitespace_f1": None,
-            "exact_bits_per_byte": 1.9 if (budget, seed, kind) == ("flops", 0, "tokens") else None,
-            "naive_bits_per_byte": 1.95 if (budget, seed, kind) == ("flops", 0, "tokens") else None,
-            "exact_bytes": 120 if (budget, seed, kind) == ("flops", 0, "tokens") else None,
-        }
+        {**key, "method": method, "kind": kind, "budget": budget, "seed": seed, "bits_per_byte": bits + seed / 100}
+        | {"quarter": bits + 1, "half": bits + 0.5, "whole": bits + 0.25, **same}
+        | {"flops_per_byte": 2e6 if kind == "tokens" else 1e6, "behind": behind if seeds > 1 else None}
+        | {"interval": 0.1 * (behind > 0) if seeds > 1 else None}
+        | (spans if kind == "tokens" else dict.fromkeys(spans))
+        | (exact if (budget, seed, kind) == ("flops", 0, "tokens") else dict.fromkeys(exact))
         for budget in ("flops", "bytes")
         for method, (kind, bits, behind) in methods.items()
         for seed in range(seeds)
     ]
     perturbed = [
-        {"name": corpus, "corpus": corpus, "method": method, "perturbation": perturbation}
+        {**key, "method": method, "perturbation": perturbation}
         | {"original": 2.0, "bits_per_byte": 2.5, "boundaries_f1": None if method == "chunks" else 0.8}
         for method in methods
         for perturbation in ("typos", "nfd")
@@ -431,7 +392,7 @@ def write_compared(stage: Stage, corpus: str, seeds: int = 3) -> None:
     write_table(folder / "scores.parquet", rows)
     write_table(folder / "robustness.parquet", perturbed)
     ngrams = [
-        {"name": corpus, "corpus": corpus, "order": 5, "bits_per_byte": bits, "training_bytes": size}
+        {**key, "order": 5, "bits_per_byte": bits, "training_bytes": size}
         for bits, size in ((2.1, 8_000_000), (2.9, 2_000_000))
     ]
     write_table(folder / "ngrams.parquet", ngrams)
