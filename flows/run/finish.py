@@ -22,14 +22,15 @@ def finish(root: Path, selection: Selection, plan: Plan, changed: bool, show_rep
 
 def _report_family(root: Path, preset: str, families: tuple[str, ...], changed: bool, log: Log) -> None:
     """Write page and tables of `families`: a run of one family leaves out the stage that writes those of all."""
+    parameters = find_pipeline(root, preset).with_name("params.yaml")
     shown = ",".join(families)
     written = root / "reports" / preset / "tables" / "families.txt"
     if not changed and written.exists() and written.read_text() == shown + "\n":
-        code = (path for path in (root / "tasks/report").rglob("*") if path.suffix not in ("", ".pyc"))
-        if all(path.stat().st_mtime_ns <= written.stat().st_mtime_ns for path in code):
+        code = [path for path in (root / "tasks/report").rglob("*") if path.suffix not in ("", ".pyc")]
+        sources = [*code, root / "tasks/views.py", root / "tokenlab/codes/table.py", root / parameters]
+        if all(path.stat().st_mtime_ns <= written.stat().st_mtime_ns for path in sources if path.exists()):
             return
-    parameters = str(find_pipeline(root, preset).with_name("params.yaml"))
     with Processes(root) as processes:
-        ended = processes.run([sys.executable, "-m", "tasks.report.page", parameters, shown], log)
+        ended = processes.run([sys.executable, "-m", "tasks.report.page", str(parameters), shown], log)
     if ended.status != 0:
         raise TokenlabError(f"the report was not written ({ended.describe()}, see above)")

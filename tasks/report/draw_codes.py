@@ -1,5 +1,5 @@
-"""Figures 2 to 16 of the Latom paper, its codebook tables and its tokens at growing sizes, and the
-likelihoods of its HMMs.
+"""Figures 2 to 16 of the Latom paper, its codebook tables and its tokens at growing sizes, and the likelihoods of its
+HMMs.
 
 A picture takes `curves`, one row for each tokenizer, text, code, N, K and vocabulary size: means over the seeds, and
 standard deviations in the columns `*_sd` (`tasks.codes.evaluate`). Codes with a length N are learned or drawn at

@@ -1,5 +1,4 @@
-"""Figures 3 and 7 of the tokenization-bias paper, the bias of prompts, and losses of the language
-models."""
+"""Figures 3 and 7 of the tokenization-bias paper, the bias of prompts, and losses of the language models."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

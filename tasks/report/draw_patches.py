@@ -1,5 +1,5 @@
-"""Figures 2 to 7 of the BPE-Patch paper: lengths of tokens and patches, bits per byte during
-training, vocabularies, and the longest patch."""
+"""Figures 2 to 7 of the BPE-Patch paper: lengths of tokens and patches, bits per byte during training, vocabularies,
+and the longest patch."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

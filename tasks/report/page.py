@@ -87,6 +87,8 @@ _FIGURES: dict[str, Callable[[Stage, Path], Iterator[Callable[[], None]]]] = {
     "patches": patch_figures,
     "compared": compared_figures,
 }
+"""Folder below `figures` -> the drawings that fill it."""
+
 _DEFINITION = re.compile(r'<path(?: d="[^"]*")?(?: transform="[^"]*")? id="([^"]*)"(?: style="[^"]*")? />')
 
 FAMILIES = "families.txt"

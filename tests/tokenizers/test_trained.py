@@ -238,6 +238,7 @@ def test_words_are_learned_from_a_sample_of_a_long_text(monkeypatch):
 def test_counts_of_shards_are_those_of_the_text(corpora, tmp_path, monkeypatch, memory):
     """Many shards, whose runs are merged three at a time, and one."""
     monkeypatch.setattr("tokenlab.tokenizers.piece_counts._RUNS", 3)
+    monkeypatch.setattr("tokenlab.tokenizers.piece_counts._CHARACTERS_AT_ONCE", 60)  # several runs of a shard
     for lines in corpora.values():
         cuts = [make_cut("auto", lines), make_cut("gpt2", [])]
         found = count_in_shards(lines[:80], cuts, memory, tmp_path)

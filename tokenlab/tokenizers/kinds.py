@@ -36,7 +36,7 @@ def kinds_of(points: NDArray[np.uint32]) -> NDArray[np.uint16]:
     No surrogates.
     """
     if without_kind(points, _TABLE):
-        distinct = np.unique(points)
+        distinct = np.unique(points[_TABLE[points] == 0])
         text = distinct.tobytes().decode("utf-32-le")
         _TABLE[distinct] = sum(flag * _among(text, members) for members, flag in _MEMBERS.items())
     return _TABLE

@@ -73,7 +73,7 @@ def _tables(texts: Iterable[str], cuts: Sequence[Cut], most: int = sys.maxsize) 
             if sum(int(table.size[0]) for table in tables) > most:
                 yield tables
                 tables = [no_pieces() for _ in cuts]
-    yield tables
+    yield tables  # empty ones, too: a text without pieces has counts
 
 
 def _add_texts(texts: Sequence[str], cut: Cut, table: Pieces) -> Pieces:
