@@ -86,5 +86,5 @@ def test_the_shipped_project(tmp_path: Path) -> None:
     assert (other / "presets/cpu/dvc.lock").exists()
     dvc(other, "pull")
     shown = dvc(other, "metrics", "show")
-    assert "reports/sample/metrics/segmentation.json" in shown and "fail" not in shown
+    assert "reports/sample/metrics/exact.json" in shown and "fail" not in shown
     assert max(map(len, shown.splitlines())) <= 120
