@@ -320,8 +320,8 @@ def _shown(row: Row) -> str:
 
 
 def _beside(row: Row) -> list[tuple[str, str, str]]:
-    """Each measure, its value, and that of plain byte-level BPE."""
-    own = {name: value for name, value in row.items() if not name.startswith(_PLAIN)}
+    """Each measure that is defined for the text, its value, and that of plain byte-level BPE."""
+    own = {name: value for name, value in row.items() if value is not None and not name.startswith(_PLAIN)}
     plain = {name: _cell(row[_PLAIN + name]) if _PLAIN + name in row else "" for name in own}
     return [(name.replace("_", " "), _cell(value), plain[name]) for name, value in own.items()]
 
@@ -344,4 +344,4 @@ def _with_licence(name: str) -> str:
 
 
 def _cell(value: object) -> str:
-    return "undefined" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
+    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
