@@ -51,7 +51,8 @@ class Pipeline:
             self._cache = dag.cache
         self._root = root
         self._entries = {entry.address: entry for entry in entries if any(entry.outs.values())}
-        self._outs = {out: md5 for entry in self._entries.values() for out, md5 in entry.outs.items()}
+        recorded = [item for entry in self._entries.values() for item in entry.outs.items()]
+        self._outs = {out: md5 for out, md5 in recorded if md5}  # a lock of older code may lack an output
         self._listings: dict[str, dict[str, str]] = {}
 
     def stages(self, name: str) -> list[Entry]:
