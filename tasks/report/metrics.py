@@ -10,14 +10,48 @@ from typing import Any
 import polars as pl
 
 from tasks.runtime.stage import Stage, write_json
-from tasks.views import View
+from tasks.views import (
+    BITS,
+    CLASSIFICATION,
+    CODES,
+    COMPARED,
+    EXACT,
+    EXPORT,
+    GENERATION,
+    MARKOV,
+    OWN_TEXT,
+    PATCH_MODELS,
+    PATCHERS,
+    SEGMENTATION,
+    TRANSLATION,
+    View,
+)
+
+_MEASURED = [
+    ("segmentation.corpora", SEGMENTATION),
+    ("segmentation.own_text", OWN_TEXT),
+    ("segmentation.corpora", EXPORT),
+    ("codes.corpora", CODES),
+    ("exact.markov", MARKOV),
+    ("exact.evaluated", EXACT),
+    ("bits.corpora", BITS),
+    ("bits.translation", TRANSLATION),
+    ("patches.corpora", PATCHERS),
+    ("patches.models", PATCH_MODELS),
+    ("downstream.classified", CLASSIFICATION),
+    ("downstream.language_models", GENERATION),
+    ("compared.corpora", COMPARED),
+]
+"""Section of the parameters with a stage's variants, and the view whose first metric `dvc metrics` shows."""
 
 
-def write_metrics(stage: Stage, section: str, view: View) -> None:
-    """Write reports/PRESET/metrics/QUESTION.json. section: of the parameters, with the variants of the view's stage."""
-    names = stage.parameters(section, dict[str, Any])
-    tables = [pl.read_parquet(view.table.format(preset=stage.preset, key=name)) for name in names]
-    write_json(stage.reports("metrics", f"{view.question.name}.json"), metrics_of(tables, view))
+def write_metrics(stage: Stage, whole: bool) -> None:
+    """Write reports/PRESET/metrics/QUESTION.json of all questions; of a part, of those whose stage has variants."""
+    for section, view in _MEASURED:
+        names = stage.parameters(section, dict[str, Any])
+        if whole or names:
+            tables = [pl.read_parquet(view.table.format(preset=stage.preset, key=name)) for name in names]
+            write_json(stage.reports("metrics", f"{view.question.name}.json"), metrics_of(tables, view))
 
 
 def metrics_of(tables: list[pl.DataFrame], view: View) -> dict[str, Any]:

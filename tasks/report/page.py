@@ -33,21 +33,6 @@ from tasks.report.segmentation import segmentation_results
 from tasks.report.table import Results, Table, cell_class
 from tasks.report.verdict import NOTE
 from tasks.runtime.stage import Stage, run
-from tasks.views import (
-    BITS,
-    CLASSIFICATION,
-    CODES,
-    COMPARED,
-    EXACT,
-    EXPORT,
-    GENERATION,
-    MARKOV,
-    OWN_TEXT,
-    PATCH_MODELS,
-    PATCHERS,
-    SEGMENTATION,
-    TRANSLATION,
-)
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.sources.catalogue import load_source
 
@@ -62,23 +47,6 @@ _FAMILIES: dict[str, Callable[[Stage], Results]] = {
     "downstream": downstream_results,
     "compare": measure_results,
 }
-_MEASURED = [
-    ("segmentation.corpora", SEGMENTATION),
-    ("segmentation.own_text", OWN_TEXT),
-    ("segmentation.corpora", EXPORT),
-    ("codes.corpora", CODES),
-    ("exact.markov", MARKOV),
-    ("exact.evaluated", EXACT),
-    ("bits.corpora", BITS),
-    ("bits.translation", TRANSLATION),
-    ("patches.corpora", PATCHERS),
-    ("patches.models", PATCH_MODELS),
-    ("downstream.classified", CLASSIFICATION),
-    ("downstream.language_models", GENERATION),
-    ("compared.corpora", COMPARED),
-]
-"""Section of the parameters with a stage's variants, and the view whose first metric `dvc metrics` shows."""
-
 _FIGURES: dict[str, Callable[[Stage, Path], Iterator[Callable[[], None]]]] = {
     "segmentation": segmentation_figures,
     "codes": code_figures,
@@ -132,9 +100,7 @@ def report(stage: Stage) -> None:
         methods=stage.parameters("segmentation.methods", dict[str, Any]),
     )
     write_text(stage.reports("index.html"), page)
-    for section, view in _MEASURED:
-        if not families or stage.parameters(section, dict[str, Any]):
-            write_metrics(stage, section, view)
+    write_metrics(stage, whole=not families)
 
 
 def texts_table(texts: Sequence[Mapping[str, Any]], concatenated: Mapping[str, Mapping[str, Any]]) -> Table:
