@@ -20,19 +20,33 @@ def main() -> int:
 
 
 def tables(report: _Facts) -> list[str]:
-    """The lines of the section, from the file of a GPU."""
+    """The lines of the section, from the file of a GPU, which must have all parts."""
     parts = report["parts"]
-    lines = [
+    if missing := [name for name in PARTS if name not in parts or "error" in parts[name]]:
+        raise SystemExit(f"{_FILE.name}: not measured: {', '.join(missing)}; python -m benchmarks gpu measures a part")
+    return [
         f"{report['date']}, {report['device']}, torch {report['torch']}, transformers {report['transformers']}. A "
         f"product of two bfloat16 matrices of 8,192 x 8,192: {report['product_flops'] / 1e12:.0f} TFLOP/s; MFU is the "
         f"share of {report['peak_flops'] / 1e12:.0f}.",
         "",
         *table_of(["step of training", "ms", "MFU", "peak GB", "ms, not compiled", "MFU, not compiled"], _steps(parts)),
         "",
+        *table_of(["bytes generated a second, greedily, float32", *_GENERATED], _generated(parts["generation"])),
+        "",
         *table_of(["what", "measured"], _others(parts)),
     ]
-    missing = [name for name in PARTS if name not in parts or "error" in parts[name]]
-    return [*lines, "", f"Not measured: {', '.join(missing)}."] if missing else lines
+
+_GENERATED = {
+    "our GPT": "tokens",
+    "`GPT2LMHeadModel.generate`": "transformers_generate",
+    "GPT over bytes": "bytes",
+    "patches of four bytes": "patches",
+}
+
+
+def _generated(facts: _Facts) -> Iterable[list[str]]:
+    for name, title in (("bytes_per_second_batch_1", "one text"), ("bytes_per_second_batch_64", "64 texts at once")):
+        yield [title, *(f"{facts[name][way]:,.0f}" for way in _GENERATED.values())]
 
 
 def _steps(parts: _Facts) -> Iterable[list[str]]:
@@ -76,3 +90,21 @@ def _others(parts: _Facts) -> Iterable[list[str]]:
     ]
     yield ["plain steps over its tokens, per byte of the same text", f"{exact['tokens']['ms_per_byte']:.2f} ms"]
     yield ["exact probability of known text", f"{exact['known_text']['ms_per_byte']:.3f} ms a byte"]
+    translation, memory = parts["translation"], parts["memory"]
+    ways = (("compiled", translation["ours"]["compiled"]), ("not compiled", translation["ours"]["plain"]))
+    ours = ", ".join(f"{1e3 * facts['step_seconds']:.0f} ms {name}" for name, facts in ways)
+    peer = translation["MarianMTModel"]["step_seconds"]
+    yield [
+        f"step of our translation model of {translation['parameters'] / 1e6:.0f}M weights, 256 pairs of 64 tokens",
+        f"{ours}; `MarianMTModel`, float32: {1e3 * peer:.0f} ms",
+    ]
+    for name, kept in (
+        ("kept", "states kept"),
+        ("checkpointed", "states computed again"),
+        ("checkpointed_paper", "the same, the paper's batch"),
+    ):
+        facts = memory[name]
+        yield [
+            f"step of the GPT over bytes, {facts['rows']} rows of 8,192, {kept}",
+            f"{facts['step_seconds']:.2f} s, {facts['peak_bytes'] / 1e9:.1f} GB",
+        ]
