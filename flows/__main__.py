@@ -1,4 +1,4 @@
-"""`python -m flows check|run|track|reproduced|status|stale|clean`: run the pipeline, and show or check its results.
+"""`python -m flows check|run|track|reproduced|status|stale`: run the pipeline, and show or check its results.
 
 `run` asks DVC what is out of date before it imports Prefect: if nothing is, it ends at once.
 """
@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from flows.parameter_check import find_problems
@@ -18,7 +18,7 @@ from flows.run.plan import DEFAULT_PRESET, Plan, Selection, find_stale, make_pla
 from flows.run.processes import Interrupted, signals_raise
 from flows.run.workspace import pipeline
 from flows.tracking.synchronise import track
-from tokenlab.core.errors import EXIT_STATUS, InputError, ParameterError, TokenlabError, one_line
+from tokenlab.core.errors import EXIT_STATUS, TokenlabError, one_line
 from tokenlab.core.parent_death import die_with_parent
 
 _REASONS_SHOWN = 2
@@ -62,7 +62,6 @@ def _parser() -> argparse.ArgumentParser:
     status = add(_status, "show the last run: state, time and size of each stage")
     stale = add(_stale, "name the stages whose recorded results are older than their code")
     add(_reproduced, "compare the results of the preset `sample` with the last commit")
-    clean = add(_clean, "remove the objects from the cache that no dvc.lock names any more")
     check.add_argument("--preset", help="sample, or a folder of presets/ (default: all of them)")
     for command in (run, track_, status, stale):
         command.add_argument("--preset", default=DEFAULT_PRESET, help="sample (default), or a folder of presets/")
@@ -73,7 +72,6 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--dry-run", action="store_true", help=dry_run)
     run.add_argument("--workers", type=_count, metavar="N", help="stages that run in parallel (default: one per core)")
     track_.add_argument("--only", metavar="TAG", help="only the results of stages with this tag in dvc.yaml")
-    clean.add_argument("--yes", action="store_true", help="do not ask")
     return parser
 
 
@@ -209,41 +207,6 @@ def _size(size: float) -> str:
             return f"{size:.{0 if unit == 'B' else 1}f} {unit}"
         size /= 1024
     return f"{size:.1f} GiB"
-
-
-def _clean(root: Path, options: argparse.Namespace) -> int:
-    from dvc.exceptions import DvcException
-    from dvc.repo import Repo
-
-    with pipeline(root):
-        try:
-            with Repo(str(root), _wait_for_lock=True) as repo:
-                cache = Path(repo.cache.local.path)
-                before = _size_of(cache.glob("??/*"))
-                used = {str(found.value) for objects in repo.used_objs(force=True).values() for found in objects}
-                unused = before - _size_of(cache / name[:2] / name[2:] for name in used)
-                print(f"cache: {_size(before)}; named by no dvc.lock here: {_size(unused)}", flush=True)
-                locks = [path for path in pipelines(root).values() if (root / path).with_suffix(".lock").exists()]
-                for path in (path for path in locks if not (root / path).exists()):
-                    print(f"  that may be results of {path.parent.name}: `cp dvc.yaml {path}` keeps them", flush=True)
-                if unused <= 0:
-                    return 0
-                if not options.yes:
-                    if not sys.stdin.isatty():
-                        raise ParameterError("no terminal to ask on; --yes removes it")
-                    answer = input("Remove it? Results of other commits must then be computed again. [y/N] ")
-                    if answer.strip().lower() not in ("y", "yes"):
-                        return 0
-                repo.gc(workspace=True)
-        except DvcException as error:
-            raise InputError(f"dvc cannot clean: {one_line(error)}; `dvc gc -w` says more") from error
-        print(f"freed {_size(before - _size_of(cache.glob('??/*')))}")
-    return 0
-
-
-def _size_of(paths: Iterable[Path]) -> int:
-    """The size of these files in bytes, without those that do not exist."""
-    return sum(path.stat().st_size for path in paths if path.exists())
 
 
 if __name__ == "__main__":

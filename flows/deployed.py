@@ -1,5 +1,5 @@
-"""What every flow run does: it ends with its worker, is the only run of its deployment, marks runs that were killed as
-Crashed, so that Prefect does not show them as running for ever, and tells somebody where it fails.
+"""What every flow run does: it ends with its worker, is the only run of its deployment, and marks runs that were killed
+as Crashed, so that Prefect does not show them as running for ever.
 
 A run holds the lock of a file, which the kernel releases with its process: Prefect's own limit of concurrency holds the
 place of a killed run for five minutes and longer.
@@ -7,17 +7,13 @@ place of a killed run for five minutes and longer.
 
 import contextlib
 import fcntl
-import json
 import os
 import select
 import signal
 import stat
-import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
@@ -25,7 +21,6 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.context import FlowRunContext
 from prefect.exceptions import ObjectNotFound
 from prefect.logging import get_run_logger
-from prefect.logging.loggers import flow_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Cancelled, Crashed, Failed, Running, State
 
@@ -33,11 +28,6 @@ from flows.run.history import FOLDER
 from flows.run.workspace import locked
 from tokenlab.core.errors import TokenlabError
 from tokenlab.core.parent_death import PARENT, die_with_parent
-
-ON_FAILURE = "TOKENLAB_ON_FAILURE"
-"""Environment variable: the command or the address that receives notifications."""
-
-_SECONDS_TO_NOTIFY = 30.0
 
 
 class StillRunning(TokenlabError):
@@ -141,26 +131,3 @@ def _crash(client: SyncPrefectClient, run_id: UUID) -> None:
         if task_run.state is not None and not task_run.state.is_final():
             client.set_task_run_state(task_run.id, state, force=True)
     get_run_logger().warning("flow run %s was killed; it is now marked Crashed", run.name)
-
-
-def notify(flow: Any, flow_run: Any, state: Any) -> None:
-    """Hook of a flow that failed or crashed: send a notification to the command or the address in TOKENLAB_ON_FAILURE.
-
-        {"flow": "tokenlab", "run": "sample", "id": "...", "state": "Failed", "message": "...", "parameters": {...}}
-
-    A command gets it on its standard input, an address by POST. Errors are logged and have no other effect.
-    """
-    receiver = os.environ.get(ON_FAILURE)
-    if not receiver:
-        return
-    message = {"flow": flow.name, "run": flow_run.name, "id": str(flow_run.id), "state": state.name}
-    message |= {"message": state.message, "parameters": flow_run.parameters}
-    content = json.dumps(message, ensure_ascii=False).encode()
-    try:
-        if receiver.startswith(("http://", "https://")):
-            request = urllib.request.Request(receiver, content, {"Content-Type": "application/json"})
-            urllib.request.urlopen(request, timeout=_SECONDS_TO_NOTIFY).close()
-        else:
-            subprocess.run(receiver, shell=True, input=content, timeout=_SECONDS_TO_NOTIFY, check=True)
-    except (OSError, subprocess.SubprocessError) as error:
-        flow_run_logger(flow_run, flow).error("%s: %s", ON_FAILURE, error)

@@ -33,7 +33,7 @@ from prefect.runtime import flow_run, task_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.deployed import deployed, notify, shown_waiting
+from flows.deployed import deployed, shown_waiting
 from flows.parameter_check import find_problems
 from flows.run.finish import finish
 from flows.run.history import History
@@ -104,8 +104,6 @@ def run_stage(step: Step, processes: Processes) -> State:
     name="tokenlab",
     flow_run_name="{preset}",
     task_runner=ThreadPoolTaskRunner(max_workers=_THREADS),  # type: ignore[arg-type]
-    on_failure=[notify],
-    on_crashed=[notify],
 )
 def run_pipeline(
     preset: str = DEFAULT_PRESET,

@@ -1,8 +1,5 @@
 """Flow runs that a worker starts: one run of a deployment at a time, and none without its worker."""
 
-import http.server
-import json
-import logging
 import os
 import signal
 import subprocess
@@ -19,7 +16,7 @@ import pytest
 from killing import PROJECT
 
 from flows import deployed
-from flows.deployed import ON_FAILURE, StillRunning, notify, one_at_a_time
+from flows.deployed import StillRunning, one_at_a_time
 
 
 @pytest.fixture
@@ -77,6 +74,7 @@ def test_requested_run_waits_for_the_last_one(
 
 ENGINE = """
 import sys
+import threading
 from flows.deployed import follow_worker
 sys.stdin.readline()
 follow_worker()
@@ -110,43 +108,3 @@ def test_engine_ends_with_a_worker_that_was_killed_before_it_follows() -> None:
     worker.stdin.close()
     worker.stdout.close()
     assert not alive
-
-
-class Webhook(http.server.BaseHTTPRequestHandler):
-    """Writes what it gets to the file that the command writes."""
-
-    def do_POST(self) -> None:
-        Path("message.json").write_bytes(self.rfile.read(int(self.headers["Content-Length"])))
-        self.send_response(204)
-        self.end_headers()
-
-
-@pytest.mark.parametrize("receiver", ["cat > message.json", "exit 3", "address", "http://127.0.0.1:9/"])
-def test_notification(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, receiver: str
-) -> None:
-    """A command or an address gets it; errors are only logged. Without a receiver nothing happens."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(deployed, "flow_run_logger", lambda run, flow: logging.getLogger("test"))
-    flow, state = SimpleNamespace(name="tokenlab"), SimpleNamespace(name="Failed", message="1 of 5 stages failed")
-    run = SimpleNamespace(name="sample", id=UUID(int=1), parameters={"preset": "sample"})
-    monkeypatch.delenv(ON_FAILURE, raising=False)
-    notify(flow, run, state)
-    assert not list(tmp_path.iterdir())
-    with http.server.HTTPServer(("127.0.0.1", 0), Webhook) as listener:
-        threading.Thread(target=listener.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{listener.server_port}/"
-        monkeypatch.setenv(ON_FAILURE, address if receiver == "address" else receiver)
-        notify(flow, run, state)
-        listener.shutdown()
-    if receiver in ("exit 3", "http://127.0.0.1:9/"):
-        assert caplog.messages[0].startswith(f"{ON_FAILURE}: ")
-        return
-    assert json.loads((tmp_path / "message.json").read_text()) == {
-        "flow": "tokenlab",
-        "run": "sample",
-        "id": str(UUID(int=1)),
-        "state": "Failed",
-        "message": "1 of 5 stages failed",
-        "parameters": {"preset": "sample"},
-    }

@@ -183,21 +183,6 @@ def test_nothing_to_do_imports_nothing_heavy_and_shows_the_results(copy_of_finis
     assert (status, output.splitlines()[-2]) == (0, "leaves  F1")
 
 
-def test_clean(copy_of_finished: Path) -> None:
-    cache = copy_of_finished / ".dvc/cache/files/md5"
-    unused = cache / "aa" / ("a" * 30)
-    unused.parent.mkdir(exist_ok=True)
-    unused.write_bytes(b"x" * 2048)
-    status, output = killing.run([*FLOWS, "clean"], copy_of_finished)
-    assert status == 2 and "--yes" in output and unused.exists()
-    status, output = killing.run([*FLOWS, "clean", "--yes"], copy_of_finished)
-    assert (status, output.splitlines()[-1]) == (0, "freed 2.0 KiB")
-    assert not unused.exists()
-    shutil.rmtree(copy_of_finished / "data/sample/first")
-    assert killing.run([sys.executable, "-m", "dvc", "checkout"], copy_of_finished)[0] == 0
-    assert make_plan(copy_of_finished, Selection()).steps == ()
-
-
 def test_status_before_any_run_and_after_a_killed_one(copy_of_finished: Path) -> None:
     status, output = killing.run([*FLOWS, "status"], copy_of_finished)
     assert (status, output.splitlines()[0]) == (0, "last run of sample: never run")
