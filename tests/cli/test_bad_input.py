@@ -211,6 +211,8 @@ compare long.txt BPE -o out -> is the only candidate
 compare long.txt -o out --workers 99999999999 -> --workers is 99999999999; it must be at most
 compare long.txt -o out --seeds 1 -> --seeds is 1
 compare long.txt -o folder -> --output is
+compare good.txt --flops 1e9 --minutes 5 -o out -> --minutes has no meaning with --flops
+compare good.txt a b --vocabulary 999 -o out -> --vocabulary has no meaning where candidates are named
 generate the --model LM --length -1 -> --length is -1
 generate the --model LM --spellings -> --spellings is for models with bpe patches
 generate the --model none -> no folder of a language model

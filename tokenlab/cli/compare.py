@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
-from tokenlab.cli.options import Commands, add_command, add_options, flags_of, named_as_flags, options_from
+from tokenlab.cli.options import (
+    Commands,
+    add_command,
+    add_options,
+    check_meaning,
+    flags_of,
+    named_as_flags,
+    options_from,
+)
 from tokenlab.cli.output import bar, check_folder, json_line, named_errors, write, written
 from tokenlab.comparison.options import CompareOptions
 from tokenlab.core.batches import in_batches
@@ -82,6 +90,11 @@ def _compare(arguments: argparse.Namespace) -> None:
     """
     began = time.monotonic()
     options, output = options_from(arguments, CompareOptions), Path(arguments.output)
+    every = flags_of(CompareOptions).keys()
+    if options.flops is not None:
+        check_meaning(arguments, "with --flops", every - {"minutes"}, CompareOptions)
+    if arguments.candidates:
+        check_meaning(arguments, "where candidates are named", every - {"vocabulary"}, CompareOptions)
     check_folder(
         "--output", arguments.output, [arguments.input, *arguments.candidates], lambda path: path.name in _FILES
     )
