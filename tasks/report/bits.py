@@ -6,7 +6,7 @@ prefixes and emission; of the search: one row for each corpus, split, policy and
 `evaluate_translation` (one row for each pair, code, start and seed).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -65,11 +65,7 @@ _ERRORS = {
 }
 """Column -> the kind of decode errors that it counts; outputs by their end, and the errors in them."""
 
-_PRINTED = {"BLEU": "bleu", "decode errors": "errors", "relative gain": "relative_gain"}
-"""Heading -> what the paper prints of a translation model."""
-
 _PAPER_SAVED = "paper: another text and another vocabulary"
-_PAPER_TRANSLATION = "paper: 65 million weights, other text, other test sentences"
 _KEY: dict[str, Any] = {"key": ["pair", "init", "code"], "within": 2}
 """Rivals are the models of one pair and start: a fine-tuned model had the training of two."""
 
@@ -296,10 +292,9 @@ def _translation(stage: Stage) -> list[Table]:
     if scores.is_empty():
         return []
     pairs = stage.parameters("bits.translation", dict[str, Any])
-    facts = {name: [corpus_facts(stage, pair[side]) for side in ("source", "target")] for name, pair in pairs.items()}
-    generated = {name for name, both in facts.items() if any(corpus["origin"] == "generated" for corpus in both)}
-    notes = [*notes_of(corpus for both in facts.values() for corpus in both), *translation_notes(scores)]
-    return [translation_table(scores, generated, notes), error_table(scores, notes)]
+    facts = [corpus_facts(stage, pair[side]) for pair in pairs.values() for side in ("source", "target")]
+    notes = [*notes_of(facts), *translation_notes(scores)]
+    return [translation_table(scores, notes), error_table(scores, notes)]
 
 
 _PAIR_AND_MODEL = [
@@ -328,20 +323,8 @@ def translation_notes(scores: pl.DataFrame) -> list[str]:
     ]
 
 
-def translation_table(scores: pl.DataFrame, generated: Collection[str], notes: Sequence[str]) -> Table:
-    """Scores, decode errors and lengths of every pair, code and start, beside the paper's.
-
-    generated: the pairs of generated text, beside which the paper's numbers mean nothing.
-    """
-    paper = read_paper("bit_level_bpe")["translation"]
-
-    def printed(of_pair: pl.DataFrame) -> Iterator[dict[str, str]]:
-        pair, init = of_pair["pair"][0], of_pair["init"][0]
-        last = scores.filter(pair=pair)["init"][-1] == init
-        for code, figures in paper.get(pair, {}).items() if last and pair not in generated else ():
-            texts = {heading: shown(figures.get(name), "{:,}") for heading, name in _PRINTED.items()}
-            yield {"pair": pair, "code": f"{CODES[code]}, paper", **texts}
-
+def translation_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """Scores, decode errors and lengths of every pair, code and start."""
     columns = [
         *_PAIR_AND_MODEL,
         Column("chrF", "chrf", "{:,.1f}", spread=True, best="largest"),
@@ -354,9 +337,7 @@ def translation_table(scores: pl.DataFrame, generated: Collection[str], notes: S
     ]
     sizes = " and ".join(f"{size:,}" for size in scores["sentences"].unique().sort())
     title = f"Translation of {sizes} test sentences{of_seeds(scores)}"
-    table = tabulate("translation", title, scores, columns, **_KEY, notes=notes, after=printed)
-    beside = any(row[1].endswith(", paper") for row in table.rows)
-    return table._replace(notes=[*table.notes, *[_PAPER_TRANSLATION] * beside])
+    return tabulate("translation", title, scores, columns, **_KEY, notes=notes)
 
 
 def error_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:

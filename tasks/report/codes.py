@@ -6,7 +6,7 @@ codes: where all lose against them, they are the best.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -189,25 +189,23 @@ def _sizes_table(scores: pl.DataFrame, lengths: list[int], notes: list[str]) -> 
     def printed(rows: pl.DataFrame) -> dict[str, Any]:
         return paper.get(rows["corpus"][0], {})
 
+    def printed_K(rows: pl.DataFrame, N: int) -> int | None:
+        return printed(rows).get("K", {}).get(N)
+
     columns = [
         Column("corpus", "corpus"),
         _DISTINCT,
         Column("paper |C|", lambda rows: printed(rows).get("characters")),
-        *smallest_K(lengths, printed),
     ]
+    for N in lengths:
+        columns += [smallest_K(N), Column(f"paper K, N = {N}", partial(printed_K, N=N))]
     title = "Characters, and the smallest K with K^N of at least |C|"
     return tabulate("codes-sizes", title, scores, columns, key=["corpus"], notes=notes)
 
 
-def smallest_K(lengths: list[int], printed: Callable[[pl.DataFrame], Any], optional: bool = False) -> Iterator[Column]:
-    """The smallest K for each code length beside the paper's. printed: what the paper has for a row."""
-
-    def of_paper(rows: pl.DataFrame, N: int) -> int | None:
-        return printed(rows).get("K", {}).get(N)
-
-    for N in lengths:
-        yield Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}, result=True)
-        yield Column(f"paper K, N = {N}", partial(of_paper, N=N), optional=optional)
+def smallest_K(N: int) -> Column:
+    """The smallest K for a code length."""
+    return Column(f"K, N = {N}", lambda rows: rows["K"].min(), where={"N": N}, result=True)
 
 
 def code_metrics(scores: pl.DataFrame, corpus: str, metrics: Sequence[Metric], restarts: int) -> Table | None:

@@ -33,8 +33,8 @@ _EXACT = (
     "exact: the sum over all encodings of {texts} bytes of test text, by the model of the first seed; gap: bits per "
     "byte that the tokenizer's own encoding takes more"
 )
-_NGRAMS = "every model is worse than n-grams{of}: the budget is small"
-_OF_ALL, _OF_AS_MUCH = " of all the training text", ", even of as much text as the best model reads"
+_NGRAMS = "N-grams{of} are better than every way of cutting: the budget is small."
+_OF_ALL, _OF_AS_MUCH = " of all the training text", ", even of as much text as the best model reads,"
 _NGRAM_TEXTS: dict[str, Literal["first", "last"]] = {"as much text as the models read": "first", "all text": "last"}
 _COSTS = "Mops/byte: operations of a forward pass, what reading or generating a byte costs"
 _UNITS = (
@@ -131,7 +131,8 @@ def _flops_table(
         for rows in ngrams.iter_slices(1)
     ]
     title = f"{name}: ways of cutting at {_largest(scores, 'training_flops'):.2g} training operations{_seeds(scores)}"
-    notes = [*notes, *_beaten(scores, ngrams), *_found(scores, answer)]
+    beaten = [Caveat(f"{name}: {sentence}") for sentence in _beaten(scores, ngrams)]
+    notes = [*notes, *beaten, *_found(scores, answer)]
     return tabulate(f"compared-{name}", title, scores, columns, key=["method"], notes=notes, after=lambda part: below)
 
 
@@ -216,12 +217,12 @@ def _robustness_tables(name: str, robustness: pl.DataFrame, notes: list[str]) ->
     yield tabulate(f"boundaries-{name}", title, robustness, [_METHOD, *kept], key=["method"], notes=notes)
 
 
-def _beaten(scores: pl.DataFrame, ngrams: pl.DataFrame) -> list[Caveat]:
-    """A note where every model is worse than n-grams."""
-    best = scores["bits_per_byte"].to_numpy().min()
-    beaten_by = [best > bits for bits in ngrams["bits_per_byte"]]
+def _beaten(scores: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:
+    """A sentence where n-grams are better than the mean of every method."""
+    means = scores.group_by("method").agg(pl.col("bits_per_byte").mean())["bits_per_byte"].to_numpy()
+    beaten_by = [means.min() > bits for bits in ngrams["bits_per_byte"]]
     of = _OF_AS_MUCH if all(beaten_by) else _OF_ALL
-    return [Caveat(_NGRAMS.format(of=of))] if any(beaten_by) else []
+    return [_NGRAMS.format(of=of)] if any(beaten_by) else []
 
 
 def _answer(
@@ -232,8 +233,7 @@ def _answer(
     bits, method = _BITS.cell(scores.filter(method=use)), methods[use]
     command = method.command if isinstance(method, Tokens) else None
     why = f"{use} comes first with {bits} bits per byte in one run, no verdict." if answer is None else answer["answer"]
-    beaten = [f"{note.capitalize()}." for note in _beaten(scores, ngrams)]
-    return [use, command or "", bits, " ".join([why, *beaten])]
+    return [use, command or "", bits, " ".join([why, *_beaten(scores, ngrams)])]
 
 
 def compared_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:

@@ -8,7 +8,6 @@ row for each code, seed and way, free and constrained).
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, get_args
 
 import polars as pl
@@ -36,12 +35,7 @@ _OF_CUT = [
 ]
 _COMPARED = ["model", "size", *_CODE, "language", "rival"]
 
-_SCORES_OF_PAPER = Path(__file__).with_name("latom-classification.csv")
-"""Weighted F1 in per cent, mean ± sd of five seeds. MYTE and radicals are equal in Japanese and Chinese but without
-tokenizer, as printed; Table 15 in our copy lacks a cell of three of its rows (unigram, characters)."""
-
 _PERTURBED = "some of the test texts, by models that learned from texts as they were; what changes no text is left out"
-_OTHER_CORPUS = "paper: five classes of stars of Amazon reviews, not these texts"
 _OTHER_MODELS = "paper: Amazon reviews and larger models, not these; mean ± sd of five seeds"
 _PAIRED = (
     "higher, lower: the difference exceeds its deviation, by the seeds and by the draw of the test texts together; "
@@ -83,51 +77,29 @@ def _classification_tables(
     names = scores["name"].unique(maintain_order=True)
     facts = [corpus_facts(stage, name) for name in names]
     metrics = {name: read_json(stage.reports("classify", name, "metrics.json")) for name in names}
-    notes, generated = notes_of(facts), all_generated(facts)
+    notes = notes_of(facts)
     guesses = ", ".join(f"{100 * metrics[name]['most_frequent_f1']:.2f} ({name})" for name in names)
     guessing = f"always the most frequent class: {guesses}"
     tables = []
     for (model,), of_model in scores.group_by("model", maintain_order=True):
-        tables.append(f1_table(of_model, str(model), [*notes, guessing], generated))
+        tables.append(f1_table(of_model, str(model), [*notes, guessing]))
         if len(of_pairs := pairs.filter(model=model)):
             tables.append(verdict_table(of_pairs, str(model), notes))
         tables.append(perturbed_table(perturbed.filter(model=model), str(model), notes))
-    return [*tables, texts_table(scores, metrics, notes, generated), training_table(scores, notes)]
+    return [*tables, texts_table(scores, metrics, notes), training_table(scores, notes)]
 
 
-def f1_table(scores: pl.DataFrame, model: str, notes: list[str], generated: bool) -> Table:
-    """Tables 5, 11, 12 and 14 to 17: a row for each cut, a column for each language, with the paper's beside it.
-
-    generated: built-in text, beside which the paper's numbers mean nothing.
-    """
-    paper = pl.read_csv(_SCORES_OF_PAPER).fill_null("").filter(model=model)
-
-    def printed(rows: pl.DataFrame, language: str) -> str | None:
-        if generated or language not in paper.columns:
-            return None
-        tokenizer, size = rows.select("tokenizer", "size").row(0)
-        found = paper.filter(tokenizer=tokenizer, size=size, code=_code_of_paper(rows))[language].to_list()
-        return (found or [""])[0] or None
-
-    columns = [*_OF_CUT, *_beside_paper(scores, "f1", printed)]
+def f1_table(scores: pl.DataFrame, model: str, notes: list[str]) -> Table:
+    """Tables 5, 11, 12 and 14 to 17: a row for each cut, a column for each language. The paper's figures are not beside
+    them: they are of other classes."""
+    columns = [*_OF_CUT, *(_share_of(language, "f1") for language in scores["language"].unique(maintain_order=True))]
     title = f"Classification, {model}: weighted F1 in per cent{of_seeds(scores)}"
     return tabulate(f"classification-f1-{model}", title, together(scores, "size"), columns, key=_CUT, notes=notes)
 
 
-def _code_of_paper(rows: pl.DataFrame) -> str:
-    """The code of a row as the figures of the paper name it."""
-    code, N = rows.select(_CODE).row(0)
-    return code if N is None else f"{code}-{N}"
-
-
-def _beside_paper(scores: pl.DataFrame, share: str, printed: Callable[..., Any]) -> Iterator[Column]:
-    """For each language a column of this share in per cent, and of what the paper prints.
-
-    printed: of the rows of a cell and a `language`.
-    """
-    for language in scores["language"].unique(maintain_order=True):
-        yield Column(language, share, "{:.2f}", 100, where={"language": language}, spread=True, result=True)
-        yield Column(f"paper {language}", partial(printed, language=language), optional=True, note=_OTHER_MODELS)
+def _share_of(language: str, share: str) -> Column:
+    """A share in per cent of the runs of a language."""
+    return Column(language, share, "{:.2f}", 100, where={"language": language}, spread=True, result=True)
 
 
 def _against(scores: pl.DataFrame, rivals: Mapping[str, str], cell: Callable[..., str]) -> Iterator[Column]:
@@ -166,23 +138,18 @@ def perturbed_table(perturbed: pl.DataFrame, model: str, notes: list[str]) -> Ta
     return tabulate(name, title, together(changes, "size"), columns, key=key, notes=notes)
 
 
-def texts_table(scores: pl.DataFrame, metrics: dict[str, Any], notes: list[str], generated: bool) -> Table:
-    """Table 10: |C| of the text that codes were learned from, and K; with the numbers of labelled texts."""
-    paper = {} if generated else read_paper("latom")["reviews"]
+def texts_table(scores: pl.DataFrame, metrics: dict[str, Any], notes: list[str]) -> Table:
+    """As Table 10: |C| of the text that codes were learned from, and K; with the numbers of labelled texts."""
 
     def ours(rows: pl.DataFrame, name: str) -> int:
         found = metrics[rows["name"][0]]
         return found["texts"][name] if name in found["texts"] else found[name]
 
-    def printed(rows: pl.DataFrame) -> dict[str, Any]:
-        return paper.get(rows["language"][0], {})
-
     numbers = {"train": "train", "validation": "validation", "test": "test", "classes": "classes", "|C|": "characters"}
     columns = [
         Column("language", "language"),
         *(Column(heading, partial(ours, name=name), "{:,}") for heading, name in numbers.items()),
-        Column("paper |C|", lambda rows: printed(rows).get("characters"), "{:,}", optional=True, note=_OTHER_CORPUS),
-        *smallest_K(sorted(scores["N"].drop_nulls().unique()), printed, optional=True),
+        *(smallest_K(N) for N in sorted(scores["N"].drop_nulls().unique())),
     ]
     title = "Labelled texts, and the smallest K with K^N of at least |C|"
     return tabulate("classification-texts", title, scores, columns, key=["name"], notes=notes)
@@ -219,10 +186,15 @@ def errors_table(free: pl.DataFrame, notes: Sequence[str], generated: bool) -> T
     paper = {} if generated else read_paper("latom")["generation"]
 
     def printed(rows: pl.DataFrame, language: str) -> str | None:
-        found = paper.get(_code_of_paper(rows), {}).get(language)
+        code, N = rows.select(_CODE).row(0)
+        found = paper.get(code if N is None else f"{code}-{N}", {}).get(language)
         return None if found is None else "{:.2f} ± {:.2f}".format(*found)
 
-    columns = [*_OF_CODE, *_beside_paper(free, "error_share", printed)]
+    columns = [*_OF_CODE]
+    for language in free["language"].unique(maintain_order=True):
+        columns.append(_share_of(language, "error_share"))
+        of_paper = partial(printed, language=language)
+        columns.append(Column(f"paper {language}", of_paper, optional=True, note=_OTHER_MODELS))
     title = f"Generation: texts with a decoding error in per cent, {_drawn(free)}"
     return tabulate("generation-errors", title, free, columns, key=_CODE, notes=notes)
 

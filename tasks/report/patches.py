@@ -120,10 +120,10 @@ def read_sources(stage: Stage) -> dict[str, str | None]:
 
 
 def _gold_notes(stage: Stage) -> list[str]:
-    """Whose gold words boundaries are compared with, and the notes of these corpora."""
+    """On which text boundaries are compared, and the notes of these corpora."""
     parameters = stage.parameters("patches.corpora", dict[str, Any])
     names = {key: of_one["gold"] for key, of_one in parameters.items() if of_one.get("gold")}
-    texts = [f"{key}: words are the gold words of {name}" for key, name in names.items() if name != key]
+    texts = [f"{key}: on the text {name}" for key, name in names.items() if name != key]
     return [*notes_of(corpus_facts(stage, name) for name in names.values()), *texts]
 
 

@@ -41,7 +41,7 @@ DARK = {
 }
 """Colour -> the one that stands for it on a dark page, in pictures too."""
 
-OWN_METHODS = ("viterbi", "variation", "combined", "combined-variation")
+OWN_METHODS = ("viterbi", "variation", "combined", "combined-variation", "words")
 """Methods of this project; tables mark their rows with †."""
 
 

@@ -1,10 +1,9 @@
-"""Tables of classification and of decoding errors: the paper's figures beside ours, and verdicts in words."""
+"""Tables of classification and of decoding errors, and verdicts in words."""
 
-import polars as pl
 import pytest
 import report_inputs as inputs
 
-from tasks.report.downstream import downstream_results, f1_table, judged
+from tasks.report.downstream import downstream_results, judged
 from tasks.report.summary import claim_findings
 
 
@@ -22,27 +21,17 @@ def tables(stage):
     return {table.name: table for table in downstream_results(stage).all}
 
 
-def test_f1_of_each_cut_beside_the_papers(tables):
+def test_f1_of_each_cut(tables):
     table = tables["classification-f1-transformer"]
-    assert table.header == ["|V|", "tokenizer", "code", "N", "english", "paper english"]
+    assert table.header == ["|V|", "tokenizer", "code", "N", "english"]
     assert table.rows[:4] == [
-        ["|V| = |C|", "bpe", "characters", "", "50.50 ± 0.71", "52.22 ± 0.42"],
-        ["|V| = |C|", "bpe", "bytes", "", "61.50 ± 0.71", "55.54 ± 0.55"],
-        ["|V| = |C|", "bpe", "random", "2", "52.50 ± 0.71", "56.59 ± 0.22"],
-        ["|V| = |C|", "bpe", "Latom", "2", "60.50 ± 0.71", "56.82 ± 0.17"],
+        ["|V| = |C|", "bpe", "characters", "", "50.50 ± 0.71"],
+        ["|V| = |C|", "bpe", "bytes", "", "61.50 ± 0.71"],
+        ["|V| = |C|", "bpe", "random", "2", "52.50 ± 0.71"],
+        ["|V| = |C|", "bpe", "Latom", "2", "60.50 ± 0.71"],
     ]
-    assert "paper english" not in tables["classification-f1-linear"].header  # The paper has no linear models.
     row = inputs.cells(tables["classification-texts"])[0]
-    assert (row["|C|"], row["paper |C|"], row["K, N = 2"], row["paper K, N = 2"]) == ("81", "302", "9", "18")
-
-
-def test_the_papers_figures_of_other_tokenizers():
-    """Tables 11 and 15; radicals are of Japanese and Chinese alone."""
-    cuts = [("none", "", "character"), ("unigram", "8000", "byte"), ("unigram", "8000", "radical")]
-    about = {"language": "german", "model": "bilstm", "N": None, "seed": 0, "f1": 0.5}
-    scores = pl.DataFrame([{"tokenizer": name, "size": size, "code": code, **about} for name, size, code in cuts])
-    table = f1_table(scores, "bilstm", [], generated=False)
-    assert [row[-1] for row in table.rows] == ["60.42 ± 0.60", "60.23 ± 0.64", ""]
+    assert (row["|C|"], row["K, N = 2"]) == ("81", "9")
 
 
 def test_verdicts_of_classification(tables):
