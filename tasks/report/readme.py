@@ -47,7 +47,17 @@ KEPT_TABLES = {preset: Path("docs", "tables", preset) for preset in ("sample", "
 _TABLES = KEPT_TABLES["cpu"]
 _RESULTS = "results.txt"
 _PIPELINE_PAGE, _FRONT = Path("docs/pipeline.md"), Path("README.md")
-_WITH_TABLES = ("entropy-pretokenization", "word-model", "export", "latom", "exact", "bits", "patches", "compare")
+_WITH_TABLES = (
+    "entropy-pretokenization",
+    "word-model",
+    "export",
+    "latom",
+    "downstream",
+    "exact",
+    "bits",
+    "patches",
+    "compare",
+)
 _TABLE_PAGES = (_FRONT, *(Path("docs", f"{name}.md") for name in _WITH_TABLES))
 _FIGURES = {
     "segmentation": "segmentation/pku/lambda.svg",
