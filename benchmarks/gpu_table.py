@@ -36,6 +36,7 @@ def tables(report: _Facts) -> list[str]:
         *table_of(["what", "measured"], _others(parts)),
     ]
 
+
 _GENERATED = {
     "our GPT": "tokens",
     "`GPT2LMHeadModel.generate`": "transformers_generate",
