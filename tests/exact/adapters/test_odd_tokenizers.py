@@ -5,7 +5,7 @@ import random
 import pytest
 from brute_encodings import state_after
 from byte_level_bpe import train_byte_level
-from tokenizers import AddedToken, Tokenizer, models, normalizers
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from tokenlab.exact.adapters.check import check_tokenizer
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
@@ -53,3 +53,14 @@ def test_spaces_without_a_piece() -> None:
     tokenizer.normalizer = normalizers.Replace(" ", "\u2581")
     with pytest.raises(UnsupportedTokenizer, match="which is no token"):
         from_tokenizer(tokenizer)
+
+
+def test_byte_fallback_behind_a_split() -> None:
+    """As `tokenlab train --bytes fallback` makes it: after a token, the bytes of a character that is none. No token has
+    the bytes of another one, as in a text without Latin letters."""
+    a, b = "\u3042\u3044"
+    bytes_of = {f"<0x{byte:02X}>": byte for byte in range(256)}
+    tokenizer = Tokenizer(models.BPE({**bytes_of, a: 256, b: 257, a + b: 258}, [(a, b)], byte_fallback=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"\s|\S+"), "isolated")
+    report = check_tokenizer(from_tokenizer(tokenizer), [f"{a}{b}\u4e2d {a}\u4e2d{a}{b}", f"\u00e9{b}"], walks=50)
+    assert report.handled, report.failures

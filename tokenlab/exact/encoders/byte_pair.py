@@ -62,8 +62,9 @@ class BytePair:
         ranks: Sequence[int] | None = None,
     ) -> None:
         self.vocabulary, self.prefix, self.has_end = vocabulary, b"", has_end
-        self._byte_ids = tuple(byte_fallback or ())
-        self._base = _base_units(vocabulary, set(self._byte_ids))
+        self.byte_ids = tuple(byte_fallback or ())
+        """Ids of the tokens of the 256 bytes where there is byte fallback, else empty."""
+        self._base = _base_units(vocabulary, set(self.byte_ids))
         self._fallback = ByteFallback({*self._base, *absent})
         self._derive(list(merges), ranks)
         self._atoms = self._whole_words() if whole_words else {}
@@ -122,13 +123,13 @@ class BytePair:
         """The encoding of a text. Raises InputError for a character that has no token, and no byte tokens."""
         if text in self._atoms:
             return [self._atoms[text]]
-        units = np.array(_cut_units(text, self._base, self._byte_ids), np.int64)
+        units = np.array(_cut_units(text, self._base, self.byte_ids), np.int64)
         count, _, _ = kernels.merge_units(self._merges, units, np.empty_like(units), np.empty_like(units))
         return [int(token) for token in units[:count]]
 
     def _derive(self, merges: list[Sequence[int]], ranks: Sequence[int] | None) -> None:
         """Set what the kernels need: the merges, the units of each token, and the derivations."""
-        tokens, byte_ids = self.vocabulary.tokens, set(self._byte_ids)
+        tokens, byte_ids = self.vocabulary.tokens, set(self.byte_ids)
         _check_merges(tokens, merges, byte_ids)
         columns = np.array([tuple(merge) for merge in merges], np.int64).reshape(-1, 3).T.copy()
         rank = np.arange(len(merges)) if ranks is None else np.array(ranks, np.int64)
@@ -143,7 +144,7 @@ class BytePair:
 
     def _whole_words(self) -> dict[bytes, int]:
         """The tokens that are produced only as a whole word, by their text."""
-        tokens, byte_ids = self.vocabulary.tokens, set(self._byte_ids)
+        tokens, byte_ids = self.vocabulary.tokens, set(self.byte_ids)
         made = {tokens[id] for id in np.flatnonzero(self._made)}
         others = [id for id in self.vocabulary.ids.tolist() if id not in byte_ids and tokens[id] not in made]
         return {token: id for id in reversed(others) if (token := tokens[id]) is not None}
@@ -166,7 +167,7 @@ class BytePair:
 
     def _mask(self, state: Hashable) -> NDArray[np.bool_]:
         assert isinstance(state, PairState)
-        plain = not self._byte_ids and state.word is None and state.last != _ALONE
+        plain = not self.byte_ids and state.word is None and state.last != _ALONE
         return self._after.get(state.last) if plain else self._masks.get(state)
 
     def _allowed(self, state: Hashable) -> NDArray[np.bool_]:
@@ -178,8 +179,8 @@ class BytePair:
             mask = self._after.get(state.last).copy()
         if state.last == _ALONE:
             return mask
-        if self._byte_ids:
-            places = position[[self._byte_ids[byte] for byte in self._fallback.following(state.partial)]]
+        if self.byte_ids:
+            places = position[[self.byte_ids[byte] for byte in self._fallback.following(state.partial)]]
             mask[places[places >= 0]] = True  # Special tokens spell no text.
         if state.word == b"":
             mask[position[list(self._atoms.values())]] = True
@@ -203,7 +204,7 @@ class BytePair:
         if word is not None and not self._begins_atom(word):
             word = None
         several = word is not None and state.word != b""
-        if self._byte_ids and self._byte_ids[text[0]] == token:
+        if self.byte_ids and self.byte_ids[text[0]] == token:
             begun = state.partial + text
             if text[0] not in self._fallback.following(state.partial):
                 return None
@@ -224,10 +225,10 @@ class BytePair:
         if state.word is None or self._is_encoding(state):
             return True
         if state not in self._live:
-            bytes_after = self._fallback.following(state.partial) if self._byte_ids else b""
+            bytes_after = self._fallback.following(state.partial) if self.byte_ids else b""
             made = np.flatnonzero(self._after.get(state.last)) if not state.partial else ()
             candidates = chain(
-                (self._byte_ids[byte] for byte in bytes_after), (self.vocabulary.ids[position] for position in made)
+                (self.byte_ids[byte] for byte in bytes_after), (self.vocabulary.ids[position] for position in made)
             )
             self._live[state] = any(self._step(state, int(token)) is not None for token in candidates)
         return self._live[state]
