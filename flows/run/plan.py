@@ -172,6 +172,8 @@ class Dag:
             selected &= self.before(self._named(selection.end))
         if selection.start is not None:
             selected &= self.after(self._named(selection.start))
+        if not selected and (selection.start or selection.end):
+            raise ParameterError(f"{self.path}: `{selection.command()}` names no stage; turn its ends round")
         return [address for address in self.stages if address in selected]
 
     def without_training(self, addresses: list[str]) -> list[str]:

@@ -80,6 +80,8 @@ def check(root: Path) -> list[str]:
             found += _undeclared(root, after)
     changed = _git(root, "status", "--porcelain", "--", str(KEPT)).decode().splitlines()
     found += [f"{line[3:]}: not as committed" for line in changed]
+    if not (root / MADE).exists():
+        raise InputError(f"{MADE}: not there; run `make repro` first")
     made, kept = tables_to_keep(root / MADE), tables_to_keep(root / KEPT)
     return found + [
         f"{MADE}/{name}: not as {KEPT}/{name}" for name in sorted(made | kept) if made.get(name) != kept.get(name)

@@ -230,11 +230,14 @@ def _abandoned_experiments(root: Path) -> list[Path]:
 
 def repair_lock_files(root: Path) -> bool:
     """Replace each damaged dvc.lock of the workspace by the committed one, or remove it; return whether there was any.
+    Raises InputError for conflicts of a merge, which are the user's to resolve.
     A file that was cut off between two stages passes; DVC then restores or reruns the missing ones."""
     paths = (root / "dvc.lock", root / RAW.with_suffix(".lock"), *root.glob("presets/*/dvc.lock"))
     damaged = [path for path in paths if path.exists() and not _is_lock_file(path)]
     for path in damaged:
         name = path.relative_to(root)
+        if b"<<<<<<< " in path.read_bytes():
+            raise InputError(f"{name}: has conflicts of a merge; take one side, as `git checkout --ours {name}` does")
         committed = subprocess.run(["git", "show", f"HEAD:./{name}"], cwd=root, capture_output=True, text=True)
         if committed.returncode == 0:
             write_text(path, committed.stdout)

@@ -30,7 +30,8 @@ def score(nats):
 @pytest.fixture(scope="module")
 def result():
     scores = {"bytes": [score(50.0), score(51.0)], "space": [score(90.0), score(92.0)]}
-    return result_of(scores, {"bytes": ByteCoder(), "space": PatchCoder(SpacePatcher())}, HELD_OUT, SETTINGS)
+    about = {name: {"made": "", "load": f"read({name})"} for name in scores}
+    return result_of(scores, {"bytes": ByteCoder(), "space": PatchCoder(SpacePatcher())}, HELD_OUT, SETTINGS, about)
 
 
 class Outside(HTMLParser):

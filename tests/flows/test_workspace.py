@@ -19,6 +19,7 @@ from flows.run.dvc_child import BUSY
 from flows.run.plan import Selection, make_plan
 from flows.run.processes import Processes
 from flows.run.workspace import is_held, other_dvc, pipeline
+from tokenlab.core.errors import InputError
 
 Check = Callable[[Path], None]
 
@@ -49,6 +50,16 @@ def test_damaged_lock_file_becomes_the_committed_one(copy_of_finished: Path) -> 
     content = lock.read_bytes()
     lock.write_bytes(content[:200] + b"\0")
     assert make_plan(copy_of_finished, Selection()).steps == ()
+    assert lock.read_bytes() == content
+
+
+def test_conflicts_of_a_merge_are_the_users(copy_of_finished: Path) -> None:
+    lock = copy_of_finished / "dvc.lock"
+    toy_pipeline.commit(copy_of_finished)
+    lock.write_text("<<<<<<< HEAD\n" + lock.read_text() + "=======\n>>>>>>> theirs\n")
+    content = lock.read_bytes()
+    with pytest.raises(InputError, match="has conflicts of a merge"):
+        make_plan(copy_of_finished, Selection())
     assert lock.read_bytes() == content
 
 

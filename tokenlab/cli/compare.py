@@ -21,12 +21,13 @@ from tokenlab.cli.options import (
     named_as_flags,
     options_from,
 )
-from tokenlab.cli.output import bar, check_folder, json_line, named_errors, write, written
+from tokenlab.cli.output import bar, check_folder, json_line, named_errors, note, write, written
 from tokenlab.comparison.options import CompareOptions
 from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import ParameterError
 
 if TYPE_CHECKING:
+    from tokenlab.comparison.candidates import Recipe
     from tokenlab.comparison.texts import Parts
     from tokenlab.comparison.trials import Body, Score, Trial
     from tokenlab.language.coding import Coder
@@ -104,16 +105,22 @@ def _compare(arguments: argparse.Namespace) -> None:
 
     with open_corpus(arguments) as text, named_as_flags(CompareOptions):
         work = _begun(text, arguments.candidates, options, output)
-        made = _candidates(work)
-        flops = options.flops or _flops(work, made, began)
-        scores = _scores(work, made, flops)
+        try:
+            made = _candidates(work)
+            flops = options.flops or _flops(work, made, began)
+            scores = _scores(work, made, flops)
+        except KeyboardInterrupt:
+            note(f"{work.folder.parent} holds what is done; the same command goes on from there")
+            raise
         result = _result(work, made, flops, scores, arguments)
     with written(arguments.output):
         _write(result, made, output)
     shutil.rmtree(work.folder.parent)
     from tokenlab.comparison.result import text_of
 
-    write(json_line(result) if arguments.json else f"{text_of(result)}\n{result['answer']}\n")
+    load = next(row["load"] for row in result["candidates"] if row["name"] == result["use"])
+    said = f"{text_of(result)}\n{result['answer']}\nIn {output}: {load}\n"
+    write(json_line(result) if arguments.json else said)
 
 
 def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: Path) -> _Work:
@@ -158,7 +165,7 @@ def _named(paths: Sequence[str]) -> dict[str, Path]:
 
 def _candidates(work: _Work) -> dict[str, Path]:
     """The folders of the candidates: trained, or saved where they were named."""
-    from tokenlab.comparison.candidates import suited_recipes, train_candidates
+    from tokenlab.comparison.candidates import train_candidates
     from tokenlab.core.files import atomic_folder
 
     folder = work.folder / "candidates"
@@ -168,8 +175,7 @@ def _candidates(work: _Work) -> dict[str, Path]:
                 coder.save(place)
     if work.coders:
         return {name: folder / name for name in work.coders}
-    training = work.parts.training
-    recipes = suited_recipes(training, work.options.vocabulary or _vocabulary(training))
+    recipes = _recipes(work)
     with bar("training candidates", total=len(recipes)) as shown:
 
         def progress(name: str) -> None:
@@ -177,8 +183,36 @@ def _candidates(work: _Work) -> dict[str, Path]:
             shown.update()
 
         with named_errors(work.text):
-            made = train_candidates(recipes, training, folder, progress)
+            made = train_candidates(recipes, work.parts.training, folder, progress)
     return {path.name: path for path in made}
+
+
+def _recipes(work: _Work) -> "list[Recipe]":
+    """What is trained where no candidates were named."""
+    from tokenlab.comparison.candidates import suited_recipes
+
+    training = work.parts.training
+    return suited_recipes(training, work.options.vocabulary or _vocabulary(training))
+
+
+def _how_made(recipe: "Recipe") -> str:
+    from tokenlab.comparison.candidates import CodeRecipe, PatchRecipe
+
+    if isinstance(recipe, PatchRecipe):
+        return (
+            f"patches: the tokens of {recipe.tokens.name}, spelled by a second BPE in at most {recipe.longest} symbols"
+        )
+    if isinstance(recipe, CodeRecipe):
+        return f"a code of characters ({recipe.kind}), and BPE of {recipe.vocabulary:,} entries over its atoms"
+    size, *_ = recipe.options.vocabulary
+    fallback = " --bytes fallback" if recipe.options.byte_tokens == "fallback" else ""
+    return f"tokenlab train --cut {recipe.cut} --model {recipe.options.model}{fallback} --vocabulary {size}"
+
+
+def _how_to_load(name: str, folder: Path) -> str:
+    of_transformers = (folder / "tokenizer_config.json").is_file()
+    load = "transformers.AutoTokenizer.from_pretrained" if of_transformers else "tokenlab.comparison.read_candidate"
+    return f'{load}("candidates/{name}")'
 
 
 def _vocabulary(documents: Sequence[str]) -> int:
@@ -268,7 +302,9 @@ def _result(
         "learning_rate": body.learning_rate,
     }
     coders = {name: read_candidate(path) for name, path in made.items()}
-    return result_of(scores, coders, parts.held_out, settings)
+    how = {} if work.coders else {recipe.name: _how_made(recipe) for recipe in _recipes(work)}
+    about = {name: {"made": how.get(name, ""), "load": _how_to_load(name, path)} for name, path in made.items()}
+    return result_of(scores, coders, parts.held_out, settings, about)
 
 
 def _command(arguments: argparse.Namespace, flops: float) -> str:

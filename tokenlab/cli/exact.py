@@ -19,6 +19,7 @@ from tokenlab.cli.options import (
     add_family,
     add_model_name,
     add_options,
+    check_meaning,
     named_as_flags,
     options_from,
 )
@@ -76,7 +77,7 @@ def add_parser(commands: Commands) -> None:
     how = "complete a prompt that may end inside a word: exactly, by plain prompting, by token healing"
     parser = add_command(actions, _complete, how)
     add_text(parser, "PROMPT")
-    add_options(parser, CompletionOptions)
+    add_options(parser.add_argument_group("completion", argument_default=argparse.SUPPRESS), CompletionOptions)
     add_json(parser, "print one object; without, a row for each way, cells separated by tabs")
     _add_model(parser)
 
@@ -223,6 +224,8 @@ def _complete(options: argparse.Namespace) -> None:
     from tokenlab.exact.completion import complete
 
     chosen = options_from(options, CompletionOptions)
+    meant = {"length", "method", "healed", *{"beam": ["beams"], "sample": ["seed"]}.get(chosen.method, [])}
+    check_meaning(options, f"with --method {chosen.method}", meant, CompletionOptions)
     prompt = given_text(options, "PROMPT")
     model = _model(options)
     with named_as_flags(ExactOptions):

@@ -167,7 +167,7 @@ def _add_flops(actions: Commands) -> None:
     add_json(parser, "print one object; without, a table, cells separated by tabs")
 
 
-def check_model_folder(name: str) -> None:
+def check_model_folder(name: str, example: str = "models/sample/patch_models/en/bpe-seed0") -> None:
     """Check, before PyTorch is loaded, that a folder has a language model. Raises InputError where it has none."""
     folder = Path(name)
     if folder.is_file():
@@ -175,7 +175,7 @@ def check_model_folder(name: str) -> None:
     if not (folder / "language.json").is_file():
         raise InputError(
             f"{name}: no folder of a language model, since it has no language.json; name one that stage train_patch_lm "
-            "wrote, such as models/sample/patch_models/en/bpe-seed0"
+            f"wrote, such as {example}"
         )
 
 
@@ -269,7 +269,8 @@ def _of_model(options: argparse.Namespace) -> "Patcher":
             raise InputError(f"{options.model}: not a patcher of the kind {options.patcher}; name another folder")
         saved = asdict(found.options) if isinstance(found, EntropyPatcher) else {}
     else:
-        check_model_folder(options.model)
+        example = "bytes-seed0, or a saved patcher, such as models/sample/patchers/en/entropy/patcher"
+        check_model_folder(options.model, f"models/sample/patch_models/en/{example}")
         found = read_language_model(options.model)
     with named_errors(options.model):
         if kind is LearnedPatcher:

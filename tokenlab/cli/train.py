@@ -127,16 +127,17 @@ def _train(arguments: argparse.Namespace) -> None:
             beside = [] if plain is None else train_tokenizers(plain, _plain_options(options))
         rows = [_measured(tokenizer, *counts, compared or texts) for tokenizer in trained]
         for row, tokenizer in zip(rows, beside, strict=False):
-            measures = _measures(tokenizer, compared or texts)
+            measures = {"vocabulary": tokenizer.get_vocab_size(), **_measures(tokenizer, compared or texts)}
             row |= {_PLAIN + name: value for name, value in measures.items()}
         replaced = Path(arguments.output).is_dir() and any(Path(arguments.output).iterdir())
+        former = sorted(path.parent.name for path in Path(arguments.output).glob("*/tokenizer.json"))
         with written(arguments.output), atomic_folder(arguments.output) as folder:
             for tokenizer, row, size in zip(trained, rows, options.vocabulary, strict=True):
                 place = folder if len(trained) == 1 else folder / str(size)
                 _write(tokenizer, row, place, options, counts[1], [*inputs, *tables], checked)
     write("".join(map(json_line, rows)) if arguments.json else "\n".join(map(_shown, rows)))
     if replaced:
-        note(f"replaced the tokenizer in {arguments.output}")
+        note(f"replaced the tokenizer in {arguments.output}" + (f": {', '.join(former)}" if former else ""))
     for row, asked in zip(rows, options.vocabulary, strict=True):
         if row["vocabulary"] < asked:
             note(f"{row['vocabulary']:,} entries came out of the {asked:,} asked for; the text is too short for more")
@@ -298,7 +299,7 @@ def _write(
     measured = ", ".join(Path(name).name for name in checked) or f"the text, up to its first {_MEASURED:,} characters"
     about = f"On {measured}." if "tokens" in row else "Counts hold no text to measure tokens on."
     if _PLAIN + "tokens" in row:
-        about += " Byte-level BPE has the cut of GPT-2 and the same size, and is trained on the same text."
+        about += " Byte-level BPE has the cut of GPT-2, is trained on the same text, and was asked for the same size."
     parts = [
         f"# A tokenizer of {row['vocabulary']:,} entries",
         f"{_MADE}; `transformers.AutoTokenizer.from_pretrained` reads this folder without tokenlab.",

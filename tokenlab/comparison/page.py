@@ -73,7 +73,8 @@ def page_of(result: Document) -> str:
     """The page as HTML."""
     settings, rows = result["settings"], result["candidates"]
     title = f"How should {settings['text']} be cut?"
-    explained = "; ".join(f"{heading}: {note}" for heading, note in _HEADINGS.values() if note)
+    shown = [explained for name, explained in _HEADINGS.items() if any(row.get(name) is not None for row in rows)]
+    explained = "; ".join(f"{heading}: {note}" for heading, note in shown if note)
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="answer{"" if result["separable"] else " open"}">{escape(result["answer"])}</p>',
@@ -94,6 +95,10 @@ def page_of(result: Document) -> str:
         "<dl>",
         *(f"<dt>{escape(name.replace('_', ' '))}</dt><dd>{_value(value)}</dd>" for name, value in settings.items()),
         "</dl>",
+        "<h2>Candidates</h2>",
+        "<dl>",
+        *map(_candidate, rows),
+        "</dl>",
     ]
     head = (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
@@ -101,6 +106,11 @@ def page_of(result: Document) -> str:
         f"<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
     )
     return head + "\n".join(parts) + "\n</main>\n</body>\n</html>\n"
+
+
+def _candidate(row: Document) -> str:
+    made = f"{escape(row['made'])}; " if row["made"] else ""
+    return f"<dt>{escape(row['name'])}</dt><dd>{made}<code>{escape(row['load'])}</code></dd>"
 
 
 def _design(result: Document) -> str:
@@ -158,7 +168,7 @@ def _cell(row: Document, name: str) -> str:
     if name in _SHARES:
         return f"{100 * value:.1f} %"
     if name in ("flops_per_byte", "training_bytes"):
-        return f"{value / 1e6:.2f}"
+        return f"{value / 1e6:.{3 if name == 'flops_per_byte' else 2}f}"
     return f"{value:,}" if isinstance(value, int) else f"{value:.2f}" if isinstance(value, float) else escape(value)
 
 
@@ -187,4 +197,6 @@ def _pieces(text: str, spans: Sequence[Sequence[int]]) -> Iterator[str]:
 def _value(value: Any) -> str:
     if isinstance(value, str) and value.startswith("tokenlab "):
         return f"<code>{escape(value)}</code>"
+    if isinstance(value, float):
+        return f"{value:.3g}"
     return escape(f"{value:,}" if isinstance(value, int) else str(value))

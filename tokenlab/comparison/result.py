@@ -34,6 +34,7 @@ def result_of(
     coders: Mapping[str, Coder],
     held_out: Sequence[str],
     settings: Mapping[str, Any],
+    about: Mapping[str, Mapping[str, str]],
 ) -> Document:
     """The result: verdict, a row for each candidate, the best first, and the cuts of sample sentences.
 
@@ -42,6 +43,8 @@ def result_of(
         coders: of the same candidates.
         held_out: the documents that were scored.
         settings: what decided the result, for its readers.
+        about: of each candidate, how it was `made` where that was here, and the expression that would `load` it in the
+            folder of the result.
     """
     found = compare_scores(scores)
     coders = {one.name: coders[one.name] for one in found.standings}
@@ -58,6 +61,7 @@ def result_of(
                 "parameters": runs[0].parameters,
                 "training_bytes": sum(run.training_bytes for run in runs) / len(runs),
                 "training_flops": sum(run.training_flops for run in runs) / len(runs),
+                **about[one.name],
                 "runs": [run.documents.bits_per_byte for run in runs],
                 "curves": [run.curve for run in runs],
             }
@@ -114,7 +118,7 @@ def text_of(result: Document) -> str:
                 "" if best else f"{row['interval']:.4f}",
                 f"{row['bytes_per_token']:.2f}",
                 f"{row['entries']:,}",
-                f"{row['flops_per_byte'] / 1e6:.2f}",
+                f"{row['flops_per_byte'] / 1e6:.3f}",
                 row["standing"],
             ]
         )
