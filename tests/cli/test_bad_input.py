@@ -204,6 +204,8 @@ exact complete a --estimator naive --model BYTES -> --estimator is naive
 exact complete a --no-truncate --model BYTES -> leave out --no-truncate
 exact check folder -> no tokenizer
 exact check lower -> --ignore-normalizer
+exact complete ab --model BYTES --beams 3 -> --beams has no meaning with --method greedy
+exact complete ab --model BYTES --method beam --seed 3 -> --seed has no meaning with --method beam
 exact check tokenizers/other -> tokenizers/other
 compare latin.txt -o out -> latin.txt: a comparison needs at least 20 documents
 compare long.txt BPE lower -o out -> lower: cannot be compared

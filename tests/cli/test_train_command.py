@@ -146,7 +146,8 @@ def test_only_what_it_wrote_is_replaced(tmp_path, text, monkeypatch):
     (tmp_path / "disk").mkdir()
     (tmp_path / "out").symlink_to("disk")
     tokenlab("train", text, "-o", tmp_path / "out", "--vocabulary", 400, 410)
-    assert "replaced the tokenizer in" in ended_here("train", text, "-o", tmp_path / "out", "--vocabulary", 400).said
+    said = ended_here("train", text, "-o", tmp_path / "out", "--vocabulary", 400).said
+    assert f"replaced the tokenizer in {tmp_path / 'out'}: 400, 410\n" in said
     assert (tmp_path / "out").is_symlink() and (tmp_path / "disk/tokenizer.json").is_file()
     assert not (tmp_path / "disk/400").exists()
     (tmp_path / "years/2024").mkdir(parents=True)

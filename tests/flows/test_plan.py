@@ -111,6 +111,8 @@ def test_unknown_names_are_one_line(fresh: Path) -> None:
         make_plan(fresh, Selection(only="x"))
     with pytest.raises(ParameterError, match="no preset 'small'; there are: sample"):
         make_plan(fresh, Selection("small"))
+    with pytest.raises(ParameterError, match="names no stage; turn its ends round"):
+        make_plan(fresh, Selection(start="last", end="first"))
 
 
 def test_a_preset_is_read_before_it_is_used(fresh: Path) -> None:
