@@ -33,8 +33,8 @@ def table(bench: Bench) -> list[str]:
         "",
         f"The choice among the command's own candidates, and that of a comparison of {_LONGER} times the operations. "
         "behind: what the first choice has more than the best in the longer comparison, bits per byte with its 95 % "
-        "interval; `the best` has the fewest bits there, whether or not a faster one that cannot be separated from it is "
-        "named.",
+        "interval; `the best` has the fewest bits there, whether or not a faster one that cannot be separated from it "
+        "is named.",
         "",
         f"| text | characters | {flops:.0e} operations | {_LONGER * flops:.1e} | behind |",
         "| --- | --: | --- | --- | --: |",
