@@ -269,8 +269,11 @@ def _of_model(options: argparse.Namespace) -> "Patcher":
             raise InputError(f"{options.model}: not a patcher of the kind {options.patcher}; name another folder")
         saved = asdict(found.options) if isinstance(found, EntropyPatcher) else {}
     else:
-        example = "bytes-seed0, or a saved patcher, such as models/sample/patchers/en/entropy/patcher"
-        check_model_folder(options.model, f"models/sample/patch_models/en/{example}")
+        examples = {
+            EntropyPatcher: "bytes-seed0, or a saved patcher, such as models/sample/patchers/en/entropy/patcher",
+            LearnedPatcher: "learned-seed0",
+        }
+        check_model_folder(options.model, f"models/sample/patch_models/en/{examples[kind]}")
         found = read_language_model(options.model)
     with named_errors(options.model):
         if kind is LearnedPatcher:

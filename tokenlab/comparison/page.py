@@ -1,6 +1,6 @@
 """The page of a comparison: one HTML file without scripts and without anything from elsewhere, light and dark."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -73,8 +73,8 @@ def page_of(result: Document) -> str:
     """The page as HTML."""
     settings, rows = result["settings"], result["candidates"]
     title = f"How should {settings['text']} be cut?"
-    shown = [explained for name, explained in _HEADINGS.items() if any(row.get(name) is not None for row in rows)]
-    explained = "; ".join(f"{heading}: {note}" for heading, note in shown if note)
+    columns = {name: _HEADINGS[name] for name in _HEADINGS if any(row.get(name) is not None for row in rows)}
+    explained = "; ".join(f"{heading}: {note}" for heading, note in columns.values() if note)
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="answer{"" if result["separable"] else " open"}">{escape(result["answer"])}</p>',
@@ -84,7 +84,7 @@ def page_of(result: Document) -> str:
         '<p class="soft">Points with their 95 % intervals; →: beyond the scale.</p>',
         "<h2>Measures</h2>",
         '<div class="wide" tabindex="0" role="region" aria-label="Measures"><table>',
-        *_table(rows, result["use"]),
+        *_table(rows, columns, result["use"]),
         "</table></div>",
         f'<p class="soft">{escape(explained)}. Tokens are patches where the model reads patches.</p>',
         "<h2>Cuts of held-out sentences</h2>",
@@ -141,12 +141,11 @@ def _gaps(rows: Sequence[Document], detectable: float) -> Iterator[str]:
     yield "</div>"
 
 
-def _table(rows: Sequence[Document], use: str) -> Iterator[str]:
-    shown = [name for name in _HEADINGS if any(row.get(name) is not None for row in rows)]
-    headings = "".join(f'<th title="{escape(_HEADINGS[name][1])}">{_HEADINGS[name][0]}</th>' for name in shown)
+def _table(rows: Sequence[Document], columns: Mapping[str, tuple[str, str]], use: str) -> Iterator[str]:
+    headings = "".join(f'<th title="{escape(note)}">{heading}</th>' for heading, note in columns.values())
     yield f"<thead><tr>{headings}</tr></thead><tbody>"
     for row in rows:
-        cells = "".join(f'<td class="{_class(row, name)}">{_cell(row, name)}</td>' for name in shown)
+        cells = "".join(f'<td class="{_class(row, name)}">{_cell(row, name)}</td>' for name in columns)
         yield f"<tr{' class=use' if row['name'] == use else ''}>{cells}</tr>"
     yield "</tbody>"
 
