@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -125,7 +126,7 @@ class Column:
 
 
 class Table(NamedTuple):
-    """Cells of text, the first column left-aligned; `notes` go below."""
+    """Cells of text; `notes` go below."""
 
     name: str
     title: str
@@ -142,9 +143,22 @@ class Table(NamedTuple):
         return max(range(min(3, len(columns))), key=lambda place: len(columns[place]), default=0)
 
     @property
+    def names(self) -> set[int]:
+        """The places of the columns without figures, which are left-aligned, and of the first one."""
+        columns = zip(*self.rows, strict=True)
+        return {0} | {i for i, column in enumerate(columns) if not any(map(_FIGURE.match, filter(None, column)))}
+
+    @property
     def prose(self) -> set[int]:
         """The places of the columns with long text."""
         return {i for row in self.rows for i, cell in enumerate(row) if len(cell) > 24 and not _WITH_SPREAD.match(cell)}
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes of every column in the HTML page."""
+        places = {"label": {self.label}, "result": {self.header.index(self.result)} if self.result else set()}
+        places |= {"name": self.names, "prose": self.prose}
+        return [" ".join(name for name, of in places.items() if i in of) for i in range(len(self.header))]
 
     @property
     def records(self) -> list[dict[str, str]]:
@@ -164,15 +178,18 @@ class Table(NamedTuple):
     def text(self) -> str:
         """Aligned columns for a terminal."""
         columns = [_marked(column) for column in zip(self.header, *self.rows, strict=True)]
-        widths = [max(map(len, column)) for column in columns]
-        lines = [_aligned(row, widths) for row in zip(*columns, strict=True)]
-        rule = "-" * len(lines[0])
+        lines = ["  ".join(row).rstrip() for row in zip(*map(self._aligned, count(), columns), strict=True)]
+        rule = "-" * max(map(len, lines))
         return "\n".join([self.title, rule, lines[0], rule, *lines[1:], *self.notes, *self.explained("*")]) + "\n"
+
+    def _aligned(self, place: int, column: list[str]) -> list[str]:
+        width = max(map(len, column))
+        return [cell.ljust(width) if place in self.names else cell.rjust(width) for cell in column]
 
     def markdown(self) -> str:
         """A table of GitHub's Markdown, title and notes around it."""
         lines = ["| " + " | ".join(map(_in_markdown, row)) + " |" for row in [self.header, *self.rows]]
-        rule = "| --- |" + " ---: |" * (len(self.header) - 1)
+        rule = "|" + "".join(" --- |" if i in self.names else " ---: |" for i in range(len(self.header)))
         notes = [f"*{note}*  " for note in [*self.notes, *self.explained()]]
         return "\n".join([f"**{self.title}**", "", lines[0], rule, *lines[1:], "", *notes]).rstrip() + "\n"
 
@@ -288,8 +305,3 @@ def _in_markdown(cell: str) -> str:
     if isinstance(cell, Best):
         return f"**{text}**"
     return f"{text} {_MARKS[type(cell)]}" if type(cell) in _MARKS else text
-
-
-def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
-    cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-    return "  ".join(cells).rstrip()
