@@ -135,8 +135,35 @@ def test_an_id_that_is_too_large_takes_no_memory() -> None:
 
 
 def test_a_token_that_depends_on_its_place_is_refused() -> None:
-    library = LibraryTokenizer(Tokenizer(models.BPE({"a</w>": 0}, [], end_of_word_suffix="</w>", dropout=0.1)))
-    with pytest.raises(InputError, match=r"it: its BPE has dropout 0.1, so a token does not say which bytes it is"):
-        library.check_spelling("it")
-    with pytest.raises(InputError, match="it: its BPE has end_of_word_suffix '</w>'"):
-        library.check_spelling("it", ["end_of_word_suffix"])
+    library = LibraryTokenizer(Tokenizer(models.BPE({"a</w>": 0}, [], end_of_word_suffix="</w>")))
+    for marks in (None, ["end_of_word_suffix"]):
+        with pytest.raises(InputError, match="it: its BPE has end_of_word_suffix '</w>'"):
+            library.check_spelling("it", marks)
+
+
+def test_chance_is_refused_in_memory_and_in_a_file(tmp_path) -> None:
+    tokenizer = Tokenizer(models.BPE({"a": 0}, [], dropout=0.1))
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(InputError, match="it: BPE with dropout: a text has several encodings"):
+        LibraryTokenizer(tokenizer).check_spelling("it")
+    with pytest.raises(InputError, match=r"tokenizer\.json: BPE with dropout: a text has several encodings"):
+        _ = read_tokenizer(tmp_path).tokenizer
+
+
+@pytest.mark.parametrize(
+    "dropping",
+    [
+        pre_tokenizers.Split(" ", "removed"),
+        pre_tokenizers.Punctuation("removed"),
+        pre_tokenizers.WhitespaceSplit(),
+        pre_tokenizers.Whitespace(),
+        pre_tokenizers.BertPreTokenizer(),
+        pre_tokenizers.CharDelimiterSplit(","),
+    ],
+)
+def test_a_pre_tokenizer_that_drops_characters_is_refused(dropping) -> None:
+    tokenizer = Tokenizer(models.BPE({"a": 0}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([dropping, pre_tokenizers.ByteLevel(False)])
+    assert "".join(piece for piece, _ in dropping.pre_tokenize_str("a, b")) != "a, b"
+    with pytest.raises(InputError, match=r"it: its pre-tokenizer .* drops characters"):
+        LibraryTokenizer(tokenizer).check_spelling("it")

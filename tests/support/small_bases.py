@@ -94,7 +94,7 @@ def sentencepiece_model(algorithm: str, **options: Any) -> bytes:
         "character_coverage": 0.98,
         "normalization_rule_name": "identity",
         "remove_extra_whitespaces": False,
-        "user_defined_symbols": ["[REF]"],
+        "user_defined_symbols": "[REF]",
         "hard_vocab_limit": False,
         "minloglevel": 2,
     }

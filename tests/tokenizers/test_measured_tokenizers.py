@@ -88,6 +88,7 @@ class _Contextual(ByteCode):
         {"byte_fallback": False, "character_coverage": 1},
         {"byte_fallback": False, "normalization_rule_name": "nmt_nfkc", "remove_extra_whitespaces": True},
         {"normalization_rule_name": "nfkc_cf", "add_dummy_prefix": False},
+        {"user_defined_symbols": "▁▁,▁▁▁▁,a▁b,中国"},
     ],
 )
 @pytest.mark.parametrize("algorithm", ["bpe", "unigram", "char"])
@@ -101,6 +102,7 @@ def test_a_sentencepiece_model_as_its_package_encodes(algorithm, options, tmp_pa
     assert tokenizer.vocabulary == tokenizer.ids == processor.get_piece_size()
     assert tokenizer.unknown == processor.unk_id()
     texts = [*small_bases.TEXTS[:60], "", "a  b", "▁a▁ \U0001f600\U0001f601é[REF] ①", "  \u200b "]
+    texts += ["a b", "ba   b     c", "中国", "の日の日本", "<s> a </s><unk>"]
     for text, tokens in zip(texts, tokenizer.encode_batch(texts), strict=True):
         expected = processor.encode(text, return_type="offset_mapping")
         assert tokens.ids.tolist() == expected["ids"]

@@ -21,6 +21,8 @@ NOT_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 """Bytes that are in no text, and have no token in some vocabularies."""
 PLACES = ("continuing_subword_prefix", "end_of_word_suffix")
 """Settings of a model with which the place of a token in its word decides what it spells."""
+_DROPS_TEXT = ("WhitespaceSplit", "Whitespace", "BertPreTokenizer", "CharDelimiterSplit")
+"""Pre-tokenizers that remove what they split at; others do with the behaviour `Removed`."""
 _OF_OTHER_JSON = (LookupError, TypeError, AttributeError, ValueError, RecursionError)
 _BYTE_OF_PIECE = {piece: bytes([byte]) for byte, piece in enumerate(BYTE_PIECES)}
 
@@ -28,13 +30,17 @@ _BYTE_OF_PIECE = {piece: bytes([byte]) for byte, piece in enumerate(BYTE_PIECES)
 def loaded(text: str, where: str) -> Tokenizer:
     """A tokenizer from the text of a tokenizer.json.
 
-    Raises InputError where the library cannot read it, or would end the process or take gigabytes for it.
+    Raises InputError where the library cannot read it, or would end the process or take gigabytes for it; and for BPE
+    with dropout, which encodes a text otherwise each time.
     """
     try:
-        _check_model(json.loads(text)["model"])
+        model = json.loads(text)["model"]
+        _check_model(model)
+        if model.get("dropout"):
+            raise InputError(f"{where}: BPE with dropout: a text has several encodings; set `dropout` to null")
         return Tokenizer.from_str(text)
     except BaseException as error:
-        if not of_rust(error) and not isinstance(error, _OF_OTHER_JSON):
+        if isinstance(error, InputError) or not (of_rust(error) or isinstance(error, _OF_OTHER_JSON)):
             raise
         raise InputError(f"{where}: not a tokenizer.json: {' '.join(str(error).split())}") from error
 
@@ -122,7 +128,9 @@ class LibraryTokenizer:
         if self.unknown is not None:
             tokens[self.unknown] = None
         for entry in added:
-            tokens[entry["id"]] = None if entry["special"] else entry["content"].encode()
+            normalized = self.spaces and entry["normalized"]
+            text = entry["content"].replace(SPACE, " ") if normalized else entry["content"]
+            tokens[entry["id"]] = None if entry["special"] else text.encode()
         return tuple(tokens)
 
     def _spelled(self, token: str) -> bytes | None:
@@ -145,13 +153,20 @@ class LibraryTokenizer:
             found[self.byte_ids[self.byte_ids >= 0]] = True
         return found
 
-    def check_spelling(self, name: str, marks: Sequence[str] = ("dropout", *PLACES)) -> None:
-        """Raises InputError where the place of a token in its word, or chance, decides which bytes it spells."""
-        for mark in marks:
+    def check_spelling(self, name: str, marks: Sequence[str] | None = None) -> None:
+        """Raises InputError where the place of a token in its word decides which bytes it spells, and where chance
+        decides, or the pre-tokenizer drops characters. marks: only for these settings."""
+        for mark in PLACES if marks is None else marks:
             if value := self.settings["model"].get(mark):
                 raise InputError(
                     f"{name}: its {self.algorithm} has {mark} {value!r}, so a token does not say which bytes it is"
                 )
+        if marks is None:
+            if self.settings["model"].get("dropout"):
+                raise InputError(f"{name}: BPE with dropout: a text has several encodings; set `dropout` to null")
+            for step in steps(self.settings["pre_tokenizer"]):
+                if step["type"] in _DROPS_TEXT or step.get("behavior") == "Removed":
+                    raise InputError(f"{name}: its pre-tokenizer {step['type']} drops characters, such as spaces")
 
     @cached_property
     def bare(self) -> Tokenizer:

@@ -18,6 +18,7 @@ SPACE = "\u2581"
 BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 """The pieces of the bytes, which spell the characters that have no piece."""
 MOST_PIECES = 1 << 21
+_USER_DEFINED_BONUS = 0.1
 
 
 class PieceKind(IntEnum):
@@ -73,7 +74,7 @@ class PieceModel:
 
     @property
     def tokens(self) -> tuple[bytes | None, ...]:
-        """The bytes that each piece spells, None for control symbols, the unknown piece and unused ones."""
+        """The bytes that each piece spells, None for control symbols, the unknown piece and those that no text has."""
         return tuple(map(self._spelled, self.pieces))
 
     @property
@@ -84,14 +85,29 @@ class PieceModel:
         ids = {piece.text: id for id, piece in enumerate(self.pieces) if piece.kind == PieceKind.BYTE}
         return tuple(ids[text] for text in BYTE_PIECES)
 
+    @property
+    def unigram_scores(self) -> list[float]:
+        """The scores of Unigram by id; those of user-defined pieces make SentencePiece 0.2.3 take them, the longest
+        first."""
+        return [
+            _USER_DEFINED_BONUS * (len(piece.text.encode()) - 1)
+            if piece.kind == PieceKind.USER_DEFINED
+            else piece.score
+            for piece in self.pieces
+        ]
+
     def texts(self, *kinds: PieceKind) -> list[str]:
         """The pieces of some kinds, in the order of ids."""
         return [piece.text for piece in self.pieces if piece.kind in kinds]
 
+    def never_found(self, text: str) -> bool:
+        """Whether no text has a piece: one with a space, where spaces become U+2581 before pieces are looked for."""
+        return self.escapes_spaces and " " in text
+
     def _spelled(self, piece: Piece) -> bytes | None:
         if piece.kind == PieceKind.BYTE:
             return bytes([BYTE_PIECES.index(piece.text)]) if self.byte_fallback else None
-        if piece.kind not in (PieceKind.NORMAL, PieceKind.USER_DEFINED):
+        if piece.kind not in (PieceKind.NORMAL, PieceKind.USER_DEFINED) or self.never_found(piece.text):
             return None
         return (piece.text.replace(SPACE, " ") if self.escapes_spaces else piece.text).encode()
 

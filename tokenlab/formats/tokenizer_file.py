@@ -224,9 +224,13 @@ def of_pieces(model: PieceModel, name: str, *, ignore_normalizer: bool = False) 
     tokenizer.decoder = decoders.Sequence(
         [decoders.Replace(space, " "), decoders.ByteFallback(), decoders.Fuse(), *after]
     )
-    _add_special(tokenizer, model.texts(PieceKind.CONTROL, PieceKind.UNKNOWN))
-    user_defined = [text.replace(space, " ") for text in model.texts(PieceKind.USER_DEFINED)]
-    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in user_defined])
+    special = (id for id, piece in enumerate(model.pieces) if piece.kind in (PieceKind.CONTROL, PieceKind.UNKNOWN))
+    _add_special(tokenizer, [tokenizer.id_to_token(id) for id in special])
+    if model.algorithm != Algorithm.UNIGRAM:  # there they have scores
+        user_defined = [text for text in model.texts(PieceKind.USER_DEFINED) if not model.never_found(text)]
+        # The text has U+2581 only once it is normalised. All are found in one pass, the longest first.
+        normalized = any(SPACE in text for text in user_defined)
+        tokenizer.add_tokens([AddedToken(text, normalized=normalized) for text in user_defined])
     return tokenizer
 
 
@@ -256,10 +260,15 @@ def _byte_pair(model: PieceModel) -> models.Model:
 
 
 def _unigram(model: PieceModel) -> models.Model:
-    """Pieces that no text contains have the lowest score, so that they are not preferred where a text spells them."""
+    """Pieces that spell no text are called by their ids, with a space, which becomes U+2581 in a text."""
+    scores = model.unigram_scores
     lowest = min((piece.score for piece in model.pieces if piece.kind == PieceKind.NORMAL), default=0.0)
-    kept = (PieceKind.NORMAL, PieceKind.USER_DEFINED)
-    pieces = [(piece.text, piece.score if piece.kind in kept else lowest) for piece in model.pieces]
+    pieces = [
+        (f"<|special {id}|>", lowest)
+        if token is None
+        else (piece.text, lowest if piece.kind == PieceKind.BYTE else scores[id])
+        for id, (piece, token) in enumerate(zip(model.pieces, model.tokens, strict=True))
+    ]
     unknown = next((id for id, piece in enumerate(model.pieces) if piece.kind == PieceKind.UNKNOWN), None)
     return models.Unigram(pieces, unknown, model.byte_fallback)
 

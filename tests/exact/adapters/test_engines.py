@@ -2,13 +2,18 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from real_tokenizers import all_names, names, real_lines, real_tokenizer, tokenizer_folder
+from small_bases import TEXTS, sentencepiece_model
 
 from tokenlab.core.errors import InputError
+from tokenlab.exact.adapters.check import check_tokenizer
 from tokenlab.exact.adapters.probes import NAMED
+from tokenlab.exact.adapters.reading import read_tokenizer
 from tokenlab.formats.ranks import read_rank_tokenizer, read_tekken
+from tokenlab.tokenizers import read_text_tokenizer
 
 RANK_FILES = {
     "llama3": "tokenizer.model",
@@ -63,6 +68,23 @@ def test_unigram_as_sentencepiece_on_texts_that_are_normalised() -> None:
             assert real.automaton.encode(normalised.encode()) == other.encode(normalised), text
             compared += 1
     assert compared > 10
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "options"), [("bpe", {}), ("unigram", {"byte_fallback": False, "character_coverage": 1})]
+)
+def test_pieces_that_a_user_defined_as_sentencepiece(algorithm: str, options: dict[str, Any], tmp_path: Path) -> None:
+    defined = "▁▁,▁▁▁,  ,a▁b,c d,中国"
+    path = tmp_path / "a.model"
+    path.write_bytes(sentencepiece_model(algorithm, user_defined_symbols=defined, **options))
+    other = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_file=str(path))
+    real, measured = read_tokenizer(path), read_text_tokenizer(path)
+    texts = [*TEXTS[:60:2], *(text.replace("，", "中国  ") for text in TEXTS[:60:2]), "中国"]
+    for text in texts:
+        assert real.automaton.encode(text.encode()) == other.encode(text), text
+        assert measured.encode_batch([text])[0].ids.tolist() == other.encode(text), text
+    report = check_tokenizer(real, texts, walks=20)
+    assert report.handled and report.texts > len(texts)
 
 
 @pytest.mark.parametrize("name", all_names())

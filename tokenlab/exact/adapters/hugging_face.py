@@ -133,7 +133,7 @@ def _read(tokenizer: "Tokenizer", name: str, ends: tuple[int | None, int | None]
         given if given is not None else _usual(added, names)
         for given, names in zip(ends, (_USUAL_BOS, _USUAL_EOS), strict=True)
     )
-    return RealTokenizer(name, automaton, engine, bos, eos, _notes(prepared, model))
+    return RealTokenizer(name, automaton, engine, bos, eos, _notes(prepared, library))
 
 
 def _splits(settings: dict[str, Any]) -> Splits:
@@ -183,7 +183,7 @@ def _usual(added: list[dict[str, Any]], names: tuple[str, ...]) -> int | None:
     return next((special[name] for name in names if name in special), None)
 
 
-def _notes(prepared: Preparation, model: dict[str, Any]) -> tuple[str, ...]:
+def _notes(prepared: Preparation, library: LibraryTokenizer) -> tuple[str, ...]:
     notes = []
     if prepared.ignored:
         notes.append(f"texts are normalised already: {', '.join(prepared.ignored)} is left out")
@@ -191,8 +191,9 @@ def _notes(prepared: Preparation, model: dict[str, Any]) -> tuple[str, ...]:
         notes.append("texts have no U+2581, which stands for a space")
     if prepared.prefix:
         notes.append("texts are not empty: the space before a text comes with its first character")
-    if model.get("unk_token") or model.get("unk_id") is not None:
-        notes.append("texts have only characters with tokens; others would become the unknown token")
+    if library.missing_bytes:
+        otherwise = "would be lost" if library.unknown is None else "would become the unknown token"
+        notes.append(f"texts have only characters with tokens; others {otherwise}")
     return tuple(notes)
 
 
@@ -255,8 +256,6 @@ def _word_automaton(model: dict[str, Any], vocabulary: Vocabulary, absent: Itera
 
 
 def _byte_pair(model: dict[str, Any], vocabulary: Vocabulary, absent: Iterable[bytes]) -> TokenAutomaton:
-    if model.get("dropout"):
-        raise UnsupportedTokenizer("BPE with dropout: a text has several encodings; switch dropout off")
     for mark in PLACES:
         if model.get(mark):
             raise UnsupportedTokenizer(f"BPE with {mark} {model[mark]!r}: tokens depend on their place in a word")

@@ -5,11 +5,10 @@
   two is a merge, and a word that is a token is not merged at all.
 - SentencePiece, BPE: the whole text, a space put before it, is one word of characters; characters without a piece are
   spelled by byte pieces. Its engine is the library `tokenizers`, which finds user-defined pieces first.
-- SentencePiece, Unigram: the best path by the sum of scores.
+- SentencePiece, Unigram: the best path by the sum of scores, in its engine as well.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
@@ -23,11 +22,6 @@ from tokenlab.formats.pieces import SPACE, Algorithm, PieceKind, PieceModel
 from tokenlab.formats.ranks import RankSettings, RankTokenizer
 from tokenlab.formats.tokenizer_file import of_pieces, of_ranks
 from tokenlab.formats.tokenizer_file import read_tokenizer as read_file
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-_USER_DEFINED_PENALTY = 0.1
 
 
 def read_tokenizer(
@@ -96,28 +90,25 @@ def _of_pieces(model: PieceModel, name: str, ignore_normalizer: bool) -> RealTok
     if ignored:
         notes.append(f"texts are normalised already: {model.normalizer or 'the normalisation'} is left out")
     word: TokenAutomaton
-    engine: Tokenizer | None = None
     added: dict[int, str] = {}
     if model.algorithm == Algorithm.BPE:
-        kinds = [piece.kind for piece in model.pieces]
-        added = {id: (tokens[id] or b"").decode() for id, kind in enumerate(kinds) if kind == PieceKind.USER_DEFINED}
+        for id, (piece, token) in enumerate(zip(model.pieces, tokens, strict=True)):
+            if piece.kind == PieceKind.USER_DEFINED and token is not None:
+                added[id] = token.decode()
         word = BytePair.from_ranks(
             vocabulary,
             [-piece.score if piece.kind == PieceKind.NORMAL else None for piece in model.pieces],
             byte_fallback=model.byte_ids or None,
             absent=[SPACE.encode()],
         )
-        engine = LibraryTokenizer(of_pieces(model, name, ignore_normalizer=True)).bare
     else:
         from tokenlab.exact.encoders.unigram import Unigram
 
-        word = Unigram(vocabulary, _scores(model))
+        word = Unigram(vocabulary, model.unigram_scores)
+    engine = LibraryTokenizer(of_pieces(model, name, ignore_normalizer=True)).bare
 
     def encode(text: str) -> list[int]:
-        if not text:
-            return []
-        marked = prefix.decode() + text
-        return engine.encode(marked, add_special_tokens=False).ids if engine else word.encode(marked.encode())
+        return engine.encode(prefix.decode() + text, add_special_tokens=False).ids if text else []
 
     automaton = joined(word, (), AddedTokens.from_mapping(added) if added else None, encode, tokens, prefix)
     return RealTokenizer(name, automaton, engine, model.bos, model.eos, tuple(notes))
@@ -148,12 +139,3 @@ def _check_modelled(model: PieceModel, name: str) -> None:
         raise UnsupportedTokenizer(f"{name}: Unigram with byte fallback is not modelled")
     if model.algorithm == Algorithm.BPE and any(piece.kind == PieceKind.UNUSED for piece in model.pieces):
         raise UnsupportedTokenizer(f"{name}: BPE with unused pieces, which are divided again, is not modelled")
-
-
-def _scores(model: PieceModel) -> list[float]:
-    """The scores of Unigram; SentencePiece prefers user-defined pieces by their length in bytes."""
-    best = max((piece.score for piece in model.pieces if piece.kind == PieceKind.NORMAL), default=0.0)
-    return [
-        len(piece.text.encode()) * best - _USER_DEFINED_PENALTY if piece.kind == PieceKind.USER_DEFINED else piece.score
-        for piece in model.pieces
-    ]

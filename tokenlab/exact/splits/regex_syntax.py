@@ -125,8 +125,10 @@ class _Parser:
         run = ""
         while self.position < len(self.text) and self.text[self.position] not in "|)":
             if self.take("(?i)"):
-                ignore_case = True
-                continue
+                if ignore_case:
+                    continue
+                parts.append(self.choice(ignore_case=True))  # `a(?i)b|c` is `a(?i:b|c)` in Oniguruma
+                break
             node = self.repetition(self.atom(ignore_case))
             folded = node.source.text.removeprefix("(?i:") if ignore_case and isinstance(node, Set) else None
             run = run + folded[:-1][-1:] if folded is not None and len(folded) <= 3 else ""
