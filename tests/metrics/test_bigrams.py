@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_sequences import flat, plain_bits
 
+from tokenlab.core.errors import InputError
 from tokenlab.metrics import bigram_bits, bigram_perplexity, bits_of_counts, bits_per_character
 
 
@@ -36,3 +37,9 @@ def test_large_counts_and_any_order():
 
 def test_nothing_is_nothing():
     assert bigram_bits(np.empty(0, np.int32), np.zeros(3, np.int64)) == 0.0
+
+
+@pytest.mark.parametrize(("symbols", "offsets"), [([1, 2], [0, 5]), ([1, 2], [0, 2, 1]), ([1], [1, 1]), ([-1], [0, 1])])
+def test_arrays_that_do_not_fit_together_are_refused(symbols, offsets):
+    with pytest.raises(InputError, match="offsets must ascend"):
+        bigram_bits(np.array(symbols, np.int32), np.array(offsets))

@@ -29,7 +29,6 @@ option_sets = st.builds(
     isolate=st.sampled_from(["script", "punctuation", "none"]),
     tie=st.sampled_from(["short", "long"]),
     vbe_weight=st.sampled_from([0.0, 0.5, 2.0]),
-    split_kana=st.booleans(),
 ) | st.builds(
     SegmentOptions,
     single_character=st.just("fallback"),
@@ -37,6 +36,7 @@ option_sets = st.builds(
     isolate=st.sampled_from(["script", "punctuation", "none"]),
     tie=st.sampled_from(["short", "long"]),
 )
+option_sets |= st.builds(SegmentOptions, isolate=st.just("script"), split_kana=st.just(True))
 
 
 @settings(max_examples=400)
@@ -68,7 +68,7 @@ def test_boundary_scores_are_added_where_a_segment_begins(seen, options, data):
     """The best of all segmentations by the sum of length times utility and of the scores at every beginning."""
     if options.single_character == "fallback":
         return
-    options = SegmentOptions(**{**vars(options), "decoder": "viterbi", "isolate": "none"})
+    options = SegmentOptions(**{**vars(options), "decoder": "viterbi", "isolate": "none", "split_kana": False})
     statistics = ngram_statistics(seen, StatisticsOptions(n_max=4))
     table = utility_table(statistics, options)
     numbers = st.sampled_from([-5.0, -1.5, 0.0, 0.25, 2.0, 40.0])
@@ -94,7 +94,7 @@ def spelled(chain):
 @given(chains, option_sets, st.booleans(), st.data())
 def test_a_cluster_counts_like_one_character(seen, options, scored, data):
     """A text of clusters is segmented like the text that has a character of its own for each of them."""
-    options = SegmentOptions(**{**vars(options), "isolate": "none"})
+    options = SegmentOptions(**{**vars(options), "isolate": "none", "split_kana": False})
     scores = clustered = None
     if scored and options.decoder == "viterbi":
         numbers = st.sampled_from([-5.0, -1.5, 0.0, 0.25, 2.0, 40.0])
@@ -117,7 +117,13 @@ def test_a_cluster_counts_like_one_character(seen, options, scored, data):
 def test_boundary_scores_where_units_are_smaller_than_clusters(seen, options, data):
     """The best of all segmentations that cut no cluster, a cluster that is no candidate being a segment by itself."""
     options = SegmentOptions(
-        **{**vars(options), "isolate": "punctuation", "decoder": "viterbi", "single_character": 1.0}
+        **{
+            **vars(options),
+            "isolate": "punctuation",
+            "split_kana": False,
+            "decoder": "viterbi",
+            "single_character": 1.0,
+        }
     )
     statistics = ngram_statistics(map(spelled, seen), StatisticsOptions(n_max=4, unit="character"))
     table = utility_table(statistics, options)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from plain_segmentation import kinds_of, split_clusters
 from unicode_text import SENTENCES, text
 
+from tokenlab.core.errors import ParameterError
 from tokenlab.metrics.words import UNSPACED_SCRIPTS
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import BoundaryOptions, Segmenter, SegmentOptions, segment_by_entropy
@@ -32,12 +33,25 @@ def class_of(kind, split_kana):
 @settings(max_examples=400)
 @given(text, st.sampled_from(["script", "punctuation", "none"]), st.booleans())
 def test_equals_the_plain_rule_over_unicode(text, isolate, split_kana):
+    split_kana = split_kana and isolate == "script"
     options = SegmentOptions(isolate=isolate, split_kana=split_kana)
     expected = []
     clusters = split_clusters(text)
     for cluster, kind in zip(clusters, kinds_of(clusters, options), strict=True):
         expected += [class_of(kind, split_kana)] * len(cluster)
     assert CharacterClasses(isolate, split_kana)(code_points(text)).tolist() == expected
+
+
+def test_a_sign_inside_a_cluster_is_punctuation():
+    flat = np.zeros(8, np.float32)
+    assert segment_by_entropy(["手🏽中国(เ)ก"], [flat], BoundaryOptions(), "punctuation").text() == "手🏽 中国 ( เ) ก\n"
+
+
+def test_splitting_kana_without_isolating_scripts_is_refused():
+    with pytest.raises(ParameterError, match="split_kana has no meaning where isolate is `none`"):
+        SegmentOptions(isolate="none", split_kana=True)
+    with pytest.raises(ParameterError, match="isolate is 'scripts'"):
+        segment_by_entropy([], [], BoundaryOptions(), "scripts")
 
 
 def isolated(sentence, split_kana=False):

@@ -106,7 +106,7 @@ def _kind_of(cluster, options):
     if cluster.isspace():
         return "space"
     if options.isolate == "punctuation":
-        return "alone" if regex.match(r"[\p{P}\p{S}\p{Z}]", cluster) else "run"
+        return "alone" if regex.search(r"[\p{P}\p{S}\p{Z}]", cluster) else "run"
     if options.isolate == "none":
         return "run"
     visible = regex.sub(r"\p{Cf}", "", cluster)

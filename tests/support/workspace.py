@@ -47,12 +47,17 @@ def copy_project(folder: Path) -> Path:
         source, target = ROOT / name, folder / name
         if name in tracked and Path(name).name in OF_USERS:
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(_git("show", f":{name}"))
+            target.write_bytes(as_shipped(name))
         elif source.is_symlink() or source.is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target, follow_symlinks=False)
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     return folder
+
+
+def as_shipped(name: str) -> bytes:
+    """A file as git's index has it."""
+    return _git("show", f":{name}")
 
 
 def _listed(*which: str) -> list[str]:

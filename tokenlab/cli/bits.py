@@ -180,7 +180,7 @@ def _measure(options: argparse.Namespace) -> None:
         "fallback_characters": begun / size["characters"],
         "byte_tokens": in_bytes / int(plain.sum()),
         "alpha": options.alpha if isfinite(options.alpha) else "inf",  # JSON has no infinity.
-        "codes": list(_codes(counts, len(code.known), options.alpha)),
+        "codes": list(_codes(counts, code.known, options.alpha)),
         "scripts": scripts,
     }
     if all(row["tokens"] == found["codes"][0]["tokens"] for row in found["codes"]):
@@ -235,9 +235,9 @@ def _counted(corpus: Corpus, code: "CharacterBits", size: dict[str, int]) -> "tu
     return counts, sorted(rows, key=lambda row: (-row["characters"], row["script"]))
 
 
-def _codes(counts: "SymbolCounts", known: int, alpha: float) -> Iterator[Row]:
+def _codes(counts: "SymbolCounts", known: str, alpha: float) -> Iterator[Row]:
     """A row for byte fallback and for each bit-level code."""
-    from tokenlab.codes.bits.symbols import ADDED, LONG, RESET, dead_symbols
+    from tokenlab.codes.bits.symbols import ADDED, LONG, RESET, dead_symbols, is_first, is_second
     from tokenlab.metrics.renyi import renyi_efficiency
 
     def measures(found: "np.ndarray", vocabulary: int) -> Row:
@@ -251,17 +251,19 @@ def _codes(counts: "SymbolCounts", known: int, alpha: float) -> Iterator[Row]:
             "renyi_observed": renyi_efficiency(found, alpha),
         }
 
-    yield {"code": "bytes", **measures(counts.plain, LONG + known)}
+    # The byte of a known character occurs as a payload alone.
+    spelled = {byte for byte in map(ord, known) if byte < 0x80 and not is_first(byte) and not is_second(byte)}
+    yield {"code": "bytes", **measures(counts.plain, LONG + len(known))}
     for options, found in counts.rewritten.items():
         yield {
             "code": "bits",
             "mode": options.mode,
             "prefixes": options.prefixes,
             "emission": options.emission,
-            **measures(found, LONG + known + ADDED),
+            **measures(found, LONG + len(known) + ADDED),
             "resets": int(found[RESET]),
             "ambiguous": counts.ambiguous[replace(options, mode="lossless")],
-            "dead": len(dead_symbols(options)),
+            "dead": len(spelled | {dead.symbol for dead in dead_symbols(options)}),
         }
 
 

@@ -127,6 +127,8 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
             raise ParameterError(f"{flags[name]}: the code `{options.code}` has no such option")
     for kind in own.options:
         options_from(options, kind)
+    if "vocabulary" in given and not {"restarts", "refine"} & given.keys():
+        raise ParameterError("--vocabulary has no meaning without --restarts or --refine; leave it out")
     return given
 
 

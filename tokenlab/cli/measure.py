@@ -35,17 +35,17 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--reference", metavar="FILE", help=reference)
     parallel = (
         "TEXT in another language, line by line, or verse by verse in the format ces; can be repeated: adds parity, "
-        "tokens per token of TEXT, and Gini, the inequality of the languages. Blank lines are left out of all"
+        "tokens per token of TEXT, and Gini, the inequality of the languages. Lines that are blank in one are left out"
     )
     parser.add_argument("--parallel", metavar="FILE", action="append", default=[], help=parallel)
     add_json(parser, "print a list with an object for each tokenizer and text")
 
 
 def _measure(options: argparse.Namespace) -> None:
-    """Measure tokenizers on a text, a line at a time: fertility, words kept whole (STRR), characters and bytes per
-    token, Rényi efficiency and others. Words are what stands between whitespace, in the format sighan gold words; in
-    scripts without spaces measures of words are undefined otherwise. Characters, bytes and words are those of TEXT as
-    it is, also where a tokenizer normalises.
+    """Measure tokenizers on the lines of a text that are not blank: fertility, words kept whole (STRR), characters and
+    bytes per token, Rényi efficiency and others. Words are what stands between whitespace, in the format sighan gold
+    words; in scripts without spaces measures of words are undefined otherwise. Characters, bytes and words are those of
+    TEXT as it is, also where a tokenizer normalises.
     """
     from tokenlab.metrics.registry import of_parallel
     from tokenlab.tokenizers.measured import read_text_tokenizer

@@ -131,7 +131,7 @@ def _train(arguments: argparse.Namespace) -> None:
             row |= {_PLAIN + name: value for name, value in measures.items()}
         replaced = Path(arguments.output).is_dir() and any(Path(arguments.output).iterdir())
         former = sorted(path.parent.name for path in Path(arguments.output).glob("*/tokenizer.json"))
-        with written(arguments.output), atomic_folder(arguments.output) as folder:
+        with written(arguments.output), atomic_folder(arguments.output, checked=True) as folder:
             for tokenizer, row, size in zip(trained, rows, options.vocabulary, strict=True):
                 place = folder if len(trained) == 1 else folder / str(size)
                 _write(tokenizer, row, place, options, counts[1], [*inputs, *tables], checked)

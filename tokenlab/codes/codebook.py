@@ -258,8 +258,10 @@ def smallest_K(characters: int, N: int) -> int:
 
 def check_capacity(characters: int, N: int, K: int) -> None:
     """Raises ParameterError where there are fewer codes than characters, or N or K is out of range."""
-    if not 1 <= N <= len(_DIGITS) or K < 1:
-        raise ParameterError(f"N = {N}, K = {K}; use N from 1 to {len(_DIGITS)} and K of at least 1")
+    if not 1 <= N <= len(_DIGITS):
+        raise ParameterError(f"N is {N}; it must be from 1 to {len(_DIGITS)}")
+    if K < 1:
+        raise ParameterError(f"K is {K}; it must be at least 1")
     if N * K > LARGEST_ALPHABET or K**N > LARGEST_CODE:
         raise ParameterError(
             f"N = {N}, K = {K}; a code has at most {LARGEST_ALPHABET:,} atoms (N K) and 2^63 - 1 codes (K^N)"

@@ -36,11 +36,12 @@ def atomic_file(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def atomic_folder(path: str | Path) -> Iterator[Path]:
+def atomic_folder(path: str | Path, *, checked: bool = False) -> Iterator[Path]:
     """Yield an empty temporary folder beside `path`; on success it replaces `path`. A symbolic link is followed.
 
     The old folder is moved away first: for a moment there may be none, but never an incomplete one. It is moved back
-    where the new one cannot take its place.
+    where the new one cannot take its place. Raises InputError where `path` is a file, or a folder with files of kinds
+    that the new one has not: they are something else and would be lost. checked: the caller knows better.
     """
     path = Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,6 +49,8 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     try:
         yield temporary
         temporary.chmod(0o777 & ~_umask())
+        if not checked:
+            _check_replaced(path, temporary)
         old = path.rename(temporary.with_suffix(".old.tmp")) if path.exists() else None
         try:
             temporary.replace(path)
@@ -59,6 +62,19 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
             shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _check_replaced(old: Path, new: Path) -> None:
+    if old.exists() and not old.is_dir():
+        raise InputError(f"{old}: a file; name a folder to write to")
+    kinds = {_kind(path) for path in new.iterdir()}
+    lost = sorted(path.name for path in old.iterdir() if _kind(path) not in kinds) if old.exists() else []
+    if lost:
+        raise InputError(f"{old}: holds {lost[0]}, which would be lost; name a folder of its own")
+
+
+def _kind(path: Path) -> str:
+    return "folder" if path.is_dir() else path.suffix
 
 
 @contextmanager

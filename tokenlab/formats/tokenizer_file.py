@@ -225,7 +225,7 @@ def of_pieces(model: PieceModel, name: str, *, ignore_normalizer: bool = False) 
         [decoders.Replace(space, " "), decoders.ByteFallback(), decoders.Fuse(), *after]
     )
     special = (id for id, piece in enumerate(model.pieces) if piece.kind in (PieceKind.CONTROL, PieceKind.UNKNOWN))
-    _add_special(tokenizer, [tokenizer.id_to_token(id) for id in special])
+    _add_special(tokenizer, [*filter(None, map(tokenizer.id_to_token, special))])
     if model.algorithm != Algorithm.UNIGRAM:  # there they have scores
         user_defined = [text for text in model.texts(PieceKind.USER_DEFINED) if not model.never_found(text)]
         # The text has U+2581 only once it is normalised. All are found in one pass, the longest first.

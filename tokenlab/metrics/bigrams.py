@@ -6,6 +6,7 @@ tokens that it scores, so it measures how regular they are, not how well a model
 
 import numpy as np
 
+from tokenlab.core.errors import InputError
 from tokenlab.metrics.kernels import bigram_keys, bigram_table, count_sorted, sum_n_log_n
 
 _DENSE = 1 << 24
@@ -22,7 +23,11 @@ def bigram_bits(symbols: np.ndarray, offsets: np.ndarray) -> float:
     Returns:
         Bits, 0.0 where there are no tokens. They depend only on the counts: the same counts in another order give the
         same float.
+
+    Raises InputError for offsets that do not ascend from 0 to the number of symbols, and for a negative symbol.
     """
+    if offsets[0] != 0 or offsets[-1] != len(symbols) or (np.diff(offsets) < 0).any() or symbols.min(initial=0) < 0:
+        raise InputError("offsets must ascend from 0 to the number of symbols, and symbols count from 0")
     base = int(symbols.max()) + 1 if symbols.size else 1
     if (base + 1) * base <= _DENSE:
         table = bigram_table(symbols, offsets, base)

@@ -9,7 +9,7 @@ from tokenlab.core.errors import InputError
 from tokenlab.ngrams.clusters import cluster_starts
 from tokenlab.segment.boundaries import RULES, find_boundaries
 from tokenlab.segment.isolation import ALONE, SPACE, WHOLE, CharacterClasses
-from tokenlab.segment.options import BoundaryOptions, Isolate
+from tokenlab.segment.options import BoundaryOptions, Isolate, check_isolation
 from tokenlab.segment.segmentation import Segmentation
 from tokenlab.text.code_points import code_points
 
@@ -40,7 +40,9 @@ def segment_by_entropy(
 
     Raises:
         InputError: the numbers of values and characters of a sentence differ, or those of sentences; a lone surrogate.
+        ParameterError: an unknown kind of isolation, or `split_kana` without isolation of scripts.
     """
+    check_isolation(isolate, split_kana)
     if len(sentences) != len(entropies):
         raise InputError(f"{len(sentences)} sentences but entropies of {len(entropies)}; score this text again")
     points = code_points("".join(sentence + "\n" for sentence in sentences))

@@ -61,6 +61,7 @@ class CharacterClasses:
 
     def __init__(self, isolate: Isolate, split_kana: bool = False) -> None:
         space = (SPACE_SET, SPACE)
+        self._by_script = isolate == "script"
         if isolate == "script":
             runs = [(members, FREE + number) for number, members in enumerate(run_sets(split_kana))]
             marks = [(r"\p{Cf}", _FORMAT), (SIGNS, _SIGN), (",", _COMMA), (_PUNCTUATION, ALONE)]
@@ -74,7 +75,7 @@ class CharacterClasses:
         """SPACE, ALONE, WHOLE, or a kind of run from FREE on for each code point, int8[length].
 
         A code point inside a cluster has the class of the cluster, which is that of the cluster's first code point that
-        is not of category Cf.
+        is not of category Cf; where punctuation alone is isolated, ALONE if any of its code points is punctuation.
 
         Args:
             starts: the `cluster_starts` of the points, where they are known.
@@ -84,7 +85,8 @@ class CharacterClasses:
         if starts.all():
             return _in_context(classes)
         first = np.flatnonzero(starts)
-        return np.repeat(_in_context(_of_clusters(classes, first)), np.diff(first, append=len(classes)))
+        clusters = _of_clusters(classes, first) if self._by_script else np.minimum.reduceat(classes, first)
+        return np.repeat(_in_context(clusters), np.diff(first, append=len(classes)))
 
 
 def _of_clusters(classes: NDArray[np.int8], first: NDArray[np.int64]) -> NDArray[np.int8]:

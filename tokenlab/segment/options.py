@@ -46,7 +46,7 @@ class SegmentOptions:
     cut a cluster, and for both a character is a cluster (`tokenlab.ngrams.clusters`). `none` cuts clusters where the
     units of the statistics are code points.
 
-    split_kana: whether a change between Han and kana ends a run (isolate `script` only; without effect otherwise).
+    split_kana: whether a change between Han and kana ends a run; with isolate `script` only.
 
     tie: which span wins where utilities are within 1e-9 of each other.
 
@@ -87,7 +87,7 @@ class SegmentOptions:
             if not 0 <= value <= LARGEST_WEIGHT:
                 raise ParameterError(f"{name} is {value}; it must be from 0 to {LARGEST_WEIGHT:g}")
         check_choice("decoder", self.decoder, Decoder)
-        check_choice("isolate", self.isolate, Isolate)
+        check_isolation(self.isolate, self.split_kana)
         check_choice("tie", self.tie, Tie)
         single = self.single_character
         if isinstance(single, str):
@@ -99,6 +99,13 @@ class SegmentOptions:
             raise ParameterError(f"single_character is {single}; a number must be within ±{LARGEST_WEIGHT:g}")
         if single == "fallback" and self.decoder == "viterbi":
             raise ParameterError("single_character `fallback` has no utility to add up; use decoder `greedy` with it")
+
+
+def check_isolation(isolate: Isolate, split_kana: bool) -> None:
+    """Raises ParameterError for an unknown kind of isolation, and for runs that are split without any."""
+    check_choice("isolate", isolate, Isolate)
+    if split_kana and isolate != "script":
+        raise ParameterError(f"split_kana has no meaning where isolate is `{isolate}`; leave it out")
 
 
 def _rules() -> Mapping[str, "Rule"]:
