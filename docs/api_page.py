@@ -19,7 +19,8 @@ HEAD = """# The Python library
 
 The public names of every package, their signatures and the modules that define them. `make api` writes this page from
 the code. [commands.md](commands.md) has examples, and the docstrings say which shapes and units are meant, and what is
-raised. A name is loaded when it is first used, with the packages that it needs.
+raised. `*` stands before arguments that are named in a call, and `**TrainingOptions` for those of that class as well.
+A name is loaded when it is first used, with the packages that it needs.
 
 ```python
 import tokenlab
@@ -110,10 +111,12 @@ def _of_class(node: ast.ClassDef) -> str:
         if isinstance(part, ast.FunctionDef) and part.name == "__init__":
             return _of_function(part, method=True)
     fields = [part for part in node.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)]
-    made = any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
+    made = [ast.unparse(decorator) for decorator in node.decorator_list if "dataclass" in ast.unparse(decorator)]
     if not made and "NamedTuple" not in map(ast.unparse, node.bases):
         return ""
-    return f"({', '.join(map(_field, fields))})"
+    keywords = ["*"] if any("kw_only=True" in decorator for decorator in made) else []
+    inherited = [f"**{ast.unparse(base)}" for base in node.bases if made]
+    return f"({', '.join([*keywords, *map(_field, fields), *inherited])})"
 
 
 def _field(field: ast.AnnAssign) -> str:

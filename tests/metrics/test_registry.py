@@ -14,7 +14,7 @@ def test_text_without_gold_words_has_undefined_metrics():
 
 def test_tokenization_of_numbers_and_of_arrays():
     single = of_tokenization(10, 20.0, 40)
-    assert single == {"tokens": 10, "perplexity": 4.0, "bits_per_character": 0.5}
+    assert single.items() >= {"tokens": 10, "perplexity": 4.0, "bits_per_character": 0.5}.items()
     several = of_tokenization(np.array([10, 5]), np.array([20.0, 5.0]), np.array([40, 40]))
     assert several["perplexity"].tolist() == [4.0, 2.0] and several["bits_per_character"].tolist() == [0.5, 0.125]
 
