@@ -73,6 +73,9 @@ segment good.txt --format json -> invalid choice: 'json'
 segment good.txt --workers 99999999999999999999 -> --workers is 99999999999999999999; it must be at most
 segment - --text-key t -> --text-key has no meaning
 segment good.txt --lambda 1e308 -> --lambda is 1e+308
+segment good.txt --isolate none --split-kana -> --split-kana has no meaning where isolate is `none`
+codes learn good.txt --code latom --vocabulary 300 -o c.json -> --vocabulary has no meaning without --restarts
+codes learn good.txt --code random -N 64 -K 2 -o c.json -> -N is 64; it must be from 1 to 26
 segment good.txt --lambda 1 --entropy-only -> entropy-only
 segment good.txt --single-character fallback -> greedy
 segment good.txt --n-max 5 --statistics-from s.parquet -> other options

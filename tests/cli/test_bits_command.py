@@ -187,3 +187,13 @@ def test_tables_of_lengths():
     assert "characters\t16" in facts and "alpha\tinf" in facts and not error
     assert len(codes) == 10 and len({row.count("\t") for row in codes}) == 1 and codes[1].startswith("bytes\t\t\t")
     assert len({row.count("\t") for row in scripts}) == 1 and "Katakana\t4\t12\t12\t9" in "".join(scripts)
+
+
+def test_bytes_of_known_characters_are_dead(tmp_path):
+    (tmp_path / "known.txt").write_text("ab A中")
+    every, without = (
+        json.loads(bits("measure", "--json", *more, stdin="ab 中")[0])["codes"][1:]
+        for more in (["--known", tmp_path / "known.txt"], [])
+    )
+    # a, b and the space; the byte of A is a payload, too, and bytes of 中 occur in other characters.
+    assert [a["dead"] - b["dead"] for a, b in zip(every, without, strict=True)] == [3] * len(every)
