@@ -141,6 +141,9 @@ def _execute(root: Path, selection: Selection, plan: Plan, workers: int | None) 
 
 
 def _track(root: Path, options: argparse.Namespace) -> int:
+    if options.only is not None:
+        with read_dag(root, options.preset) as dag:
+            dag.select(Selection(options.preset, options.only))
     if line := track(root, options.preset, options.only):
         print(line)
     return 0

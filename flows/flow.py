@@ -21,7 +21,7 @@ from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import httpx
 from prefect import flow, task
@@ -32,6 +32,7 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run, task_run
 from prefect.states import Cancelled, Completed, Failed, State
 from prefect.task_runners import ThreadPoolTaskRunner
+from pydantic import Field
 
 from flows.deployed import deployed, shown_waiting
 from flows.parameter_check import find_problems
@@ -110,7 +111,7 @@ def run_pipeline(
     only: str | None = None,
     from_stage: str | None = None,
     to_stage: str | None = None,
-    workers: int | None = None,
+    workers: Annotated[int, Field(ge=1)] | None = None,
     rebuild: bool = False,
 ) -> State:
     """Bring a preset up to date, or with `rebuild` check that its results can be reproduced from scratch.

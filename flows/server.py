@@ -9,6 +9,7 @@ import contextlib
 import os
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 import warnings
@@ -27,6 +28,7 @@ ADDRESS = "PREFECT_API_URL"
 
 _SECONDS_TO_ANSWER = 10.0
 _SECONDS_BETWEEN_POLLS = 1.0
+_SECONDS_WITHOUT_ANSWER = 60.0
 _TEMPORARY = {
     "PREFECT_UI_ENABLED": "false",
     "PREFECT__SERVER_EPHEMERAL": "1",  # without the services that schedule runs
@@ -38,22 +40,22 @@ def connect(root: Path) -> Callable[[], None]:
     """Let this process report to the server that the user chose, or to a temporary one of its own.
 
     Before Prefect's flows are imported; that may happen while the server starts. The function returned waits until it
-    is ready and raises TokenlabError where it does not start. If it ends before this process, so does this process,
-    with a line: Prefect would ask it for ever. Raises InputError where the server that the user chose does not answer.
+    is ready and raises TokenlabError where it does not start. If it ends before this process, or the chosen one does
+    not answer for a minute, this process ends with a line: Prefect would ask it for ever. Raises InputError where the
+    server that the user chose does not answer.
     """
     adopt(root)
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")  # the runner itself says what happens
     if url := _chosen_address():
         _require(url)
+        _end_without(lambda: _answers(url), f"no Prefect server has answered at {url} for a minute; start it, and")
         return lambda: None
     served = prefect_server(root, choose_port(None, 0))
     server = replace(served, name="Flow", environment=served.environment | _TEMPORARY)
     stack = contextlib.ExitStack()
-    ending = threading.Event()
     # At the very end, after Prefect has sent its last events and lines of the log: what registers last ends first.
     atexit.register(stack.close)
     servers = stack.enter_context(Servers(root))
-    stack.callback(ending.set)  # before the servers end
     servers.start(server)
     # A password that the user set is that of another server.
     secret = read_secret(root)
@@ -64,24 +66,53 @@ def connect(root: Path) -> Callable[[], None]:
 
     def wait() -> None:
         servers.wait(lambda started: None)
-        threading.Thread(target=_end_without, args=(servers, ending), daemon=True).start()
+        watching = _end_without(lambda: _run(servers), "the temporary Prefect server has ended;")
+        stack.callback(watching.set)  # before the servers end
 
     return wait
 
 
-def _end_without(servers: Servers, ending: threading.Event) -> None:
-    """End this process and its stages when the server has ended."""
-    while not ending.wait(_SECONDS_BETWEEN_POLLS):
-        try:
-            servers.check()
-        except TokenlabError:
-            if not ending.is_set():
-                line = "flows: the temporary Prefect server has ended; `python -m flows run` continues from here"
-                print(line, file=sys.stderr, flush=True)
+def _end_without(is_there: Callable[[], bool], line: str) -> threading.Event:
+    """End this process and its stages, with a line, once the server is not there; until the event returned is set."""
+    ending = threading.Event()
+
+    def watch() -> None:
+        while not ending.wait(_SECONDS_BETWEEN_POLLS):
+            if not is_there() and not ending.is_set():
+                print(f"flows: {line} `python -m flows run` continues from here", file=sys.stderr, flush=True)
                 for child in psutil.Process().children(recursive=True):
                     with contextlib.suppress(psutil.NoSuchProcess):
                         child.kill()
                 os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    return ending
+
+
+def _run(servers: Servers) -> bool:
+    try:
+        servers.check()
+    except TokenlabError:
+        return False
+    return True
+
+
+def _answers(url: str) -> bool:
+    """Whether a server answers within a minute."""
+    deadline = time.monotonic() + _SECONDS_WITHOUT_ANSWER
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            _ask(url)
+            return True
+        time.sleep(_SECONDS_BETWEEN_POLLS)
+    return False
+
+
+def _ask(url: str) -> None:
+    """Raises OSError or ValueError where no server answers there, or not to the password of this process."""
+    password = base64.b64encode(os.environ[CLIENT_SECRET].encode()).decode()
+    request = urllib.request.Request(f"{url}/admin/version", headers={"Authorization": f"Basic {password}"})
+    urllib.request.urlopen(request, timeout=_SECONDS_TO_ANSWER).close()
 
 
 def _chosen_address() -> str:
@@ -101,10 +132,8 @@ def _chosen_address() -> str:
 
 def _require(url: str) -> None:
     """Raise InputError unless a server answers there, and to the password that this process would use."""
-    password = base64.b64encode(os.environ[CLIENT_SECRET].encode()).decode()
     try:
-        request = urllib.request.Request(f"{url}/admin/version", headers={"Authorization": f"Basic {password}"})
-        urllib.request.urlopen(request, timeout=_SECONDS_TO_ANSWER).close()
+        _ask(url)
     except urllib.error.HTTPError as error:
         if error.code == HTTPStatus.UNAUTHORIZED:
             message = f"the server at {url} does not take the password in {SECRET_FILE}; set {CLIENT_SECRET}"

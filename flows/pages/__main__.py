@@ -30,14 +30,15 @@ def main() -> None:
     """Serve until asked to end, or end with status 2 for an error that the user can correct."""
     parser = argparse.ArgumentParser(prog="python -m flows.pages", description="Serve the project's pages here.")
     compare = "serve MLflow alone, and print the pages that compare the answers to a question"
-    parser.add_argument("--compare", metavar="QUESTION", help=compare)
-    parser.add_argument("--only", choices=list(_USUAL), help="serve only this one")
+    some = parser.add_mutually_exclusive_group()
+    some.add_argument("--compare", metavar="QUESTION", help=compare)
+    some.add_argument("--only", choices=list(_USUAL), help="serve only this one")
     for name, usual in _USUAL.items():
         default = f"by default {usual} if it is free, else any"
         parser.add_argument(f"--{name}-port", type=int, metavar="PORT", help=default)
     options = parser.parse_args()
     die_with_parent()
-    names = ["mlflow"] if options.compare else [options.only] if options.only else list(_USUAL)
+    names = ["mlflow"] if options.compare is not None else [options.only] if options.only else list(_USUAL)
     with ending_in_one_line("ui"), contextlib.suppress(Interrupted), signals_raise():
         ports = {name: choose_port(getattr(options, f"{name}_port"), _USUAL[name]) for name in names}
         serve(Path.cwd().resolve(), ports, options.compare)

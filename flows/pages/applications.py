@@ -52,6 +52,12 @@ _REPORT_HEADERS = {
     "Cache-Control": "no-cache",
 }
 
+_PREFECT_HEADERS = {
+    # Prefect's page asks a service of analytics for its settings, even where analytics are switched off.
+    "Content-Security-Policy": "connect-src 'self' "
+    + " ".join(f"{scheme}://{host}:*" for scheme in ("http", "ws") for host in (HOST, "localhost")),
+}
+
 _SERVICES = "assistant|gateway(?!-proxy)|genai/evaluate|issues/invoke|jobs|prompt-optimization|scorer/invoke|webhooks"
 _CALLS_OUT = re.compile(rf"/+gateway/|/+(ajax-)?api/+\d\.\d/+(mlflow/+)?({_SERVICES})\b")
 """Services of MLflow that run other programs on this machine, or send requests elsewhere, as to language models."""
@@ -131,7 +137,7 @@ def prefect_application(root: Path) -> ASGIApp:
         return begin(database, session, with_for_update=True)
 
     AioSqliteConfiguration.begin_transaction = begin_at_once  # type: ignore[method-assign, assignment]
-    return Guard(create_app(final=True))
+    return Guard(create_app(final=True), headers=_PREFECT_HEADERS)
 
 
 def mlflow_application(root: Path) -> ASGIApp:

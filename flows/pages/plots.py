@@ -15,8 +15,9 @@ PAGE = Path(".venv", "dvc-plots.html")
 
 def page() -> str:
     """DVC's page with Vega, Vega-Lite and Vega-Embed inside it."""
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
     script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version="5.20")
-    return PAGE_HTML.replace("{scripts}", f'<meta charset="utf-8"><script>{script}</script>')
+    return PAGE_HTML.replace("{scripts}", f"{head}<script>{script}</script>")
 
 
 if __name__ == "__main__":  # as set-up runs it

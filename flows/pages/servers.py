@@ -167,7 +167,10 @@ def ask_questions(mlflow: Server) -> list[Question]:
 
 
 def choose_port(given: int | None, usual: int) -> int:
-    """The given port, else the usual port if it is free, else any. Raises ParameterError if the given port is taken."""
+    """The given port, else the usual port if it is free, else any. Raises ParameterError if the given port is taken, or
+    none."""
+    if given is not None and not 0 <= given < 1 << 16:
+        raise ParameterError(f"port {given} is none; they are from 0 to {(1 << 16) - 1}")
     for port in [given] if given is not None else [usual, 0]:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import IO, NoReturn
+from typing import IO
 
 import psutil
 
@@ -229,15 +229,20 @@ def signals_raise() -> Iterator[None]:
     """Within the block, the first request to end raises Interrupted.
 
     A hang-up that nohup ignores is none. SIGINT counts even where it is ignored: shells start jobs in the background
-    that way.
+    that way. Further requests are ignored while the children end, and from 20 seconds on end the process at once.
     """
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     before = {one: old for one, old in before.items() if one == signal.SIGINT or old is not signal.SIG_IGN}
 
-    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-        for other in before:
-            signal.signal(other, signal.SIG_IGN)  # nothing may interrupt the end of the children
-        raise Interrupted(number)
+    first = 0.0
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal first
+        if not first:
+            first = time.monotonic()
+            raise Interrupted(number)
+        if time.monotonic() > first + _SECONDS_TO_END:
+            os._exit(128 + number)
 
     for number in before:
         signal.signal(number, interrupt)

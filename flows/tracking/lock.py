@@ -14,7 +14,7 @@ from typing import Any
 from flows.run.plan import Dag, Selection, read_dag
 from tokenlab.core.errors import InputError
 
-_ADVICE = "`dvc pull` fetches it, `make repro` makes it"
+_ADVICE = "`make repro PRESET={}` makes it, and where that was pushed, `dvc pull` fetches it"
 
 
 def hash_json(content: Any) -> str:
@@ -49,7 +49,7 @@ class Pipeline:
             entries = [_entry(root, dag, address) for address in dag.select(Selection(preset))]
             self._needs = dag.needs
             self._cache = dag.cache
-        self._root = root
+        self._root, self._advice = root, _ADVICE.format(preset)
         self._entries = {entry.address: entry for entry in entries if any(entry.outs.values())}
         recorded = [item for entry in self._entries.values() for item in entry.outs.items()]
         self._outs = {out: md5 for out, md5 in recorded if md5}  # a lock of older code may lack an output
@@ -91,13 +91,13 @@ class Pipeline:
         """
         md5 = self.hash_of(path)
         if md5 is None:
-            raise InputError(f"{path}: not in dvc.lock as an output of a stage; `make repro` makes it")
+            raise InputError(f"{path}: not in dvc.lock as an output of a stage; {self._advice}")
         if (cached := self._object(md5)).exists():
             return cached, True
         file = self._root / path
         if file.is_file() and hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest() == md5:
             return file, False
-        raise InputError(f"{path}: neither the cache nor the workspace has the content in dvc.lock; {_ADVICE}")
+        raise InputError(f"{path}: neither the cache nor the workspace has the content in dvc.lock; {self._advice}")
 
     def _object(self, md5: str) -> Path:
         return self._cache / md5[:2] / md5[2:]
@@ -107,7 +107,7 @@ class Pipeline:
         if out not in self._listings:
             listing = self._object(self._outs[out])
             if not listing.exists():
-                raise InputError(f"{out}: not in the cache; {_ADVICE}")
+                raise InputError(f"{out}: not in the cache; {self._advice}")
             files = json.loads(listing.read_text(encoding="utf-8"))
             self._listings[out] = {file["relpath"]: file["md5"] for file in files}
         return self._listings[out]

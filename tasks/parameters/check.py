@@ -118,7 +118,9 @@ _LONGEST = 60
 def describe(error: ValidationError, sections: Mapping[Any, Any]) -> Iterator[str]:
     """A line for each error: `segmentation.bpe.vocabulary_size: ...`."""
     for problem in error.errors():
-        where, cause = _place(problem["loc"], sections), problem.get("ctx", {}).get("error")
+        is_name = problem["loc"][-1:] == ("[key]",) and problem["type"] != "string_pattern_mismatch"
+        where = _place(problem["loc"][:-2] if is_name else problem["loc"], sections)
+        cause = problem.get("ctx", {}).get("error")
         if isinstance(cause, ValidationError):  # of the options of the library inside a section
             inner = cause.errors()[0]
             yield _line(_join(where, _place(inner["loc"], {})), inner)
@@ -134,7 +136,7 @@ def _line(where: str, problem: Any) -> str:
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"{where} is no parameter; correct its name, or remove it"
     if problem["loc"][-1:] == ("[key]",) and kind != "string_pattern_mismatch":
-        return f"{where.rpartition('.')[0]}: a name is read as {given}; write it in quotes"
+        return f"{where}: a name is read as {given}; write it in quotes"
     if kind == "dict_type":
         return f"{where} is {'empty' if problem['input'] is None else given}; it should be a mapping, {{}} for none"
     if kind == "string_pattern_mismatch":

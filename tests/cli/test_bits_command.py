@@ -192,7 +192,7 @@ def test_tables_of_lengths():
 def test_bytes_of_known_characters_are_dead(tmp_path):
     (tmp_path / "known.txt").write_text("ab A中")
     every, without = (
-        json.loads(bits("measure", "--json", *more, stdin="ab 中")[0])["codes"][1:]
+        json.loads(bits("measure", "-", "--json", *more, stdin="ab 中")[0])["codes"][1:]
         for more in (["--known", tmp_path / "known.txt"], [])
     )
     # a, b and the space; the byte of A is a payload, too, and bytes of 中 occur in other characters.

@@ -174,8 +174,9 @@ def test_a_scheduler_that_goes_away_while_it_is_asked_is_one_line() -> None:
 
 def test_an_address_without_a_scheduler() -> None:
     pytest.importorskip("distributed")
-    with (
-        pytest.raises(ClusterError, match="no Dask scheduler answers at 'nowhere'"),
-        open_cluster(ClusterOptions(cluster="nowhere")),
+    for address, message in (
+        ("nowhere", "no Dask scheduler answers at 'nowhere'"),
+        ("tls://127.0.0.1:9", "ssl_context.*; set DASK_DISTRIBUTED__COMM__TLS__CA_FILE"),
     ):
-        pass
+        with pytest.raises(ClusterError, match=message), open_cluster(ClusterOptions(cluster=address)):
+            pass

@@ -131,6 +131,8 @@ def test_prefect_yaml(deployed: Deployed) -> None:
     schedules = {name: [one.schedule.cron for one in item.schedules] for name, item in found.items()}
     assert schedules == {"on-demand": [], "weekly-cpu": ["0 3 * * 0"], "nightly-rebuild": ["0 2 * * *"]}
     assert all(item.global_concurrency_limit is None for item in found.values())  # it would outlive a killed run
+    workers = found["on-demand"].parameter_openapi_schema["properties"]["workers"]
+    assert workers["anyOf"][0] == {"type": "integer", "minimum": 1}
     assert found["weekly-cpu"].parameters == {"preset": "cpu"}
 
 

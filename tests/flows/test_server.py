@@ -90,6 +90,40 @@ def test_password_goes_through_no_proxy(tmp_path: Path) -> None:
     assert proxy.requests == [] and os.environ["NO_PROXY"].split(",")[0] == "example.org"
 
 
+SERVER_THAT_DIES = """
+import os, sys, threading, time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+import flows.server
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+flows.server._SECONDS_WITHOUT_ANSWER = 1.0
+server = HTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{server.server_port}/api"
+flows.server.connect(Path.cwd())()
+time.sleep(3)
+print("still at work", flush=True)
+server.shutdown()
+server.server_close()
+time.sleep(600)
+"""
+
+
+def test_a_run_ends_without_the_chosen_server(tmp_path: Path) -> None:
+    status, output = killing.run([sys.executable, "-c", SERVER_THAT_DIES], tmp_path)
+    first, last = output.splitlines()
+    assert (status, first) == (1, "still at work")
+    assert last.startswith("flows: no Prefect server has answered at http://127.0.0.1:")
+
+
 def test_secret_is_made_once_and_for_the_user_alone(tmp_path: Path) -> None:
     first = read_secret(tmp_path)
     user, _, password = first.partition(":")

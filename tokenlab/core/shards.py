@@ -247,6 +247,8 @@ def _dask_client(address: str, workers: int) -> "Iterator[Client]":
             stack.callback(_close, place)
         try:
             client = stack.enter_context(Client(place, timeout=_CONNECTING))
+        except TypeError as error:  # no keys for tls://
+            raise ClusterError(f"{address!r}: {error}; set DASK_DISTRIBUTED__COMM__TLS__CA_FILE and others") from None
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise ClusterError(

@@ -120,6 +120,8 @@ def test_ports() -> None:
         with pytest.raises(ParameterError, match=f"port {port} is taken"):
             choose_port(port, 1)
     assert choose_port(None, port) == port
+    with pytest.raises(ParameterError, match="port 65536 is none"):
+        choose_port(1 << 16, 1)
 
 
 def test_nothing_tracked_is_one_line(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_files_come_from_the_cache_or_the_workspace(project: Path) -> None:
     cached.unlink()
     assert pipeline.find(path) == (project / path, False)
     (project / path).write_text("something else")
-    with pytest.raises(InputError, match=r"tokenizer\.json: neither the cache nor the workspace has .*; `dvc pull`"):
+    with pytest.raises(InputError, match=r"tokenizer\.json: neither the cache nor the workspace .* PRESET=sample`"):
         pipeline.find(path)
     with pytest.raises(InputError, match=r"not in dvc\.lock as an output"):
         pipeline.find("models/sample/zh/9/plain/tokenizer.json")

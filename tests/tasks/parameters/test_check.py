@@ -147,6 +147,8 @@ def test_every_mistake_is_a_line(folder: Path, mistakes: list[tuple[str, str, st
     ("old", "new", "message"),
     [
         ("\ncodes:\n", "\ncodez:\n", "codes is missing; add it"),
+        ("  de: {path", "  null: {path", "corpora: a name is read as None; write it in quotes"),
+        ("  de: {path", "  2020-01-01: {path", "corpora: a name is read as datetime.date(2020, 1, 1); write it in"),
         ("preset: sample", "preset: cpu", "preset is 'cpu'; in this folder it must be 'sample'"),
         ("    zh: {entropy: true}", "    zh: {}\n    de: {entropy: true}", "segmentation.corpora.de.entropy is true,"),
         (
