@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 
 import psutil
@@ -101,7 +102,7 @@ def _answers(url: str) -> bool:
     """Whether a server answers within a minute."""
     deadline = time.monotonic() + _SECONDS_WITHOUT_ANSWER
     while time.monotonic() < deadline:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, HTTPException):
             _ask(url)
             return True
         time.sleep(_SECONDS_BETWEEN_POLLS)
@@ -109,7 +110,7 @@ def _answers(url: str) -> bool:
 
 
 def _ask(url: str) -> None:
-    """Raises OSError or ValueError where no server answers there, or not to the password of this process."""
+    """Raises OSError, HTTPException or ValueError where no server answers there, or not to this process's password."""
     password = base64.b64encode(os.environ[CLIENT_SECRET].encode()).decode()
     request = urllib.request.Request(f"{url}/admin/version", headers={"Authorization": f"Basic {password}"})
     urllib.request.urlopen(request, timeout=_SECONDS_TO_ANSWER).close()
@@ -140,5 +141,5 @@ def _require(url: str) -> None:
         else:
             message = f"{url} answers {error.code}; start Prefect's server, or unset the variable"
         raise InputError(f"{ADDRESS}: {message}") from None
-    except (OSError, ValueError):
+    except (OSError, HTTPException, ValueError):
         raise InputError(f"{ADDRESS}: no server answers at {url}; start it, or unset the variable") from None

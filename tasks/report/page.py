@@ -70,7 +70,7 @@ def report(stage: Stage) -> None:
         pipeline = yaml.safe_load(Path("dvc.yaml").read_bytes())
         sections = without_others(stage.sections, pipeline["stages"], families)
         stage = stage._replace(variant="", sections=sections)
-    with atomic_folder(stage.reports("figures")) as folder:
+    with atomic_folder(stage.reports("figures"), checked=True) as folder:
         draw_all([drawing for family, of in _FIGURES.items() for drawing in of(stage, folder / family)])
     results = {family: read(stage) for family, read in _FAMILIES.items()}
     shown: dict[str, Any] = {name: {**of_family.page, "all": of_family.all} for name, of_family in results.items()}
@@ -168,7 +168,7 @@ def _write_tables(
 ) -> None:
     """Every table as Markdown and CSV; results.txt, which `make repro` prints, has the main ones, results-FAMILY.txt
     those of a family, below the notes that are `shared` by all."""
-    with atomic_folder(folder) as target:
+    with atomic_folder(folder, checked=True) as target:
         for table in tables:
             write_text(target / f"{table.name}.md", table.markdown())
             write_text(target / f"{table.name}.csv", table.csv())

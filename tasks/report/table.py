@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -178,18 +177,17 @@ class Table(NamedTuple):
     def text(self) -> str:
         """Aligned columns for a terminal."""
         columns = [_marked(column) for column in zip(self.header, *self.rows, strict=True)]
-        lines = ["  ".join(row).rstrip() for row in zip(*map(self._aligned, count(), columns), strict=True)]
+        names = self.names
+        aligned = [_aligned(column, left=i in names) for i, column in enumerate(columns)]
+        lines = ["  ".join(row).rstrip() for row in zip(*aligned, strict=True)]
         rule = "-" * max(map(len, lines))
         return "\n".join([self.title, rule, lines[0], rule, *lines[1:], *self.notes, *self.explained("*")]) + "\n"
-
-    def _aligned(self, place: int, column: list[str]) -> list[str]:
-        width = max(map(len, column))
-        return [cell.ljust(width) if place in self.names else cell.rjust(width) for cell in column]
 
     def markdown(self) -> str:
         """A table of GitHub's Markdown, title and notes around it."""
         lines = ["| " + " | ".join(map(_in_markdown, row)) + " |" for row in [self.header, *self.rows]]
-        rule = "|" + "".join(" --- |" if i in self.names else " ---: |" for i in range(len(self.header)))
+        names = self.names
+        rule = "|" + "".join(" --- |" if i in names else " ---: |" for i in range(len(self.header)))
         notes = [f"*{note}*  " for note in [*self.notes, *self.explained()]]
         return "\n".join([f"**{self.title}**", "", lines[0], rule, *lines[1:], "", *notes]).rstrip() + "\n"
 
@@ -298,6 +296,11 @@ def _marked(column: tuple[str, ...]) -> list[str]:
     marks = [_MARKS.get(type(cell), "") for cell in column]
     gap = " " if any(marks) else ""
     return [cell + (mark or gap) for cell, mark in zip(column, marks, strict=True)]
+
+
+def _aligned(column: list[str], left: bool) -> list[str]:
+    width = max(map(len, column))
+    return [cell.ljust(width) if left else cell.rjust(width) for cell in column]
 
 
 def _in_markdown(cell: str) -> str:

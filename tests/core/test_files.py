@@ -38,8 +38,8 @@ def test_other_files_are_not_lost(tmp_path: Path, lost: str) -> None:
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("mine")
-    with pytest.raises(InputError, match="a: a file; name a folder"):
-        write(tmp_path / "a", "1.txt")
+    with pytest.raises(InputError, match="a: a file; name a folder"), atomic_folder(tmp_path / "a"):
+        pytest.fail("refused before any work")
     assert (tmp_path / "a").read_text() == "mine"
 
 

@@ -121,6 +121,14 @@ def test_what_a_normaliser_changes_and_puts_before_a_text() -> None:
     assert len(tokenizer.encode("a a").ids) == 1, "the tokenizer itself stays as it is"
 
 
+def test_added_tokens_are_looked_for_before_metaspace_replaces_spaces() -> None:
+    tokenizer = Tokenizer(models.BPE({"a": 0, "\u2581": 1}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
+    tokenizer.add_tokens([AddedToken("\u2581b", normalized=True)])
+    assert tokenizer.encode("a\u2581b").ids == [0, 2]
+    assert LibraryTokenizer(tokenizer).tokens == (b"a", b" ", "\u2581b".encode())
+
+
 def test_metaspace_puts_a_space_before_a_text() -> None:
     tokenizer = Tokenizer(models.BPE({"a": 0, "\u2581": 1, "\u2581a": 2}, [("\u2581", "a")]))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(prepend_scheme="first")])

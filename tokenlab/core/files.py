@@ -44,12 +44,14 @@ def atomic_folder(path: str | Path, *, checked: bool = False) -> Iterator[Path]:
     that the new one has not: they are something else and would be lost. checked: the caller knows better.
     """
     path = Path(path).resolve()
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{path}: a file; name a folder to write to")
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
     try:
         yield temporary
         temporary.chmod(0o777 & ~_umask())
-        if not checked:
+        if not checked and path.exists():
             _check_replaced(path, temporary)
         old = path.rename(temporary.with_suffix(".old.tmp")) if path.exists() else None
         try:
@@ -65,10 +67,8 @@ def atomic_folder(path: str | Path, *, checked: bool = False) -> Iterator[Path]:
 
 
 def _check_replaced(old: Path, new: Path) -> None:
-    if old.exists() and not old.is_dir():
-        raise InputError(f"{old}: a file; name a folder to write to")
     kinds = {_kind(path) for path in new.iterdir()}
-    lost = sorted(path.name for path in old.iterdir() if _kind(path) not in kinds) if old.exists() else []
+    lost = sorted(path.name for path in old.iterdir() if _kind(path) not in kinds)
     if lost:
         raise InputError(f"{old}: holds {lost[0]}, which would be lost; name a folder of its own")
 

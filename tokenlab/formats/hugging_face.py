@@ -31,7 +31,7 @@ def loaded(text: str, where: str) -> Tokenizer:
     """A tokenizer from the text of a tokenizer.json.
 
     Raises InputError where the library cannot read it, or would end the process or take gigabytes for it; and for BPE
-    with dropout, which encodes a text otherwise each time.
+    with dropout, which encodes a text differently each time.
     """
     try:
         model = json.loads(text)["model"]
@@ -59,6 +59,11 @@ def _check_model(model: dict[str, Any]) -> None:
         second = merge.split(" ")[-1] if isinstance(merge, str) else merge[1]
         if not second.startswith(prefix):
             raise ValueError(f"the merge {merge!r} has no continuing_subword_prefix {prefix!r}")
+
+
+def hidden_name(id: int) -> str:
+    """The name of a token that no text has: with a space, which is written otherwise in tokens of text."""
+    return f"<|special {id}|>"
 
 
 def steps(part: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
@@ -128,8 +133,9 @@ class LibraryTokenizer:
         if self.unknown is not None:
             tokens[self.unknown] = None
         for entry in added:
-            normalized = self.spaces and entry["normalized"]
-            text = entry["content"].replace(SPACE, " ") if normalized else entry["content"]
+            text = entry["content"]
+            if entry["normalized"] and any(map(_replaces_spaces, steps(self.settings["normalizer"]))):
+                text = text.replace(SPACE, " ")
             tokens[entry["id"]] = None if entry["special"] else text.encode()
         return tuple(tokens)
 
@@ -170,7 +176,8 @@ class LibraryTokenizer:
 
     @cached_property
     def bare(self) -> Tokenizer:
-        """What encodes: without special tokens, truncation, padding, and the prefix."""
+        """What encodes: without special tokens, which Unigram would find as pieces, truncation, padding, and the
+        prefix."""
         kept = [step for step in steps(self.settings["normalizer"]) if not _prepends_space(step)]
         settings = {**self.settings, "truncation": None, "padding": None, "post_processor": None}
         settings["normalizer"] = {"type": "Sequence", "normalizers": kept} if kept else None
@@ -178,21 +185,27 @@ class LibraryTokenizer:
         for step in steps(settings["pre_tokenizer"]):
             if step["type"] == "Metaspace":
                 step["prepend_scheme"] = "never"
+        if self.algorithm == "Unigram":
+            settings["added_tokens"] = [entry for entry in self.settings["added_tokens"] if not entry["special"]]
+            settings["model"] = {**self.settings["model"], "vocab": self._without_special()}
         bare = Tokenizer.from_str(json.dumps(settings))
         bare.encode_special_tokens = True
         return bare
 
+    def _without_special(self) -> list[tuple[str, float]]:
+        """The vocabulary of Unigram; what spells no text is called by its id."""
+        vocabulary = enumerate(self.settings["model"]["vocab"])
+        return [(name if self.tokens[id] is not None else hidden_name(id), score) for id, (name, score) in vocabulary]
+
     @cached_property
     def escaped(self) -> "re.Pattern[str] | None":
         """Finds the characters of a text that are spelled by bytes because a piece would be ambiguous: U+2581, and in
-        Unigram the first of <0x41> and </s>, which are pieces there. None where there are none."""
+        Unigram the first of <0x41>, which is a piece there. None where there are none."""
         if not self._fallback or self.missing_bytes:
             return None
         ambiguous = [SPACE] if self.spaces else []
         if self.algorithm == "Unigram":
-            special = [entry["content"] for entry in self.settings["added_tokens"] if entry["special"]]
             ambiguous += ["<(?=0x[0-9A-F]{2}>)"]
-            ambiguous += [f"{re.escape(text[0])}(?={re.escape(text[1:])})" for text in special]
         return re.compile(f"({'|'.join(ambiguous)})") if ambiguous else None
 
     def encode_batch(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:

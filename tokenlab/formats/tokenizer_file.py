@@ -14,7 +14,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from tokenlab.core.errors import InputError
 from tokenlab.formats.byte_level import END, PAIRS, Merges, read_gpt2, written
-from tokenlab.formats.hugging_face import LibraryTokenizer, loaded
+from tokenlab.formats.hugging_face import LibraryTokenizer, hidden_name, loaded
 from tokenlab.formats.pieces import SPACE, Algorithm, PieceKind, PieceModel, read_pieces
 from tokenlab.formats.ranks import (
     RankSettings,
@@ -187,7 +187,7 @@ def of_ranks(ranks: RankTokenizer, name: str, *, special: bool = True) -> Tokeni
     Raises InputError for an expression that does not compile.
     """
     ids = {written(token): id for token, id in ranks.regular.items()}
-    named = {f"<|special {id}|>": id for id, token in enumerate(ranks.tokens) if token is None} if special else {}
+    named = {hidden_name(id): id for id, token in enumerate(ranks.tokens) if token is None} if special else {}
     merges = [(written(left), written(right)) for left, right in _merges_of_ranks(ranks.regular)]
     tokenizer = Tokenizer(models.BPE({**ids, **named}, merges, ignore_merges=True))
     try:
@@ -224,12 +224,14 @@ def of_pieces(model: PieceModel, name: str, *, ignore_normalizer: bool = False) 
     tokenizer.decoder = decoders.Sequence(
         [decoders.Replace(space, " "), decoders.ByteFallback(), decoders.Fuse(), *after]
     )
-    special = (id for id, piece in enumerate(model.pieces) if piece.kind in (PieceKind.CONTROL, PieceKind.UNKNOWN))
-    _add_special(tokenizer, [*filter(None, map(tokenizer.id_to_token, special))])
+    _add_special(tokenizer, model.texts(PieceKind.CONTROL, PieceKind.UNKNOWN))
     if model.algorithm != Algorithm.UNIGRAM:  # there they have scores
         user_defined = [text for text in model.texts(PieceKind.USER_DEFINED) if not model.never_found(text)]
         # The text has U+2581 only once it is normalised. All are found in one pass, the longest first.
         normalized = any(SPACE in text for text in user_defined)
+        if normalized and before:  # The library would normalise them, too, and put a space before them.
+            tokenizer.normalizer = normalizers.Replace(" ", space)
+            tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(space, "first", split=False)
         tokenizer.add_tokens([AddedToken(text, normalized=normalized) for text in user_defined])
     return tokenizer
 
@@ -260,14 +262,16 @@ def _byte_pair(model: PieceModel) -> models.Model:
 
 
 def _unigram(model: PieceModel) -> models.Model:
-    """Pieces that spell no text are called by their ids, with a space, which becomes U+2581 in a text."""
-    scores = model.unigram_scores
+    """Pieces that no text has, but for special tokens, are called by their ids."""
+    found = (PieceKind.NORMAL, PieceKind.USER_DEFINED)
+    named = (*found, PieceKind.CONTROL, PieceKind.UNKNOWN, PieceKind.BYTE)
     lowest = min((piece.score for piece in model.pieces if piece.kind == PieceKind.NORMAL), default=0.0)
     pieces = [
-        (f"<|special {id}|>", lowest)
-        if token is None
-        else (piece.text, lowest if piece.kind == PieceKind.BYTE else scores[id])
-        for id, (piece, token) in enumerate(zip(model.pieces, model.tokens, strict=True))
+        (
+            hidden_name(id) if piece.kind not in named or model.never_found(piece.text) else piece.text,
+            score if piece.kind in found else lowest,
+        )
+        for id, (piece, score) in enumerate(zip(model.pieces, model.unigram_scores, strict=True))
     ]
     unknown = next((id for id, piece in enumerate(model.pieces) if piece.kind == PieceKind.UNKNOWN), None)
     return models.Unigram(pieces, unknown, model.byte_fallback)

@@ -13,6 +13,7 @@ from tokenlab.exact.adapters.check import check_tokenizer
 from tokenlab.exact.adapters.probes import NAMED
 from tokenlab.exact.adapters.reading import read_tokenizer
 from tokenlab.formats.ranks import read_rank_tokenizer, read_tekken
+from tokenlab.formats.tokenizer_file import read_tokenizer as read_file
 from tokenlab.tokenizers import read_text_tokenizer
 
 RANK_FILES = {
@@ -83,6 +84,9 @@ def test_pieces_that_a_user_defined_as_sentencepiece(algorithm: str, options: di
     for text in texts:
         assert real.automaton.encode(text.encode()) == other.encode(text), text
         assert measured.encode_batch([text])[0].ids.tolist() == other.encode(text), text
+    whole = read_file(path).tokenizer
+    assert [whole.token_to_id(name) for name in ("<unk>", "<s>", "</s>")] == [0, 1, 2]
+    assert whole.encode("去中国", add_special_tokens=False).ids == other.encode("去中国")
     report = check_tokenizer(real, texts, walks=20)
     assert report.handled and report.texts > len(texts)
 
