@@ -143,9 +143,9 @@ class Table(NamedTuple):
 
     @property
     def names(self) -> set[int]:
-        """The places of the columns without figures, which are left-aligned, and of the first one."""
-        columns = zip(*self.rows, strict=True)
-        return {0} | {i for i, column in enumerate(columns) if not any(map(_FIGURE.match, filter(None, column)))}
+        """The places of the columns of text, which are left-aligned, and of the first one."""
+        columns = (list(filter(None, column)) for column in zip(*self.rows, strict=True))
+        return {0} | {i for i, cells in enumerate(columns) if cells and not any(map(_FIGURE.match, cells))}
 
     @property
     def prose(self) -> set[int]:
@@ -155,8 +155,8 @@ class Table(NamedTuple):
     @property
     def classes(self) -> list[str]:
         """The classes of every column in the HTML page."""
-        places = {"label": {self.label}, "result": {self.header.index(self.result)} if self.result else set()}
-        places |= {"name": self.names, "prose": self.prose}
+        result = {self.header.index(self.result)} if self.result else set()
+        places = {"label": {self.label} - result, "result": result, "name": self.names, "prose": self.prose}
         return [" ".join(name for name, of in places.items() if i in of) for i in range(len(self.header))]
 
     @property
