@@ -69,7 +69,7 @@ def compared_results(stage: Stage) -> Results:
         of_flops = ordered.filter(budget="flops")
         corpora[name] = [
             _flops_table(name, of_flops, ngrams.filter(name=name), found["flops"], notes),
-            *_bytes_tables(name, ordered.filter(budget="bytes"), found["bytes"], notes),
+            *_bytes_tables(name, ordered.filter(budget="bytes"), found.get("bytes"), notes),
             _units_table(name, of_flops, notes),
             *_robustness_tables(name, robustness.filter(name=name), notes),
         ]

@@ -1,6 +1,7 @@
 """Small results of the computing stages, to draw and to lay out without running a pipeline."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -360,7 +361,7 @@ def write_generation(stage: Stage, corpus: str, origin: str = "official") -> Non
     write_table(stage.reports("generate", corpus, "scores.parquet"), rows)
 
 
-def write_compared(stage: Stage, corpus: str, seeds: int = 3) -> None:
+def write_compared(stage: Stage, corpus: str, seeds: int = 3, budgets: Sequence[str] = ("flops", "bytes")) -> None:
     """The results of `evaluate_compared`: words is the best at equal operations; patches have no spans."""
     write_json(stage.reports("corpora", f"{corpus}.json"), corpus_facts(corpus))
     methods = {"bpe": ("tokens", 2.2, 0.2), "words": ("tokens", 2.0, 0.0), "chunks": ("chunks", 2.05, 0.05)}
@@ -377,7 +378,7 @@ def write_compared(stage: Stage, corpus: str, seeds: int = 3) -> None:
         | {"interval": 0.1 * (behind > 0) if seeds > 1 else None}
         | (spans if kind == "tokens" else dict.fromkeys(spans))
         | (exact if (budget, seed, kind) == ("flops", 0, "tokens") else dict.fromkeys(exact))
-        for budget in ("flops", "bytes")
+        for budget in budgets
         for method, (kind, bits, behind) in methods.items()
         for seed in range(seeds)
     ]
@@ -396,4 +397,4 @@ def write_compared(stage: Stage, corpus: str, seeds: int = 3) -> None:
         for bits, size in ((2.1, 8_000_000), (2.9, 2_000_000))
     ]
     write_table(folder / "ngrams.parquet", ngrams)
-    write_json(folder / "answers.json", dict.fromkeys(("flops", "bytes"), said if seeds > 1 else None))
+    write_json(folder / "answers.json", dict.fromkeys(budgets, said if seeds > 1 else None))

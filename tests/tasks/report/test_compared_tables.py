@@ -38,6 +38,16 @@ def test_one_seed_has_no_verdict(tmp_path, monkeypatch):
     assert "verdict" not in table.header and answer["use"] == "words" and "one run" in answer["why"]
 
 
+def test_without_trainings_at_equal_bytes(tmp_path, monkeypatch):
+    """As in the preset `news`."""
+    monkeypatch.chdir(tmp_path)
+    stage = inputs.stage(compared=["thai"])
+    inputs.write_compared(stage, "thai", budgets=["flops"])
+    found = compared_results(stage)
+    assert "compared-thai" in (names := [table.name for table in found.all]) and "compared-bytes-thai" not in names
+    assert inputs.cells(found.page["answers"][0])[0]["use"] == "words"
+
+
 def test_corpora_stand_side_by_side_where_there_are_several(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     stage = inputs.stage(compared=["thai", "chinese"])
