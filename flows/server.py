@@ -49,7 +49,9 @@ def connect(root: Path) -> Callable[[], None]:
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")  # the runner itself says what happens
     if url := _chosen_address():
         _require(url)
-        _end_without(lambda: _answers(url), f"no Prefect server has answered at {url} for a minute; start it, and")
+        _end_without(
+            lambda: _check_there(url), f"no Prefect server has answered at {url} for a minute; start it, and"
+        )
         return lambda: None
     served = prefect_server(root, choose_port(None, 0))
     server = replace(served, name="Flow", environment=served.environment | _TEMPORARY)
@@ -67,46 +69,42 @@ def connect(root: Path) -> Callable[[], None]:
 
     def wait() -> None:
         servers.wait(lambda started: None)
-        watching = _end_without(lambda: _run(servers), "the temporary Prefect server has ended;")
+        watching = _end_without(servers.check, "the temporary Prefect server has ended;")
         stack.callback(watching.set)  # before the servers end
 
     return wait
 
 
-def _end_without(is_there: Callable[[], bool], line: str) -> threading.Event:
-    """End this process and its stages, with a line, once the server is not there; until the event returned is set."""
+def _end_without(check: Callable[[], None], line: str) -> threading.Event:
+    """End this process and its stages, with a line, once `check` of the server raises TokenlabError; until the event
+    returned is set."""
     ending = threading.Event()
 
     def watch() -> None:
         while not ending.wait(_SECONDS_BETWEEN_POLLS):
-            if not is_there() and not ending.is_set():
-                print(f"flows: {line} `python -m flows run` continues from here", file=sys.stderr, flush=True)
-                for child in psutil.Process().children(recursive=True):
-                    with contextlib.suppress(psutil.NoSuchProcess):
-                        child.kill()
-                os._exit(1)
+            try:
+                check()
+            except TokenlabError:
+                if not ending.is_set():
+                    print(f"flows: {line} `python -m flows run` continues from here", file=sys.stderr, flush=True)
+                    for child in psutil.Process().children(recursive=True):
+                        with contextlib.suppress(psutil.NoSuchProcess):
+                            child.kill()
+                    os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
     return ending
 
 
-def _run(servers: Servers) -> bool:
-    try:
-        servers.check()
-    except TokenlabError:
-        return False
-    return True
-
-
-def _answers(url: str) -> bool:
-    """Whether a server answers within a minute."""
+def _check_there(url: str) -> None:
+    """Raises TokenlabError where no server answers within a minute."""
     deadline = time.monotonic() + _SECONDS_WITHOUT_ANSWER
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError, HTTPException):
             _ask(url)
-            return True
+            return
         time.sleep(_SECONDS_BETWEEN_POLLS)
-    return False
+    raise TokenlabError(f"no server answers at {url}")
 
 
 def _ask(url: str) -> None:
