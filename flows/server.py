@@ -49,9 +49,7 @@ def connect(root: Path) -> Callable[[], None]:
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")  # the runner itself says what happens
     if url := _chosen_address():
         _require(url)
-        _end_without(
-            lambda: _check_there(url), f"no Prefect server has answered at {url} for a minute; start it, and"
-        )
+        _end_without(lambda: _check_there(url), f"no Prefect server has answered at {url} for a minute; start it, and")
         return lambda: None
     served = prefect_server(root, choose_port(None, 0))
     server = replace(served, name="Flow", environment=served.environment | _TEMPORARY)
