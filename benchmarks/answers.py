@@ -32,7 +32,7 @@ def table(bench: Bench) -> list[str]:
         f"{comparisons} comparisons of English named a winner. {flops:.0e} operations a training, 3 seeds.",
         "",
         f"The choice among the command's own candidates, and that of a comparison of {_LONGER} times the operations. "
-        "behind: what the first choice has more than the best in the longer comparison, bits per byte with its 95 % "
+        "behind: what the first choice has more than the best in the longer comparison, bits per byte with its "
         "interval; `the best` has the fewest bits there, whether or not a faster one that cannot be separated from it "
         "is named.",
         "",

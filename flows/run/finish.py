@@ -24,11 +24,12 @@ def _report_family(root: Path, preset: str, families: tuple[str, ...], changed: 
     """Write page and tables of `families`: a run of one family leaves out the stage that writes those of all."""
     parameters = find_pipeline(root, preset).with_name("params.yaml")
     shown = ",".join(families)
-    written = root / "reports" / preset / "tables" / "families.txt"
-    if not changed and written.exists() and written.read_text() == shown + "\n":
+    page = root / "reports" / preset / "index.html"
+    written = page.with_name("tables") / "families.txt"
+    if not changed and page.exists() and written.exists() and written.read_text(encoding="utf-8") == shown + "\n":
         code = [path for path in (root / "tasks/report").rglob("*") if path.suffix not in ("", ".pyc")]
-        sources = [*code, root / "tasks/views.py", root / "tokenlab/codes/table.py", root / parameters]
-        if all(path.stat().st_mtime_ns <= written.stat().st_mtime_ns for path in sources if path.exists()):
+        sources = [*code, root / "tasks/views.py", root / "tokenlab/codes/table.py", root / parameters, written]
+        if all(path.stat().st_mtime_ns <= page.stat().st_mtime_ns for path in sources if path.exists()):
             return
     with Processes(root) as processes:
         ended = processes.run([sys.executable, "-m", "tasks.report.page", str(parameters), shown], log)

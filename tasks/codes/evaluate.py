@@ -15,6 +15,7 @@ from tasks.codes.parameters import CodebookParameters, HeldOut, VocabularySizes
 from tasks.codes.variants import BEST, LATOM, REFINED, CorpusVariants, Variant, read_variants
 from tasks.runtime.stage import Stage, run, write_json
 from tasks.runtime.tables import write_table
+from tasks.views import PARAMETER
 from tokenlab.codes.options import LatomOptions
 from tokenlab.metrics.registry import TOKENIZATION, of_tokenization
 
@@ -27,7 +28,6 @@ _METRICS = [metric.name for metric in TOKENIZATION]
 _COMPARED = {metric.name: metric.better for metric in TOKENIZATION if metric.better}
 _SAVED = [f"{name}_saved" for name in _COMPARED]
 _KEYS = ["corpus", "text", "tokenizer", *_CODE, "seed", "variant", "alphabet"]
-_PARAMETER = "param."
 
 
 class Text(NamedTuple):
@@ -150,7 +150,7 @@ def with_parameters(
         (~on_held_out, {"largest": sizes.largest, "step": sizes.step}),
     ]
     return table.with_columns(
-        pl.when(rows).then(pl.lit(value)).alias(f"{_PARAMETER}{name}")
+        pl.when(rows).then(pl.lit(value)).alias(f"{PARAMETER}{name}")
         for rows, values in applying
         for name, value in values.items()
     )

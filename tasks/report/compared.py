@@ -1,7 +1,7 @@
 """Ways of cutting on equal terms: the tables of `evaluate_compared`, the answer for each corpus, and Pareto fronts.
 
 Bits per byte at equal operations and at equal bytes, units of the test text, and robustness. The verdict is that of
-`tokenlab.comparison.verdict`, by intervals that hold for many methods at once.
+`tokenlab.comparison.verdict`, by intervals made for many methods at once.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,16 +22,16 @@ from tasks.report.table import Caveat, Column, Results, Table, shown, tabulate
 from tasks.runtime.stage import Stage, read_json
 
 _VERDICT = (
-    "verdict: worse where the distance from the best (behind) exceeds its 95 % interval, over seeds and the draw of "
-    "test documents; one seed gives no verdict"
+    "verdict: worse where the distance from the best (behind) exceeds its interval, over seeds and the draw of test "
+    "documents; in 95 of 100 such comparisons the true best is not worse; one seed gives no verdict"
 )
 _CURVE = (
     "a quarter, half, all: after these parts of the training, whose learning rate falls over all of it, on the "
     "beginning of the test text"
 )
 _EXACT = (
-    "exact: the sum over all encodings of {texts} bytes of test text, by the model of the first seed; gap: bits per "
-    "byte that the tokenizer's own encoding takes more"
+    "exact: that texts begin with certain {texts} bytes, over all encodings that the tokenizer makes, by the model of "
+    "the first seed; gap: bits per byte that their one encoding takes more, which may end inside a word"
 )
 _NGRAMS = "N-grams{of} are better than every way of cutting: the budget is small."
 _OF_ALL, _OF_AS_MUCH = " of all the training text", ", even of as much text as the best model reads,"
@@ -170,7 +170,9 @@ def _found(scores: pl.DataFrame, answer: Mapping[str, Any] | None) -> list[str]:
     size = f"{scores['test_bytes'][0]:,} bytes of test text"
     if answer is None:
         return [size]
-    return [f"{size}; differences from {answer['detectable']:.3f} bits per byte on are found in four of five cases"]
+    return [
+        f"{size}; differences from {answer['detectable']:.3f} bits per byte on are found in about four of five cases"
+    ]
 
 
 def _bytes_tables(

@@ -18,6 +18,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from tasks.codes.encoded import read_merges
+from tasks.codes.evaluate import HELD_OUT, TRAINING
+from tasks.codes.variants import LATOM, read_variants
 from tasks.report.inputs import read_table
 from tasks.report.plot import (
     THOUSANDS,
@@ -30,7 +32,7 @@ from tasks.report.plot import (
     whole_numbers,
 )
 from tasks.report.style import ACCENT, INK, LENGTH_COLOURS, SECOND, Line, code_lines, line_colours
-from tasks.runtime.stage import Stage, read_json, write_json
+from tasks.runtime.stage import Stage, write_json
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import atom_numbers, names_of, shown
@@ -39,9 +41,6 @@ from tokenlab.codes.table import codebook_html, codebook_text, with_table_order
 from tokenlab.core.files import write_text
 from tokenlab.text.store import read_corpus
 from tokenlab.tokenizers.merges import token_widths, tokenize
-
-TRAINING, HELD_OUT = "training", "held-out"
-"""Values of the column `text`."""
 
 
 class Panel(NamedTuple):
@@ -92,10 +91,7 @@ def code_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
     """Drawings of every corpus, of all of them in one picture, and of the codebook tables."""
     largest = stage.parameters("codes.vocabulary_sizes.largest", int)
     names = stage.parameters("codes.corpora", dict[str, Any])
-    corpora = {
-        name: _read(stage.models("codes", name, "variants.json"), stage.reports("codes", name, "curves.csv"))
-        for name in names
-    }
+    corpora = {name: _read(stage.models("codes", name), stage.reports("codes", name, "curves.csv")) for name in names}
     for name, corpus in corpora.items():
         yield from _curves(corpus, min(_SUMMARY_SIZE, largest), folder / name)
         if corpus.shown_N is None:
@@ -111,12 +107,14 @@ def code_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
         yield partial(draw_overview, corpora, panel, folder / "overview" / name)
 
 
-def _read(variants: Path, curves: Path) -> _Corpus:
-    found = read_json(variants)
-    latom = [variant for variant in found["learned"] if variant["code"] == "latom" and variant["split"] == "all"]
-    lengths = sorted({variant["N"] for variant in latom})
-    smallest = {N: min(variant["K"] for variant in latom if variant["N"] == N) for N in lengths}
-    return _Corpus(found["characters"], read_table(curves), smallest)
+def _read(codes: Path, curves: Path) -> _Corpus:
+    found = read_variants(codes)
+    latom = [variant for variant in found.learned if variant.code == LATOM and variant.split == "all"]
+    smallest: dict[int, int] = {}
+    for variant in latom:
+        assert variant.N is not None and variant.K is not None  # Every codebook of Latom has both.
+        smallest[variant.N] = min(variant.K, smallest.get(variant.N, variant.K))
+    return _Corpus(found.characters, read_table(curves), dict(sorted(smallest.items())))
 
 
 def _curves(corpus: _Corpus, summary_size: int, folder: Path) -> Iterator[Callable[[], None]]:

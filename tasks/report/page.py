@@ -99,8 +99,8 @@ def report(stage: Stage) -> None:
         shared=shared,
         methods=stage.parameters("segmentation.methods", dict[str, Any]),
     )
-    write_text(stage.reports("index.html"), page)
     write_metrics(stage, whole=not families)
+    write_text(stage.reports("index.html"), page)  # Last: its time says that all of the report is written.
 
 
 def texts_table(texts: Sequence[Mapping[str, Any]], concatenated: Mapping[str, Mapping[str, Any]]) -> Table:

@@ -190,7 +190,7 @@ def models_table(scores: pl.DataFrame, ngrams: pl.DataFrame, sources: Sources, n
         for variant, distance in _against_best(rows).items()
     }
     seeds = main.group_by("name", "variant").len()["len"].to_list()
-    (share,) = main["small_share"].unique()[:1]
+    share = max(main["small_share"].drop_nulls(), default=None)
 
     def printed(heading: str, figure: str) -> Column:
         return Column(heading, _printed_of(sources, figure), "{:.2f}", optional=True)

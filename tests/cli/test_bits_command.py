@@ -80,7 +80,7 @@ def test_paper_mode_names_the_place():
     assert error.startswith("tokenlab: standard input:2: ") and "41" in error and "lossless" in error
 
 
-def test_text_that_is_not_utf8(tmp_path):
+def test_text_that_is_not_utf8():
     data = "日".encode() + b"\xff\xfe" + "本".encode() + b"\x80\nok\r\n\xe4\xbd"
     error = complaint("encode", stdin=data)
     assert error.startswith("tokenlab: standard input:1: not UTF-8 (byte 0xFF at column 2); convert it by ")

@@ -75,7 +75,7 @@ def test_text_and_json_have_the_same_patches(options, text, tokenizer, model):
         assert unescaped(seen) == (patches or [b""])
 
 
-def test_what_is_printed(tmp_path):
+def test_what_is_printed():
     assert command("cut", "-", "--patcher", "space", stdin="a | b\\c 中文") == "a |\\| b\\\\|c |中\\xE6|\\x96\\x87\n"
     assert command("cut", "-", "--patcher", "fixed", "--json", stdin="中文\n\n") == (
         '{"bytes": 6, "starts": [0, 4]}\n{"bytes": 0, "starts": []}\n'

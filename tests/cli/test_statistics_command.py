@@ -14,7 +14,7 @@ TEXT = 'ab"ab,ab\nb\t☕ab\n'
 CHINESE = "共同创造美好的新世纪，共同 努力\n\n美好的世纪abc　12％\n"
 
 
-def test_the_most_frequent_are_printed(tmp_path):
+def test_the_most_frequent_are_printed():
     lines = tokenlab("statistics", "-", "--top", "3", stdin="abab ab\nb\n").splitlines()
     assert lines[0].split("\t") == ["ngram", "n", "count", "min_pmi", "left_entropy", "right_entropy"]
     assert [line.split("\t")[:3] for line in lines[1:]] == [["b", "1", "4"], ["a", "1", "3"], ["ab", "2", "3"]]

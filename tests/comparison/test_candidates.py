@@ -106,7 +106,7 @@ def test_recipes_suit_the_script():
     assert of_english - of_chinese == {"auto", "bytes"} and of_chinese - of_english == {"words", "latom"}
 
 
-def test_candidates_that_lose_text_are_refused(folder, tmp_path):
+def test_candidates_that_lose_text_are_refused(tmp_path):
     lower = Tokenizer(models.BPE({"a": 0, "b": 1}, []))
     lower.normalizer = normalizers.Lowercase()
     lower.save(str(tmp_path / "tokenizer.json"))
@@ -118,7 +118,7 @@ def test_candidates_that_lose_text_are_refused(folder, tmp_path):
         check_spelled(read_candidate(tmp_path / "skip.json"), [*TEXTS, OTHER.decode()], 64, "given")
 
 
-def test_held_out_documents_are_a_twentieth_in_the_order_of_the_text(tmp_path):
+def test_held_out_documents_are_a_twentieth_in_the_order_of_the_text():
     texts = [f"{number} " + "x" * (number % 7) for number in range(1000)]
     parts = divide([*texts, ""], seed=3)
     assert sorted([*parts.training, *parts.held_out], key=texts.index) == texts

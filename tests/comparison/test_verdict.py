@@ -39,14 +39,35 @@ def test_two_candidates_with_even_documents_are_a_paired_t_test():
 
 
 def test_the_noise_of_three_candidates_is_that_of_a_two_way_analysis():
-    runs = np.random.default_rng(0).normal(2, 0.1, (3, 4))
+    runs = np.random.default_rng(1).normal(2, 0.1, (3, 4))
     found = compare_scores({str(name): even(of_name) for name, of_name in enumerate(runs)})
     cells = [(c, s) for c in range(3) for s in range(4)]
     design = np.array([[1, c == 1, c == 2, s == 1, s == 2, s == 3] for c, s in cells], float)
     rest = np.linalg.lstsq(design, runs.ravel(), rcond=None)[1][0]
     error = np.sqrt(2 * rest / 6 / 4)
+    assert not any(one.separable for one in found.standings)
     assert found.standings[1].interval == pytest.approx(stats.t.ppf(0.975, 6) * error)
-    assert found.detectable == pytest.approx((stats.t.ppf(0.975, 6) + stats.t.ppf(0.8, 6)) * error)
+    assert stats.nct.sf(stats.t.ppf(0.975, 6), 6, found.detectable / error) == pytest.approx(0.8)
+
+
+def test_a_noisy_loser_hides_no_winner_and_makes_none():
+    generator = np.random.default_rng(6)
+
+    def winners(deviations, means):
+        runs = generator.normal(means, deviations, (40, 3, len(means)))
+        found = [compare_scores({str(name): even(of_name) for name, of_name in enumerate(run.T)}) for run in runs]
+        return sum(one.separable for one in found)
+
+    leader = ([0.01] * 5, [2] + [2.06] * 4)
+    alone, beside = winners(*leader), winners(leader[0] + [0.14], leader[1] + [4])
+    assert alone >= 28 and beside >= 28  # 9 beside it where the variances of all are pooled
+    assert winners([0.14] * 2 + [0.01] * 5, [2] * 2 + [3] * 5) <= 5  # 2 are 5 %; 11 where all are pooled
+
+
+def test_of_many_equal_candidates_the_best_is_rarely_called_worse():
+    generator = np.random.default_rng(7)
+    worse = sum(one.separable for _ in range(60) for one in simulated(generator, 0.0, 21, seeds=2).standings)
+    assert worse <= 0.06 * 60 * 21
 
 
 def test_a_seed_of_one_candidate_alone_does_not_move_the_difference():

@@ -97,7 +97,7 @@ def test_an_error_of_a_shard_is_raised_as_it_is() -> None:
             map_shards(shard_work.refused, range(10), list, cluster)
 
 
-def test_a_missing_shard_is_named(pool: Cluster, tmp_path: Path) -> None:
+def test_a_missing_shard_is_named(tmp_path: Path) -> None:
     with pytest.raises(OSError) as caught, open_cluster(ClusterOptions(2)) as cluster:
         map_shards(shard_work.read_bytes, [str(tmp_path / "part-1")], list, cluster)
     assert "part-1" in one_line(caught.value)

@@ -15,7 +15,6 @@ from tokenlab.entropy.packing import encode
 from tokenlab.entropy.training import train
 from tokenlab.networks.gpt import GptShape, build_gpt
 from tokenlab.tokenizers.alphabet import AlphabetOptions, learn_alphabet
-from tokenlab.training import loop
 from tokenlab.training.options import TrainingOptions
 
 SHAPE = GptShape(layers=1, width=16, heads=2, context=20)
@@ -73,11 +72,10 @@ def test_learns_what_words_are_made_of():
     assert curve[-1].training < 0.6 and curve[-1].held_out == pytest.approx(math.log(4) / 3, abs=0.05)
 
 
-def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch):
+def test_interrupted_it_ends_with_the_same_bytes(tmp_path):
     """With dropout, inside and at an evaluation."""
     checkpoint = tmp_path / "work" / "checkpoint.safetensors"
     undisturbed = trained(OPTIONS, dropout=0.3)
-    monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)  # one a step
     for step in (7, 10):
         killed_training(lambda: trained(OPTIONS, dropout=0.3, checkpoint=checkpoint), step)
     assert_same(trained(OPTIONS, dropout=0.3, checkpoint=checkpoint), undisturbed)

@@ -74,7 +74,6 @@ def test_requested_run_waits_for_the_last_one(
 
 ENGINE = """
 import sys
-import threading
 from flows.deployed import follow_worker
 sys.stdin.readline()
 follow_worker()

@@ -241,7 +241,11 @@ def test_told_to_end_while_tracking(fresh: Path, client: SyncPrefectClient, canc
     with (fresh / ".mlflow/lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         started = killing.start(RUNNER, fresh)
-        killing.wait_until(lambda: started.process.poll() is not None or lock.name in files_of(started.process))
+        killing.wait_until(
+            lambda: (
+                started.process.poll() is not None or lock.name in [file.path for file in started.process.open_files()]
+            )
+        )
         if cancelled:
             client.set_flow_run_state(last_run(client).id, Cancelling(), force=True)
         else:
@@ -251,13 +255,6 @@ def test_told_to_end_while_tracking(fresh: Path, client: SyncPrefectClient, canc
     killing.assert_ended(started)
     assert last_run(client).state_name == ("Cancelled" if cancelled else "Crashed")
     assert cancelled or f"flows: ended by SIGINT; {CONTINUES}" in started.output()
-
-
-def files_of(process: psutil.Process) -> list[str]:
-    """The files that a process has open."""
-    with contextlib.suppress(OSError):
-        return [str(link.readlink()) for link in Path("/proc", str(process.pid), "fd").iterdir()]
-    return []
 
 
 @pytest.mark.nightly

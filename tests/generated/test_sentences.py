@@ -17,9 +17,8 @@ def concept(english_form: str) -> Concept:
     return next(item for item in everything if item.get("en") == english_form)
 
 
-def sentence(kind: str, clauses: tuple[Meaning, ...], relation: str = "", **features: object) -> Meaning:
-    second = clauses[1] if relation else None
-    return {"kind": kind, "clause": clauses[0], "second": second, "relation": relation, "polite": True, **features}
+def sentence(kind: str, clause: Meaning, **features: object) -> Meaning:
+    return {"kind": kind, "clause": clause, "second": None, "relation": "", "polite": True, **features}
 
 
 def described(type_: str, subject: Meaning, adjective: str = "", **features: object) -> Meaning:
@@ -36,7 +35,7 @@ HAND_CHECKED = {
     "disposal": (
         sentence(
             "statement",
-            (action(concept("sell"), the("farmer"), the("car"), tense="past", disposal=True),),
+            action(concept("sell"), the("farmer"), the("car"), tense="past", disposal=True),
             polite=False,
         ),
         ("农民把汽车卖掉了。", "農民は車を売った。", "The farmer sold the car.", "Der Bauer verkaufte das Auto."),
@@ -44,15 +43,13 @@ HAND_CHECKED = {
     "relative clause with an object gap and a genitive": (
         sentence(
             "statement",
-            (
-                action(
-                    concept("find"),
-                    the("police officer"),
-                    the("key", relative=action(concept("lose"), the("child"), the("key"), tense="past", gap="object")),
-                    tense="past",
-                    time=concept("yesterday"),
-                    time_first=True,
-                ),
+            action(
+                concept("find"),
+                the("police officer"),
+                the("key", relative=action(concept("lose"), the("child"), the("key"), tense="past", gap="object")),
+                tense="past",
+                time=concept("yesterday"),
+                time_first=True,
             ),
         ),
         (
@@ -65,7 +62,7 @@ HAND_CHECKED = {
     "quotation": (
         sentence(
             "statement",
-            (described("property", the("tea"), "hot"),),
+            described("property", the("tea"), "hot"),
             frame=action(concept("say"), the("mother"), tense="past"),
             quoted=True,
         ),
@@ -99,7 +96,7 @@ def test_compound_is_one_word_in_german_and_before_a_suffix_in_chinese():
     lexicon = load_lexicon()
     head = next(head for head in lexicon.groups["heads"] if head["en"] == "dealer")
     dealer = lexicon.compound(concept("oil"), head)
-    meaning = sentence("statement", (described("property", phrase(dealer, "the"), "rich"),), polite=False)
+    meaning = sentence("statement", described("property", phrase(dealer, "the"), "rich"), polite=False)
     assert [words(d.text, d.boundaries or ()) for d in (express(meaning, x, "x") for x in LANGUAGES)] == [
         ["石油商", "很", "富有", "。"],
         ["石油", "商", "は", "豊か", "だ", "。"],

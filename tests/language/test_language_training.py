@@ -84,10 +84,9 @@ def test_text_with_an_order_is_learned(stores):
         assert curve[-1].held_out < 0.8 * entropy_of_bytes(stores[None][1])
 
 
-def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, stores):
+def test_interrupted_it_ends_with_the_same_bytes(tmp_path, stores):
     """Killed two steps after a checkpoint; tests/training kills after every step."""
     undisturbed = run(stores, shape=PATCHES)
-    monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)  # one a step
     checkpoint = tmp_path / "work" / "checkpoint.safetensors"
     killed_training(lambda: run(stores, shape=PATCHES, checkpoint=checkpoint), 4, last_saved=2)
     assert_same(run(stores, shape=PATCHES, checkpoint=checkpoint), undisturbed)

@@ -79,7 +79,7 @@ def test_tokens_are_those_of_the_library(coders, tokenizer):
     assert library.token_to_id("<|end|>") not in passages[-1].ids
 
 
-def test_tokens_of_given_starts_are_looked_up(coders, tokenizer):
+def test_tokens_of_given_starts_are_looked_up(coders):
     starts = coders["bpe"].patcher.starts(DATA)
     looked_up, found = coders["tokens"].code(DATA, starts), coders["tokens"].code(DATA)
     assert [passage.ids.tolist() for passage in looked_up] == [passage.ids.tolist() for passage in found]

@@ -103,7 +103,7 @@ def marian():
 
 
 @pytest.mark.parametrize("build", [gpt, marian])
-def test_models_of_transformers_are_the_same(build, monkeypatch, tmp_path):
+def test_models_of_transformers_are_the_same(build, monkeypatch):
     torch.manual_seed(0)
     model, given = build()
     names, document = [*model.state_dict()], model.config.to_json_string()

@@ -83,12 +83,12 @@ def by_entropy(entropies, begins, cap=None):
     return starts
 
 
-def streamed(stream, text, seed=0, most=5):
+def streamed(stream, text, seed=0):
     """The starts that a stream gives for a text in parts of random sizes; each must lie in the text so far."""
     parts = random.Random(seed)
     starts, at = [], 0
     while at < len(text):
-        end = min(len(text), at + parts.randint(1, most))
+        end = min(len(text), at + parts.randint(1, 5))
         new = stream.feed(text[at:end])
         assert all(start < end for start in new)
         starts += new

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tasks.codes.variants import CorpusVariants, Variant, write_variants
 from tasks.compare.rows import SCHEMA
 from tasks.exact.markov_experiment import summarised
 from tasks.report.table import Table
@@ -284,12 +285,10 @@ def write_codes(place: Stage, corpus: str, codes: dict[str, int | None] = CODES)
     """The files of a corpus with codes below the working directory."""
     write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus))
     write_corpus([Document(str(i), text) for i, text in enumerate(TEXTS)], place.data("corpora", corpus))
-    learned = [
-        {"code": c, "N": N, "K": 3 if N else None, "seed": 0 if N else None, "split": "all"} for c, N in codes.items()
-    ]
-    variants = {"characters": len(CHARACTERS), "training_characters": None, "learned": learned, "refused": []}
-    write_json(place.models("codes", corpus, "variants.json"), variants)
-    facts = {"length": sum(map(len, TEXTS))}
+    learned = [Variant(code, N, 3 if N else None, 0 if N else None) for code, N in codes.items()]
+    length = sum(map(len, TEXTS))
+    write_variants(place.models("codes", corpus), CorpusVariants(learned, len(CHARACTERS), length))
+    facts = {"length": length}
     codebook = Codebook("latom", 2, 3, CHARACTERS, np.arange(len(CHARACTERS)), facts=facts)
     write_code(codebook, place.models("codes", corpus, "latom-N2-K3-seed0.json"))
     merges = place.models("code_tokenizers", corpus, "latom-N2-K3-seed0", "merges.npy")

@@ -41,12 +41,12 @@ def sharp_network(shape: Shape, seed: int = 0) -> torch.nn.Module:
     return network.eval()
 
 
-def tokenizer_file(folder: Path, size: int = 300) -> Path:
+def tokenizer_file(folder: Path) -> Path:
     """A byte-level BPE tokenizer.json that knows TEXT."""
     path = folder / "tokenizer.json"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        train_byte_level([TEXT] * 3, size).save(str(path))
+        train_byte_level([TEXT] * 3, 300).save(str(path))
     return path
 
 

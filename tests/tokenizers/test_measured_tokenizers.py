@@ -48,7 +48,7 @@ def test_byte_fallback_of_a_tokenizer_json(tmp_path):
     assert (tokens.byte_tokens, tokenizer.unknown, tokenizer.vocabulary) == (3, 0, 260)
 
 
-def test_special_tokens_in_a_text_are_text(tmp_path):
+def test_special_tokens_in_a_text_are_text():
     trained = train(byte_level(EXPRESSIONS["gpt2"]), ["<s> a"], 0)
     trained.add_special_tokens(["<s>"])
     trained.enable_truncation(2)

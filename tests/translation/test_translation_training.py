@@ -10,7 +10,7 @@ from torch.nn.functional import log_softmax
 from trainings import assert_close_curves, assert_same, killed_training, weights
 
 from tokenlab.core.errors import InputError
-from tokenlab.training import loop, processes
+from tokenlab.training import processes
 from tokenlab.training.checkpoint import Evaluation
 from tokenlab.translation.model import build_model
 from tokenlab.translation.options import TranslationShape, TranslationTraining
@@ -72,10 +72,9 @@ def test_losses_are_nats_per_token_of_pairs_alone():
 
 
 @pytest.mark.parametrize("after", [6, *(pytest.param(step, marks=pytest.mark.nightly) for step in (2, 8))])
-def test_interrupted_it_ends_with_the_same_bytes(tmp_path, monkeypatch, after):
+def test_interrupted_it_ends_with_the_same_bytes(tmp_path, after):
     """With dropout; between evaluations, at one, and at the end."""
     undisturbed = trained_model(OPTIONS, dropout=0.3)
-    monkeypatch.setattr(loop, "_CHECKPOINT_SHARE", 1e9)  # one a step
     checkpoint = tmp_path / "work" / "checkpoint.safetensors"
     killed_training(lambda: trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint), after)
     assert_same(trained_model(OPTIONS, dropout=0.3, checkpoint=checkpoint), undisturbed)

@@ -33,6 +33,7 @@ class _Parser(argparse.ArgumentParser):
             flag = unknown[0].partition("=")[0]
             meant = get_close_matches(flag, self._option_string_actions, 1) if flag.startswith("--") else []
             hint = f"; did you mean {meant[0]}?" if meant else ""
+            hint = hint or "; files go before the options" * Path(unknown[0]).exists()
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return found, unknown
 

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from tokenlab.cli.output import bar, check_folder, json_line, named_errors, note
 from tokenlab.comparison.options import CompareOptions
 from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import ParameterError
+from tokenlab.text.options import LineOptions
 
 if TYPE_CHECKING:
     from tokenlab.comparison.candidates import Recipe
@@ -40,6 +42,8 @@ _DOCUMENT = 1000
 _BYTES_PER_ENTRY = 40
 _CALIBRATION = 2.0
 """Seconds of the training that measures the speed of a candidate."""
+_IN_FOLDERS = ("tokenizer.json", "code.json")
+"""Files that their folder names."""
 _FREE = ("minutes", "flops", "workers")
 """Options that candidates do not depend on."""
 _OPERATIONS: dict[str, Any] = {"unit": " operations", "unit_scale": True}
@@ -115,7 +119,9 @@ def _compare(arguments: argparse.Namespace) -> None:
         result = _result(work, made, flops, scores, arguments)
     with written(arguments.output):
         _write(result, made, output)
-    shutil.rmtree(work.folder.parent)
+    shutil.rmtree(work.folder)
+    with suppress(OSError):  # Other comparisons of the same output may be under way.
+        work.folder.parent.rmdir()
     from tokenlab.comparison.result import text_of
 
     load = next(row["load"] for row in result["candidates"] if row["name"] == result["use"])
@@ -157,7 +163,9 @@ def _named(paths: Sequence[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for given in paths:
         path = Path(given)
-        plain = path.resolve().parent.name if path.name in ("tokenizer.json", "code.json") else path.stem or path.name
+        inside = path.name in _IN_FOLDERS
+        plain = path.resolve().parent.name if inside else path.name if path.is_dir() else path.stem
+        plain = plain or path.resolve().name
         names = [plain, *(f"{plain}-{number}" for number in range(2, len(paths) + 1))]
         found[next(name for name in names if name not in found)] = path
     return found
@@ -241,7 +249,7 @@ def _flops(work: _Work, made: Mapping[str, Path], began: float) -> float:
     from tokenlab.core.files import write_text
 
     options = work.options
-    file = work.folder / f"flops-in-{options.minutes:g}-minutes.json"
+    file = _file_of_flops(work)
     if file.exists():
         return float(json.loads(file.read_text()))
     with bar("measuring speeds", **_OPERATIONS):
@@ -254,10 +262,16 @@ def _flops(work: _Work, made: Mapping[str, Path], began: float) -> float:
     scoring = sum(held_out * speed.flops_per_byte / speed.flops_per_second for speed in speeds)
     if scoring > of_seed / 2:
         least = options.minutes * 2 * scoring / of_seed
-        raise ParameterError(f"minutes is {options.minutes:g}, too few to score the models; use at least {least:.0f}")
+        raise ParameterError(
+            f"minutes is {options.minutes:g}, too few to score the models; use at least {1.1 * least:.2g}"
+        )
     flops = float(f"{(of_seed - scoring) / sum(1 / speed.flops_per_second for speed in speeds):.1e}")
     write_text(file, json.dumps(flops) + "\n")
     return flops
+
+
+def _file_of_flops(work: _Work) -> Path:
+    return work.folder / f"flops-in-{work.options.minutes:g}-minutes.json"
 
 
 def _scores(work: _Work, made: Mapping[str, Path], flops: float) -> "dict[str, list[Score]]":
@@ -269,7 +283,13 @@ def _scores(work: _Work, made: Mapping[str, Path], flops: float) -> "dict[str, l
         def progress(done: float) -> None:
             shown.update(done - shown.n)
 
-        found = run_trials(trials, work.folder / f"scores-{flops:g}", work.options.workers, progress)
+        try:
+            found = run_trials(trials, work.folder / f"scores-{flops:g}", work.options.workers, progress)
+        except ParameterError as error:
+            if work.options.flops is not None:
+                raise
+            _file_of_flops(work).unlink()  # On a machine with less to do they may be enough.
+            raise ParameterError(f"minutes is {work.options.minutes:g}, too few: {error}") from error
     scores: dict[str, list[Score]] = {name: [] for name in made}
     for trial, score in zip(trials, found, strict=True):
         scores[trial.name].append(score)
@@ -309,14 +329,20 @@ def _result(
 
 def _command(arguments: argparse.Namespace, flops: float) -> str:
     """The command that gives the same bytes, without folders of this machine."""
+    options = flags_of(LineOptions, CompareOptions, format="--format", text_key="--text-key")
     given = [
         str(part)
-        for name, flag in flags_of(CompareOptions).items()
-        if name not in _FREE and hasattr(arguments, name)
+        for name, flag in options.items()
+        if name not in _FREE and getattr(arguments, name, None) not in (None, "auto")
         for part in (flag, getattr(arguments, name))
     ]
-    names = [Path(name).name for name in (arguments.input, *arguments.candidates)]
-    return shlex.join(["tokenlab", "compare", *names, "--flops", f"{flops:g}", *given, "-o", "FOLDER"])
+    paths = [Path(name) for name in (arguments.input, *arguments.candidates)]
+    names = [path.name for path in paths]
+    told_apart = [
+        f"{path.resolve().parent.name}/{name}" if name in _IN_FOLDERS or names.count(name) > 1 else name
+        for path, name in zip(paths, names, strict=True)
+    ]
+    return shlex.join(["tokenlab", "compare", *told_apart, "--flops", f"{flops:g}", *given, "-o", "FOLDER"])
 
 
 def _write(result: dict[str, Any], made: Mapping[str, Path], output: Path) -> None:

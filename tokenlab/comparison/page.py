@@ -30,7 +30,8 @@ tr.use td:first-child { font-weight: 700; }
 td.best, td.tied { color: var(--good); font-weight: 600; }
 .gap { display: grid; grid-template-columns: minmax(5rem, 17rem) 1fr; align-items: center; gap: .2rem .8rem;
   font-size: .9rem; }
-.track { position: relative; height: 1.4rem; border-left: 1px solid var(--soft); }
+.track { position: relative; height: 1.4rem; }
+.track u { position: absolute; top: 0; bottom: 0; border-left: 1px solid var(--soft); }
 .track i { position: absolute; top: .62rem; height: .16rem; background: var(--bar); border-radius: 1px; }
 .track b { position: absolute; top: .4rem; width: .6rem; height: .6rem; margin-left: -.3rem; border-radius: 50%;
   background: var(--bar); }
@@ -53,7 +54,7 @@ code { font-size: .88em; overflow-wrap: anywhere; }
 _HEADINGS = {
     "name": ("", ""),
     "bits_per_byte": ("bits/byte", "of held-out text, ± standard deviation over the seeds"),
-    "behind": ("behind the best", "bits per byte, with the 95 % interval"),
+    "behind": ("behind the best", "bits per byte, with its interval"),
     "standing": ("", ""),
     "bytes_per_token": ("bytes/token", ""),
     "fertility": ("tokens/word", ""),
@@ -81,15 +82,15 @@ def page_of(result: Document) -> str:
         f'<p class="soft">{escape(_design(result))}</p>',
         "<h2>Bits per byte behind the best</h2>",
         *_gaps(rows, result["detectable"]),
-        '<p class="soft">Points with their 95 % intervals; →: beyond the scale.</p>',
+        '<p class="soft">Points with their intervals, made for all candidates at once; →: beyond the scale.</p>',
         "<h2>Measures</h2>",
         '<div class="wide" tabindex="0" role="region" aria-label="Measures"><table>',
         *_table(rows, columns, result["use"]),
         "</table></div>",
         f'<p class="soft">{escape(explained)}. Tokens are patches where the model reads patches.</p>',
         "<h2>Cuts of held-out sentences</h2>",
-        '<p class="soft">Colours change where a token ends; <span class="x">underlined</span>: a character in several '
-        "tokens.</p>",
+        '<p class="soft">Of long ones the beginning. Colours change where a token ends; '
+        '<span class="x">underlined</span>: a character in several tokens.</p>',
         *(part for sample in result["samples"] for part in _sample(sample)),
         "<h2>How it was made</h2>",
         "<dl>",
@@ -118,7 +119,8 @@ def _design(result: Document) -> str:
     return (
         f"One model of {settings['body']} over each candidate, {settings['flops']:.3g} training operations each, "
         f"{settings['seeds']} seeds, the same text in the same order; {settings['held_out_bytes']:,} bytes held out. "
-        f"A difference of {result['detectable']:.4f} bits per byte would be found in four of five such comparisons."
+        f"A difference of {result['detectable']:.4f} bits per byte between two of them would be found in about four of "
+        "five such comparisons."
     )
 
 
@@ -127,8 +129,10 @@ def _gaps(rows: Sequence[Document], detectable: float) -> Iterator[str]:
     near = [row["behind"] + row["interval"] for row in rows if row["standing"] != "worse"]
     most = min(max(*near, 4 * detectable), max(row["behind"] + row["interval"] for row in rows)) or 1.0
 
+    least = min(0.0, *(row["behind"] - row["interval"] for row in rows))
+
     def at(value: float) -> float:
-        return 100 * min(max(0.0, value), most) / most
+        return 100 * (min(value, most) - least) / (most - least)
 
     yield '<div class="gap">'
     for row in rows:
@@ -137,7 +141,8 @@ def _gaps(rows: Sequence[Document], detectable: float) -> Iterator[str]:
         said += " →" * (row["behind"] > most)
         bar = f'<i style="left:{low:.2f}%;width:{high - low:.2f}%"></i>' if high > low else ""
         yield f"<span>{escape(row['name'])} <small>{said}</small></span>"
-        yield f'<div class="track">{bar}<b style="left:{at(row["behind"]):.2f}%"></b></div>'
+        zero, point = (f'style="left:{at(value):.2f}%"' for value in (0, row["behind"]))
+        yield f'<div class="track"><u {zero}></u>{bar}<b {point}></b></div>'
     yield "</div>"
 
 

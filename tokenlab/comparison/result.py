@@ -73,24 +73,24 @@ def result_of(
         "detectable": found.detectable,
         "settings": dict(settings),
         "candidates": rows,
-        "samples": [{"text": text, "cuts": _cuts(text, coders)} for text in samples_of(held_out)],
+        "samples": [{"text": line[:_LONGEST], "cuts": _cuts(line, coders)} for line in samples_of(held_out)],
     }
 
 
 def samples_of(documents: Sequence[str]) -> list[str]:
-    """Lines of some documents, evenly over all, cut off where they are long."""
+    """Lines of some documents, evenly over all; of long ones more than is shown."""
     lines = [max(document.split("\n"), key=len).strip() for document in documents]
     fitting = [line for line in lines if len(line) >= _SHORTEST] or [line for line in lines if line]
     step = max(1, len(fitting) // _SAMPLES)
-    return [line[:_LONGEST] for line in fitting[::step][:_SAMPLES]]
+    return [line[: 10 * _LONGEST] for line in fitting[::step][:_SAMPLES]]
 
 
 def _cuts(text: str, coders: Mapping[str, Coder]) -> dict[str, list[list[int]] | None]:
-    """By candidate the spans of its units in characters; None where they have no places."""
+    """By candidate the spans of its units that are shown, in characters; None where they have no places."""
     found: dict[str, list[list[int]] | None] = {}
     for name, coder in coders.items():
         (tokens,) = units_of(coder).encode_batch([text])
-        found[name] = None if tokens.spans is None else tokens.spans.tolist()
+        found[name] = None if tokens.spans is None else tokens.spans[tokens.spans[:, 1] <= _LONGEST].tolist()
     return found
 
 
@@ -106,7 +106,7 @@ def _cell(value: object) -> str:
 
 def text_of(result: Document) -> str:
     """The main columns for a terminal."""
-    header = ["", "bits/byte", "behind", "± 95 %", "bytes/token", "entries", "Mops/byte", ""]
+    header = ["", "bits/byte", "behind", "±", "bytes/token", "entries", "Mops/byte", ""]
     rows = [header]
     for row in result["candidates"]:
         best = row["standing"] == "best"

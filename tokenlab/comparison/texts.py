@@ -35,7 +35,7 @@ def divide(documents: Sequence[str], seed: int = 0) -> Parts:
     if len(documents) < 2 * _FEWEST:
         raise InputError(
             f"a comparison needs at least {2 * _FEWEST} documents to hold some out, the text has {len(documents)}; "
-            "take a longer one"
+            "take a longer one, or break it into lines; lines are joined into documents of 1,000 bytes"
         )
     order = np.random.default_rng(seed).permutation(len(documents))
     sizes = np.cumsum([len(documents[number].encode()) for number in order])

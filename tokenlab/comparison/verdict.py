@@ -5,13 +5,15 @@ means is the sum of two parts:
 
 - over seeds: candidates trained with one seed saw the text in one order. A score is fitted as the sum of an effect of
   its candidate and one of its seed (least squares, so some candidates may have more seeds than others). What is left is
-  noise, whose variance is pooled over all candidates (the residual of a two-way analysis of variance), with
-  scores - candidates - seeds + 1 degrees of freedom;
+  noise, whose variance is pooled over all candidates that are compared (the residual of a two-way analysis of
+  variance), with scores - candidates - seeds + 1 degrees of freedom;
 - over the draw of the held-out documents: a paired bootstrap (Efron 1979), the same samples for all candidates.
 
-A difference is separable where it exceeds the 95 % interval by Student's t. The rule of the report's tables, one
-deviation, is not made for many candidates at once. A winner must be separable from
-each of the others, so more candidates make no more false winners.
+A candidate is worse where its distance from the best exceeds the interval by Student's t. Of several the clearest one
+is left out, and the others are compared without it (the model confidence set of Hansen, Lunde and Nason 2011), so the
+noise of one that is far behind says nothing of those in front. The level grows with the number of those compared (Sidak
+1967): in 95 of 100 comparisons the true best is among those left, and in 5 two equal candidates are told apart. The
+rule of the report's tables, one deviation, is not made for many candidates at once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import nctdtrinc, stdtrit
 
 from tokenlab.comparison.trials import Score
 from tokenlab.core.errors import InputError, ParameterError
@@ -42,7 +44,7 @@ class Standing(NamedTuple):
     behind: float
     """Bits per byte more than the best has."""
     interval: float
-    """Half the width of the 95 % interval of `behind`; 0 for the best itself."""
+    """Half the width of the interval of `behind` in the last comparison with it; 0 for the best itself."""
 
     @property
     def separable(self) -> bool:
@@ -56,7 +58,8 @@ class Comparison(NamedTuple):
     standings: list[Standing]
     """The best first."""
     detectable: float
-    """Bits per byte: the smallest difference that such a comparison finds in four of five cases, for the mean pair."""
+    """Bits per byte: the smallest difference between two given candidates that is found in about four of five such
+    comparisons, by the noise of the last one."""
     use: str
     """The name of the candidate to take."""
     separable: bool
@@ -101,28 +104,41 @@ def _comparison(
     """bits: float64[candidates, seeds, documents], NaN for a seed that a candidate has not; sizes: bytes of the
     documents; costs: operations a byte."""
     of_runs = bits.sum(2) / sizes.sum()
-    means, noise, freedom = _fitted(of_runs)
-    errors = np.sqrt(noise + _sampled(np.nanmean(bits, axis=1), sizes))
-    quantile = float(stdtrit(freedom, (1 + _LEVEL) / 2))
-    order = np.argsort(means, kind="stable").tolist()
-    best = order[0]
+    of_draws = _sampled(np.nanmean(bits, axis=1), sizes)
+    behind, intervals = np.zeros(len(names)), np.zeros(len(names))
+    left = np.arange(len(names))
+    while True:
+        means, noise, freedom = _fitted(of_runs[left])
+        errors = np.sqrt(noise + of_draws[np.ix_(left, left)])
+        best = int(means.argmin())
+        behind[left], intervals[left] = means - means[best], _quantile(freedom, len(left)) * errors[best]
+        beyond = behind[left] / np.maximum(intervals[left], np.finfo(np.float64).tiny)
+        if beyond.max() <= 1 or len(left) == 2:
+            break
+        left = np.delete(left, beyond.argmax())
+    intervals[left[best]] = 0
     standings = [
         Standing(
             names[one],
             float(np.nanmean(of_runs[one])),
             float(np.nanstd(of_runs[one], ddof=1)),
-            float(means[one] - means[best]),
-            quantile * float(errors[one, best]) if one != best else 0.0,
+            float(behind[one]),
+            float(intervals[one]),
         )
-        for one in order
+        for one in np.argsort(behind, kind="stable").tolist()
     ]
-    pairs = errors[np.triu_indices(len(names), 1)]
-    detectable = (quantile + float(stdtrit(freedom, _POWER))) * float(np.sqrt(np.square(pairs).mean()))
+    pairs = np.square(errors[np.triu_indices(len(left), 1)])
+    detectable = float(nctdtrinc(freedom, 1 - _POWER, _quantile(freedom, len(names))) * np.sqrt(pairs.mean()))
     tied = [names.index(one.name) for one in standings if not one.separable]
     enough = _AS_FAST * min(costs[one] for one in tied)
     taken = next(one for one in tied if costs[one] <= enough)
     found = Comparison(standings, detectable, names[taken], len(tied) == 1, "")
     return found._replace(answer=_answer(found, costs[taken]))
+
+
+def _quantile(freedom: int, candidates: int) -> float:
+    """Of Student's t, by which the best of so many candidates is compared with each of the others."""
+    return float(stdtrit(freedom, max((1 + _LEVEL) / 2, _LEVEL ** (1 / (candidates - 1)))))
 
 
 def _fitted(of_runs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
@@ -162,7 +178,7 @@ def _answer(found: Comparison, cost: float) -> str:
         percent = 100 / following.bits_per_byte
         return (
             f"Use {best.name}: {best.bits_per_byte:.3f} bits per byte, {percent * following.behind:.1f} % fewer than "
-            f"{following.name}, the next best (95 % interval ± {percent * following.interval:.1f} %)."
+            f"{following.name}, the next best (± {percent * following.interval:.1f} %)."
         )
     tied = [one for one in found.standings if not one.separable]
     names = ", ".join(one.name for one in tied)

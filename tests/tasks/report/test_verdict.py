@@ -22,8 +22,6 @@ def test_separability_follows_from_the_deviations(first, second, expected):
     assert separable(one, other) is expected and separable(other, one) is expected
     if expected is not None:
         assert one.deviation == pytest.approx(statistics.stdev(first))
-        limit = (statistics.variance(first) + statistics.variance(second)) ** 0.5
-        assert (abs(statistics.mean(first) - statistics.mean(second)) > limit) is expected
 
 
 CLEAR, NEAR, FAR = Spread(10.0, 0.1), Spread(9.9, 0.1), Spread(1.0, 0.1)
@@ -87,12 +85,12 @@ def test_a_page_can_be_read_back_with_its_marks():
     assert [[type(cell) for cell in row] for row in found.rows] == [[type(cell) for cell in row] for row in MARKED.rows]
 
 
-def saving(latom: float, refined: float, *, random: float = -50.0, seeds: int = 3) -> pl.DataFrame:
+def saving(latom: float, refined: float, *, seeds: int = 3) -> pl.DataFrame:
     """Scores in which each code saves so many tokens at |V| = 10, and one more with each seed."""
     rows = inputs.code_scores(inputs.CODES, seeds=seeds).with_columns(
         pl.col("code")
         .replace_strict(
-            {"latom": float(latom), "latom-refined": float(refined), "random": random, "character": 0.0, "byte": -90.0},
+            {"latom": float(latom), "latom-refined": float(refined), "random": -50.0, "character": 0.0, "byte": -90.0},
             return_dtype=pl.Float64,
         )
         .alias("saved")

@@ -81,8 +81,8 @@ def scores(built):
     return pl.read_parquet("reports/sample/export/zh/scores.parquet")
 
 
-def exported(configuration, name, corpus="zh"):
-    return Path("models/sample/exported", corpus, configuration, name, "tokenizer.json")
+def exported(configuration, name):
+    return Path("models/sample/exported/zh", configuration, name, "tokenizer.json")
 
 
 def sentences_of(split, configuration, seed=None):
