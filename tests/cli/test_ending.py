@@ -13,6 +13,7 @@ import pytest
 from command import PROGRAM, tokenlab_here
 
 from tokenlab.cli import main
+from tokenlab.cli.ending import ended_well
 
 # Sends the process a real signal at the import of the nth module, counted from the command's own package on. It runs in
 # a process of its own for each n, forked from one that has only Python's own modules.
@@ -173,7 +174,10 @@ def test_a_full_disk_is_one_line_that_names_the_file(tmp_path, text, command):
     assert not list((tmp_path / "out").iterdir())
 
 
-def test_a_full_disk_behind_standard_output(tmp_path, text):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_standard_output(tmp_path, text, monkeypatch, unbuffered):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+
     def ended(out, most, *command):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
@@ -187,3 +191,11 @@ def test_a_full_disk_behind_standard_output(tmp_path, text):
     assert said.startswith(f"tokenlab: standard output ({tmp_path}/out): File too large; what was written")
     said = ended(Path("/dev/full"), resource.RLIM_INFINITY, "bits", "encode", text)
     assert said.startswith("tokenlab: standard output: No space left on device; what was written there is not whole")
+
+
+def test_compiled_code_that_can_be_kept_nowhere(capsys):
+    def command():
+        raise RuntimeError("cannot cache function 'copy': no locator available for file 'kernels.py'")
+
+    assert ended_well(command, whole_process=False) == 2
+    assert capsys.readouterr().err.endswith("; set NUMBA_CACHE_DIR to a folder that can\n")

@@ -1,12 +1,18 @@
 """What the library needs when it is installed alone."""
 
 import ast
+import contextlib
+import io
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+
+import tokenlab
+from tokenlab.cli import main
 
 PROJECT = Path(__file__).parents[2]
 PACKAGE = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -48,7 +54,8 @@ def modules() -> dict[str, Path]:
 
 
 def test_imported_packages_are_declared() -> None:
-    declared = {IMPORTED.get(name, name) for name in PACKAGE["dependencies"]}
+    names = [Requirement(needed).name for needed in PACKAGE["dependencies"]]
+    declared = {IMPORTED.get(name, name) for name in names}
     for module, path in modules().items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
@@ -102,4 +109,18 @@ def test_a_model_without_torch_says_what_is_missing(tmp_path: Path, command: lis
     code = f"import sys; sys.modules['torch'] = None; from tokenlab.cli import main; sys.exit(main({command!r}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr
-    assert done.stderr == "tokenlab: this needs torch, which is not installed; pip install tokenlab[models]\n"
+    assert (
+        done.stderr == "tokenlab: this needs torch, which is not installed; install tokenlab with its extra `models`\n"
+    )
+
+
+def test_a_program_with_an_output_of_its_own(tmp_path: Path) -> None:
+    """As a notebook, whose stream takes text alone."""
+    (tmp_path / "text.txt").write_text("共同创造\n", encoding="utf-8")
+    with contextlib.redirect_stdout(io.StringIO()) as stream:
+        main(["segment", str(tmp_path / "text.txt")])
+    assert stream.getvalue().replace(" ", "") == "共同创造\n"
+
+
+def test_a_package_lists_what_it_offers() -> None:
+    assert {*tokenlab.__all__, "__name__"} <= {*dir(tokenlab)} and "read_code" in dir(tokenlab.codes)

@@ -84,6 +84,11 @@ def test_segments_do_not_depend_on_where_they_are_found(tmp_path, chinese_senten
     assert tokenlab(*by_statistics, *place.split()) == tokenlab(*by_statistics)
 
 
+def test_a_word_model_of_the_whole_text_is_fitted_in_one_process():
+    said = tokenlab("segment", "-", "--method", "words", "--workers", 2, stdin="共同创造\n", status=2)
+    assert "--workers and --cluster share what follows the fitting to a sample; add --sample" in said
+
+
 def test_delimiter_leaves_the_spaces_of_the_text():
     line = "共同 创造美好\u3000的abc，世纪"
     plain = tokenlab("segment", "-", stdin=line + "\n")

@@ -4,6 +4,7 @@ This module imports next to nothing, because it stands before the imports that t
 """
 
 import errno
+import io
 import os
 import signal
 import sys
@@ -22,7 +23,7 @@ _DOUBLE_PRESS = 1.0
 _TRY_AGAIN = 0.05
 """Python drops an interrupt inside a destructor or a callback; it is repeated after so many seconds."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Errors of a write. One without the name of a file is of a write to standard output."""
+"""Errors of a write."""
 _MODELS = ("torch", "transformers", "huggingface_hub")
 """Packages of the extra `models`."""
 _TEMPORARY = r"\.([^/\s]+)\.[a-z0-9_]{8}\.tmp"
@@ -37,7 +38,9 @@ def ended_well(command: Callable[[], None], *, whole_process: bool) -> int:
     """
     if sys.stderr is None:  # Closed by the shell (`2>&-`). Python would print to standard output instead.
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
-    if whole_process and hasattr(sys.stdout, "reconfigure"):
+    if whole_process and isinstance(sys.stdout, io.TextIOWrapper):
+        if isinstance(sys.stdout.buffer, io.RawIOBase):  # PYTHONUNBUFFERED: a write may take a part and say nothing.
+            sys.stdout = io.TextIOWrapper(io.BufferedWriter(sys.stdout.detach()))
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # whatever the locale says
     with _Signals(whole_process) as signals:
         try:
@@ -50,7 +53,8 @@ def ended_well(command: Callable[[], None], *, whole_process: bool) -> int:
             _flush()
             return 0
         except BaseException as error:
-            fixable = isinstance(error, TokenlabError | OSError | MemoryError) or _is_missing(error) or of_rust(error)
+            known = isinstance(error, TokenlabError | OSError | MemoryError)
+            fixable = known or _is_missing(error) or _is_without_cache(error) or of_rust(error)
             if not signals.number and not fixable:
                 raise  # SystemExit, and errors in the program
             signals.ignore()
@@ -87,6 +91,7 @@ def _panics_unseen() -> Iterator[None]:
         raise
     finally:
         os.dup2(shown, 2)
+        sys.stderr.close()
         sys.stderr = python
         if not dropped:
             os.write(2, os.pread(kept, os.fstat(kept).st_size, 0))
@@ -146,26 +151,47 @@ def _is_missing(error: BaseException) -> TypeGuard[ModuleNotFoundError]:
     return isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] in _MODELS
 
 
+def _is_without_cache(error: BaseException) -> bool:
+    """Whether numba found no folder to keep what it compiles."""
+    return isinstance(error, RuntimeError) and str(error).startswith("cannot cache function")
+
+
 def _reason(error: BaseException, number: int) -> tuple[int, str]:
     """The exit status and the line for standard error, which is empty where the reader of the output went away."""
     if number:
         name = signal.Signals(number).name
         return _BY_SIGNAL + number, "interrupted" if name == "SIGINT" else f"ended by {name}"
     if _is_missing(error):
-        return EXIT_STATUS, f"this needs {error.name}, which is not installed; pip install tokenlab[models]"
+        return EXIT_STATUS, f"this needs {error.name}, which is not installed; install tokenlab with its extra `models`"
     if isinstance(error, BrokenPipeError):
         return _BY_SIGNAL + 13, ""
-    if isinstance(error, OSError) and error.errno in _NO_ROOM and not error.filename:
-        reason = f"{_output_name()}: {error.strerror}; what was written there is not whole, so make room and run again"
+    if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename == _output_name():
+        reason = f"{error.filename}: {error.strerror}; what was written there is not whole, so make room and run again"
         return EXIT_STATUS, reason
+    if _is_without_cache(error):
+        return EXIT_STATUS, (
+            "compiled code can be kept neither beside the package nor in the home folder, which cannot be written; set "
+            "NUMBA_CACHE_DIR to a folder that can"
+        )
     import re
 
     return EXIT_STATUS, re.sub(_TEMPORARY, r"\1", one_line(error))
 
 
+@contextmanager
+def to_output() -> Iterator[None]:
+    """A block that writes to standard output, which its errors name."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = _output_name()
+        raise
+
+
 def _flush() -> None:
     if sys.stdout is not None:
-        sys.stdout.flush()
+        with to_output():
+            sys.stdout.flush()
 
 
 def _output_name() -> str:

@@ -147,7 +147,7 @@ def _score(options: argparse.Namespace) -> None:
         for number, score in enumerate(score_texts(model, lines, where=f"{text.name}:"), 1):
             summed = total([summed, score])
             write(_score_line(number, score, options))
-            sys.stdout.buffer.flush()
+            sys.stdout.flush()
         write(_score_line("total", summed, options))
 
 
@@ -201,7 +201,7 @@ def _sample(options: argparse.Namespace) -> None:
     if not options.json:
         for piece in pieces:
             write(piece)
-            sys.stdout.buffer.flush()
+            sys.stdout.flush()
         write("\n")
         return
     record: Record = {"prompt": readable(prompt)}

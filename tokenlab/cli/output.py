@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -12,6 +11,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from tqdm import tqdm
 
+from tokenlab.cli.ending import to_output
 from tokenlab.core.errors import InputError, ParameterError, TokenlabError, of_rust, one_line
 
 Item = TypeVar("Item")
@@ -139,12 +139,21 @@ def whole_output() -> Iterator[Callable[[str], None]]:
         yield keep
         with room_for_copy("the result"):
             spool.seek(0)
-        shutil.copyfileobj(spool, sys.stdout.buffer)
+        for line in spool:
+            _write(line)
 
 
 def write(text: str) -> None:
     """Write UTF-8 to standard output, whatever the encoding of the terminal."""
-    sys.stdout.buffer.write(text.encode(errors="surrogateescape"))
+    _write(text.encode(errors="surrogateescape"))
+
+
+def _write(data: bytes) -> None:
+    with to_output():
+        if hasattr(sys.stdout, "buffer"):
+            sys.stdout.buffer.write(data)
+        else:  # a stream of the program that called `main`, such as a notebook
+            sys.stdout.write(data.decode(errors="surrogateescape"))
 
 
 def note(line: str) -> None:

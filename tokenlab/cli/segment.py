@@ -237,6 +237,8 @@ def _by_words(options: argparse.Namespace, output: _Output) -> None:
     if kept is not None:
         check_output("--save-model", kept, [options.input])
     drawn = None if sampled is None else size("--sample", sampled)
+    if drawn is None and any(hasattr(options, name) for name in ("workers", "cluster")):
+        raise ParameterError("--workers and --cluster share what follows the fitting to a sample; add --sample")
     with open_corpus(options) as text:
         lines = list(text.lines()) if drawn is None else sample_lines(with_progress(text.lines(), "drawing"), drawn)
         with steps_shown("fitting", " sweeps") as progress, named_errors(text.name):

@@ -226,7 +226,7 @@ def _dask_client(address: str, workers: int) -> "Iterator[Client]":
         from distributed.utils import silence_logging_cmgr
     except ImportError as error:
         raise ParameterError(
-            f"cluster needs {error.name}, which is not installed; pip install tokenlab[dask]"
+            f"cluster needs {error.name}, which is not installed; install tokenlab with its extra `dask`"
         ) from None
     with ExitStack() as stack:
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))  # Dask logs what it raises.
