@@ -7,7 +7,7 @@ TOKENLAB_MIRROR names the mirror folder.
 import os
 import sys
 
-from tokenlab.core.errors import ending_in_one_line
+from tokenlab.core.errors import EXIT_STATUS, TokenlabError, one_line
 from tokenlab.core.parent_death import die_with_parent
 from tokenlab.sources.fetch import fetch
 
@@ -15,8 +15,11 @@ from tokenlab.sources.fetch import fetch
 def main(source: str, folder: str | None = None) -> None:
     """Fetch a source into a folder, and end the process with status 2 where this fails."""
     die_with_parent()
-    with ending_in_one_line(f"download {source}"):
+    try:
         fetch(source, folder or f"data/raw/{source}", mirror=os.environ.get("TOKENLAB_MIRROR") or None)
+    except (TokenlabError, OSError) as error:
+        print(f"download {source}: {one_line(error)}", file=sys.stderr)
+        sys.exit(EXIT_STATUS)
 
 
 if __name__ == "__main__":
