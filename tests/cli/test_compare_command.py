@@ -36,6 +36,8 @@ def test_a_killed_comparison_goes_on_to_the_same_bytes(folder, tmp_path):
         coder = read_candidate(tmp_path / "whole/candidates" / row["name"])
         assert len(coder.spellings) == row["entries"]
     assert not (tmp_path / "whole.unfinished").exists()
+    printed = "tokenlab compare text.txt bytes bpe --flops 3e+10 --seeds 2 -o FOLDER"
+    assert result["settings"]["again"] == printed
 
     command = ["compare", *given, "--workers", "1", "-o", tmp_path / "parts"]
     process = subprocess.Popen([*PROGRAM, *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -45,5 +47,6 @@ def test_a_killed_comparison_goes_on_to_the_same_bytes(folder, tmp_path):
     process.kill()
     process.wait()
     assert not (tmp_path / "parts").exists()
+    (unfinished / "another").mkdir()
     tokenlab(*command)
-    assert files(tmp_path / "parts") == whole and not unfinished.exists()
+    assert files(tmp_path / "parts") == whole and [path.name for path in unfinished.iterdir()] == ["another"]

@@ -63,6 +63,16 @@ def test_tokens_spell_the_sample(result):
     assert [sample["text"] for sample in result["samples"]] == samples_of(HELD_OUT)
 
 
+def test_a_long_line_is_cut_as_a_whole():
+    """A token that goes on where the line is no longer shown is left out, not cut off."""
+    scores = {"bytes": [score(50.0), score(51.0)], "space": [score(90.0), score(92.0)]}
+    about = {name: {"made": "", "load": ""} for name in scores}
+    coders = {"bytes": ByteCoder(), "space": PatchCoder(SpacePatcher())}
+    (sample,) = result_of(scores, coders, ["a long " + "x" * 90], SETTINGS, about)["samples"]
+    assert sample["text"] == "a long " + "x" * 49 and sample["cuts"]["bytes"][-1] == [55, 56]
+    assert "".join(sample["text"][start:end] for start, end in sample["cuts"]["space"]) in ("a long", "a long ")
+
+
 @pytest.mark.slow
 def test_a_browser_shows_it_without_errors(result, tmp_path):
     path = tmp_path / "index.html"
