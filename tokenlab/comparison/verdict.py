@@ -5,15 +5,17 @@ means is the sum of two parts:
 
 - over seeds: candidates trained with one seed saw the text in one order. A score is fitted as the sum of an effect of
   its candidate and one of its seed (least squares, so some candidates may have more seeds than others). What is left is
-  noise, whose variance is pooled over all candidates that are compared (the residual of a two-way analysis of
-  variance), with scores - candidates - seeds + 1 degrees of freedom;
+  noise, whose variance is pooled (the residual of a two-way analysis of variance, with scores - candidates - seeds + 1
+  degrees of freedom) over the better half of the candidates, since those far behind can be much noisier;
 - over the draw of the held-out documents: a paired bootstrap (Efron 1979), the same samples for all candidates.
 
-A candidate is worse where its distance from the best exceeds the interval by Student's t. Of several the clearest one
-is left out, and the others are compared without it (the model confidence set of Hansen, Lunde and Nason 2011), so the
-noise of one that is far behind says nothing of those in front. The level grows with the number of those compared (Sidak
-1967): in 95 of 100 comparisons the true best is among those left, and in 5 two equal candidates are told apart. The
-rule of the report's tables, one deviation, is not made for many candidates at once.
+A candidate is worse where its distance from the best exceeds the interval by Student's t. The level grows with the
+number of candidates (Sidak 1967): in 95 of 100 comparisons the true best is not called worse (Gupta 1965), and in 5 two
+equal candidates are told apart. The rule of the report's tables, one deviation, is not made for many candidates at
+once.
+
+Where no candidate is better than all others, the fastest within one standard error of the best is taken (Breiman,
+Friedman, Olshen and Stone 1984, section 3.4.3).
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,6 +31,8 @@ from tokenlab.core.errors import InputError, ParameterError
 _LEVEL, _POWER = 0.95, 0.8
 _AS_FAST = 1.05
 """Up to so many times the operations a byte of the fastest, a candidate counts as fast as it."""
+_FEWEST = 4
+"""Candidates, at least, whose noise is pooled."""
 _RESAMPLES = 2000
 _SEED = 0
 
@@ -44,7 +48,7 @@ class Standing(NamedTuple):
     behind: float
     """Bits per byte more than the best has."""
     interval: float
-    """Half the width of the interval of `behind` in the last comparison with it; 0 for the best itself."""
+    """Half the width of the interval of `behind`; 0 for the best itself."""
 
     @property
     def separable(self) -> bool:
@@ -58,14 +62,15 @@ class Comparison(NamedTuple):
     standings: list[Standing]
     """The best first."""
     detectable: float
-    """Bits per byte: the smallest difference between two given candidates that is found in about four of five such
-    comparisons, by the noise of the last one."""
+    """Bits per byte: the smallest difference between two given candidates, the mean pair, that is found in about four
+    of five such comparisons."""
     use: str
     """The name of the candidate to take."""
     separable: bool
     """Whether it is the best beyond chance.
 
-    Otherwise it is the best of the fastest: of those not separable from the best, within 5 % of the fewest operations.
+    Otherwise it is the best of the fastest: of those within one standard error of the best, within 5 % of the fewest
+    operations.
     """
     answer: str
     """One line."""
@@ -104,46 +109,39 @@ def _comparison(
     """bits: float64[candidates, seeds, documents], NaN for a seed that a candidate has not; sizes: bytes of the
     documents; costs: operations a byte."""
     of_runs = bits.sum(2) / sizes.sum()
-    of_draws = _sampled(np.nanmean(bits, axis=1), sizes)
-    behind, intervals = np.zeros(len(names)), np.zeros(len(names))
-    left = np.arange(len(names))
-    while True:
-        means, noise, freedom = _fitted(of_runs[left])
-        errors = np.sqrt(noise + of_draws[np.ix_(left, left)])
-        best = int(means.argmin())
-        behind[left], intervals[left] = means - means[best], _quantile(freedom, len(left)) * errors[best]
-        beyond = behind[left] / np.maximum(intervals[left], np.finfo(np.float64).tiny)
-        if beyond.max() <= 1 or len(left) == 2:
-            break
-        left = np.delete(left, beyond.argmax())
-    intervals[left[best]] = 0
+    means, spread, _, _ = _fitted(of_runs)
+    near = np.argsort(means, kind="stable")[: max(_FEWEST, -(-len(names) // 2))]
+    _, _, noise, freedom = _fitted(of_runs[near])
+    errors = np.sqrt(noise * spread + _sampled(np.nanmean(bits, axis=1), sizes))
+    quantile = float(stdtrit(freedom, max((1 + _LEVEL) / 2, _LEVEL ** (1 / (len(names) - 1)))))
+    order = np.argsort(means, kind="stable").tolist()
+    best = order[0]
     standings = [
         Standing(
             names[one],
             float(np.nanmean(of_runs[one])),
             float(np.nanstd(of_runs[one], ddof=1)),
-            float(behind[one]),
-            float(intervals[one]),
+            float(means[one] - means[best]),
+            quantile * float(errors[one, best]) if one != best else 0.0,
         )
-        for one in np.argsort(behind, kind="stable").tolist()
+        for one in order
     ]
-    pairs = np.square(errors[np.triu_indices(len(left), 1)])
-    detectable = float(nctdtrinc(freedom, 1 - _POWER, _quantile(freedom, len(names))) * np.sqrt(pairs.mean()))
-    tied = [names.index(one.name) for one in standings if not one.separable]
-    enough = _AS_FAST * min(costs[one] for one in tied)
-    taken = next(one for one in tied if costs[one] <= enough)
-    found = Comparison(standings, detectable, names[taken], len(tied) == 1, "")
+    pairs = errors[np.triu_indices(len(names), 1)]
+    detectable = float(nctdtrinc(freedom, 1 - _POWER, quantile) * np.sqrt(np.square(pairs).mean()))
+    close = [one for one in order if means[one] - means[best] <= errors[one, best]]
+    enough = _AS_FAST * min(costs[one] for one in close)
+    wins = all(one.separable for one in standings[1:])
+    taken = best if wins else next(one for one in close if costs[one] <= enough)
+    found = Comparison(standings, detectable, names[taken], wins, "")
     return found._replace(answer=_answer(found, costs[taken]))
 
 
-def _quantile(freedom: int, candidates: int) -> float:
-    """Of Student's t, by which the best of so many candidates is compared with each of the others."""
-    return float(stdtrit(freedom, max((1 + _LEVEL) / 2, _LEVEL ** (1 / (candidates - 1)))))
-
-
-def _fitted(of_runs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """The effects of candidates, float64[candidates]; the variances of their differences over seeds,
-    float64[candidates, candidates]; and degrees of freedom. of_runs: float64[candidates, seeds], NaN where none is.
+def _fitted(
+    of_runs: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, int]:
+    """The effects of candidates, float64[candidates]; the variances of their differences for noise of variance 1,
+    float64[candidates, candidates]; the variance of the noise; and its degrees of freedom. of_runs: float64[candidates,
+    seeds], NaN where none is.
     """
     candidates, seeds = of_runs.shape
     candidate, seed = np.nonzero(~np.isnan(of_runs))
@@ -156,7 +154,7 @@ def _fitted(of_runs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
     variance = float(np.square(values - design @ effects).sum()) / freedom
     own = inverse[:candidates, :candidates]
     spread = own.diagonal()[:, None] + own.diagonal() - 2 * own
-    return effects[:candidates], variance * spread, freedom
+    return effects[:candidates], spread, variance, freedom
 
 
 def _sampled(bits: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -184,5 +182,5 @@ def _answer(found: Comparison, cost: float) -> str:
     names = ", ".join(one.name for one in tied)
     return (
         f"Not separable: {names} (at most {tied[-1].behind:.3f} bits per byte apart); take {found.use}, "
-        f"the best of the fastest: {cost / 1e6:.2f} million operations a byte."
+        f"the best of the fastest within one standard error: {cost / 1e6:.2f} million operations a byte."
     )
