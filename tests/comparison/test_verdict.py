@@ -79,6 +79,14 @@ def test_of_many_equal_candidates_the_best_is_rarely_called_worse():
     assert worse <= 0.06 * 60 * 21
 
 
+def test_a_seed_that_only_those_far_behind_have():
+    runs = np.random.default_rng(9).normal(2, 0.1, (6, 2))
+    scored = {str(name): even(of_name + name) for name, of_name in enumerate(runs)}
+    more = compare_scores(scored | {"5": even([*(runs[5] + 5), 7.1])})
+    fewer = compare_scores(scored)
+    assert more.standings[1].interval == pytest.approx(fewer.standings[1].interval) and more.use == fewer.use
+
+
 def test_a_seed_of_one_candidate_alone_does_not_move_the_difference():
     one, other = [1.50, 1.53, 9.0], [1.55, 1.57]
     found = compare_scores({"b": even(other), "a": even(one)})

@@ -62,8 +62,8 @@ class Comparison(NamedTuple):
     standings: list[Standing]
     """The best first."""
     detectable: float
-    """Bits per byte: the smallest difference between two given candidates, the mean pair, that is found in about four
-    of five such comparisons."""
+    """Bits per byte: the smallest difference between two given candidates of the better half, the mean pair, that is
+    found in about four of five such comparisons."""
     use: str
     """The name of the candidate to take."""
     separable: bool
@@ -111,7 +111,7 @@ def _comparison(
     of_runs = bits.sum(2) / sizes.sum()
     means, spread, _, _ = _fitted(of_runs)
     near = np.argsort(means, kind="stable")[: max(_FEWEST, -(-len(names) // 2))]
-    _, _, noise, freedom = _fitted(of_runs[near])
+    _, _, noise, freedom = _fitted(of_runs[near][:, ~np.isnan(of_runs[near]).all(0)])
     errors = np.sqrt(noise * spread + _sampled(np.nanmean(bits, axis=1), sizes))
     quantile = float(stdtrit(freedom, max((1 + _LEVEL) / 2, _LEVEL ** (1 / (len(names) - 1)))))
     order = np.argsort(means, kind="stable").tolist()
@@ -126,7 +126,7 @@ def _comparison(
         )
         for one in order
     ]
-    pairs = errors[np.triu_indices(len(names), 1)]
+    pairs = errors[np.ix_(near, near)][np.triu_indices(len(near), 1)]
     detectable = float(nctdtrinc(freedom, 1 - _POWER, quantile) * np.sqrt(np.square(pairs).mean()))
     close = [one for one in order if means[one] - means[best] <= errors[one, best]]
     enough = _AS_FAST * min(costs[one] for one in close)
