@@ -199,3 +199,11 @@ def test_compiled_code_that_can_be_kept_nowhere(capsys):
 
     assert ended_well(command, whole_process=False) == 2
     assert capsys.readouterr().err.endswith("; set NUMBA_CACHE_DIR to a folder that can\n")
+
+
+def test_a_path_that_leads_in_a_circle(capsys):
+    def command():
+        raise RuntimeError("Symlink loop from 'loop'")
+
+    assert ended_well(command, whole_process=False) == 2
+    assert capsys.readouterr().err == "tokenlab: Symlink loop from 'loop'\n"

@@ -53,7 +53,7 @@ def ended_well(command: Callable[[], None], *, whole_process: bool) -> int:
             _flush()
             return 0
         except BaseException as error:
-            known = isinstance(error, TokenlabError | OSError | MemoryError)
+            known = isinstance(error, TokenlabError | OSError | MemoryError) or _is_loop(error)
             fixable = known or _is_missing(error) or _is_without_cache(error) or of_rust(error)
             if not signals.number and not fixable:
                 raise  # SystemExit, and errors in the program
@@ -149,6 +149,11 @@ class _Signals:
 def _is_missing(error: BaseException) -> TypeGuard[ModuleNotFoundError]:
     """Whether a package of language models is not installed; another missing module is an error in the program."""
     return isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] in _MODELS
+
+
+def _is_loop(error: BaseException) -> bool:
+    """Whether a path leads in a circle, as `Path.resolve` says it before Python 3.13."""
+    return isinstance(error, RuntimeError) and str(error).startswith("Symlink loop from ")
 
 
 def _is_without_cache(error: BaseException) -> bool:
