@@ -27,11 +27,15 @@ def score(nats):
     return Score(DocumentScores([nats, nats], [40, 27], 67, 1e6), 20, 1000, 1e9, 5, 256, [(500, 2.0)])
 
 
-@pytest.fixture(scope="module")
-def result():
+def result_on(held_out):
     scores = {"bytes": [score(50.0), score(51.0)], "space": [score(90.0), score(92.0)]}
     about = {name: {"made": "", "load": f"read({name})"} for name in scores}
-    return result_of(scores, {"bytes": ByteCoder(), "space": PatchCoder(SpacePatcher())}, HELD_OUT, SETTINGS, about)
+    return result_of(scores, {"bytes": ByteCoder(), "space": PatchCoder(SpacePatcher())}, held_out, SETTINGS, about)
+
+
+@pytest.fixture(scope="module")
+def result():
+    return result_on(HELD_OUT)
 
 
 class Outside(HTMLParser):
@@ -65,10 +69,7 @@ def test_tokens_spell_the_sample(result):
 
 def test_a_long_line_is_cut_as_a_whole():
     """A token that goes on where the line is no longer shown is left out, not cut off."""
-    scores = {"bytes": [score(50.0), score(51.0)], "space": [score(90.0), score(92.0)]}
-    about = {name: {"made": "", "load": ""} for name in scores}
-    coders = {"bytes": ByteCoder(), "space": PatchCoder(SpacePatcher())}
-    (sample,) = result_of(scores, coders, ["a long " + "x" * 90], SETTINGS, about)["samples"]
+    (sample,) = result_on(["a long " + "x" * 90])["samples"]
     assert sample["text"] == "a long " + "x" * 49 and sample["cuts"]["bytes"][-1] == [55, 56]
     assert "".join(sample["text"][start:end] for start, end in sample["cuts"]["space"]) in ("a long", "a long ")
 

@@ -53,8 +53,8 @@ def ended_well(command: Callable[[], None], *, whole_process: bool) -> int:
             _flush()
             return 0
         except BaseException as error:
-            known = isinstance(error, TokenlabError | OSError | MemoryError) or _is_loop(error)
-            fixable = known or _is_missing(error) or _is_without_cache(error) or of_rust(error)
+            known = isinstance(error, TokenlabError | OSError | MemoryError) or of_rust(error)
+            fixable = known or _is_missing(error) or _of_place(error) is not None
             if not signals.number and not fixable:
                 raise  # SystemExit, and errors in the program
             signals.ignore()
@@ -151,14 +151,15 @@ def _is_missing(error: BaseException) -> TypeGuard[ModuleNotFoundError]:
     return isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] in _MODELS
 
 
-def _is_loop(error: BaseException) -> bool:
-    """Whether a path leads in a circle, as `Path.resolve` says it before Python 3.13."""
-    return isinstance(error, RuntimeError) and str(error).startswith("Symlink loop from ")
-
-
-def _is_without_cache(error: BaseException) -> bool:
-    """Whether numba found no folder to keep what it compiles."""
-    return isinstance(error, RuntimeError) and str(error).startswith("cannot cache function")
+def _of_place(error: BaseException) -> str | None:
+    """What a RuntimeError says that is of a place in the file system, in one line; None for any other error."""
+    said = str(error) if isinstance(error, RuntimeError) else ""
+    if said.startswith("cannot cache function"):  # numba
+        return (
+            "compiled code can be kept neither beside the package nor in the home folder, which cannot be written; set "
+            "NUMBA_CACHE_DIR to a folder that can"
+        )
+    return said if said.startswith("Symlink loop from ") else None  # `Path.resolve` before Python 3.13
 
 
 def _reason(error: BaseException, number: int) -> tuple[int, str]:
@@ -173,11 +174,8 @@ def _reason(error: BaseException, number: int) -> tuple[int, str]:
     if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename == _output_name():
         reason = f"{error.filename}: {error.strerror}; what was written there is not whole, so make room and run again"
         return EXIT_STATUS, reason
-    if _is_without_cache(error):
-        return EXIT_STATUS, (
-            "compiled code can be kept neither beside the package nor in the home folder, which cannot be written; set "
-            "NUMBA_CACHE_DIR to a folder that can"
-        )
+    if said := _of_place(error):
+        return EXIT_STATUS, said
     import re
 
     return EXIT_STATUS, re.sub(_TEMPORARY, r"\1", one_line(error))

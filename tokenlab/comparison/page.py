@@ -128,7 +128,6 @@ def _gaps(rows: Sequence[Document], detectable: float) -> Iterator[str]:
     """A point and its interval for each candidate, on one scale; those far behind stand at its end."""
     near = [row["behind"] + row["interval"] for row in rows if row["standing"] != "worse"]
     most = min(max(*near, 4 * detectable), max(row["behind"] + row["interval"] for row in rows)) or 1.0
-
     least = min(0.0, *(row["behind"] - row["interval"] for row in rows))
 
     def at(value: float) -> float:
