@@ -12,9 +12,9 @@ TITLE = "One process and several"
 TEXTS = ("three", "part")
 RUNS = 1
 _WORKERS = (1, 2, 4)
-_MEMORY = "300M"
-"""The least that there is: a shard is four million characters."""
-_MILLIONS = {False: 32, True: 0.1}
+_MEMORY = "500M"
+"""The least that there is: a shard is three million characters."""
+_MILLIONS = {False: 128, True: 0.1}
 """Characters of the text; in full, and with --quick."""
 
 

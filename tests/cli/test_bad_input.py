@@ -116,7 +116,7 @@ statistics good.txt -o s.csv.gz -> must end in .parquet, .csv, .tsv or .jsonl
 statistics good.txt --top -1 -> --top is -1
 statistics good.txt --workers 2 -> --memory makes; add it
 statistics good.txt --memory 1X -> must be a number and
-statistics good.txt --memory 299M -> at least 300M
+statistics good.txt --memory 499M -> at least 500M
 bits encode --known - -> standard input can be only one of the inputs
 bits encode good.txt --prefixes 5 -> --prefixes is 5; use 3 or 4
 bits encode good.txt --mode x -> --mode

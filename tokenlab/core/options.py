@@ -79,7 +79,7 @@ def size(name: str, given: str) -> int:
 class MemoryOptions:
     """How much memory work may use that else grows with the text. The result does not depend on it.
 
-    Raises ParameterError where it is no size of at least 300M.
+    Raises ParameterError where it is no size of at least 500M.
     """
 
     memory: str | None = option(
@@ -91,7 +91,7 @@ class MemoryOptions:
 
     def __post_init__(self) -> None:
         if self.memory is not None and self.bytes < _LEAST_MEMORY - _PROCESS:
-            raise ParameterError(f"memory is {self.memory}; it must be at least 300M")
+            raise ParameterError(f"memory is {self.memory}; it must be at least 500M")
 
     @property
     def bytes(self) -> int:
@@ -99,5 +99,5 @@ class MemoryOptions:
         return size("memory", self.memory or "") - _PROCESS
 
 
-_PROCESS = 200_000_000
-_LEAST_MEMORY = 300_000_000
+_PROCESS = 250_000_000
+_LEAST_MEMORY = 500_000_000

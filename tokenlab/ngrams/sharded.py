@@ -147,15 +147,16 @@ def count_shard(options: StatisticsOptions, folder: str, shard: tuple[int, list[
         "starts": np.add.reduceat(starts, first, dtype=np.int64) if len(first) else first,
     }
     positions, lengths = positions[first], lengths[first]
-    narrow = np.uint16 if len(alphabet) < 1 << 16 else np.uint32
     for k in range(depth):
-        rows[f"unit{k}"] = np.where(lengths > k, codes[positions + k], 0).astype(narrow)
+        rows[f"unit{k}"] = np.where(lengths > k, codes[positions + k], 0)
+    first_units = np.bincount(rows["unit0"], minlength=len(alphabet) + 1)[1:]
+    rows = {name: column.astype(np.min_scalar_type(column.max(initial=0))) for name, column in rows.items()}
     path = Path(folder) / f"run-{number}.arrow"
     _write(path, rows)
     return Run(
         path=str(path),
         units=[chr(symbol) if symbol < COMPOSED else composed[symbol - COMPOSED] for symbol in alphabet.tolist()],
-        rows=np.bincount(rows["unit0"], minlength=len(alphabet) + 1)[1:],
+        rows=first_units,
         tokens=count_tokens(order_lengths := np.repeat(lengths, rows["count"]), options),
         characters=len(order_lengths),
     )
@@ -216,7 +217,13 @@ def _merged(corpus: _Corpus, low: int, high: int) -> list[Columns]:
     path, sums, written = np.zeros(depth, np.uint32), np.zeros((depth + 1, 3), np.int64), np.zeros(depth + 1, np.int64)
     least = np.array([1, 1, *[frequent] * (n_max - 1), 2])
     nodes, node_sums = np.empty((_NODES, 3), np.uint32), np.empty((_NODES, 3), np.int64)
-    found: list[tuple[NDArray[np.uint32], NDArray[np.int64]]] = []
+    levels: list[list[tuple[NDArray[np.uint32], NDArray[np.int64]]]] = [[] for _ in range(depth)]
+
+    def keep(new: int) -> None:
+        for n, parts in enumerate(levels, 1):
+            chosen = nodes[:new, 0] == n
+            parts.append((nodes[:new][chosen, 1:], node_sums[:new][chosen]))
+
     needed = FULL
     while needed != DONE:
         new, needed = merge_rows(
@@ -224,7 +231,7 @@ def _merged(corpus: _Corpus, low: int, high: int) -> list[Columns]:
         )
         if needed == UNSORTED:
             raise _changed(corpus.folder)
-        found.append((nodes[:new].copy(), node_sums[:new].copy()))
+        keep(new)
         if needed >= 0:
             block = next(blocks[needed], None)
             final[needed] = block is None
@@ -232,16 +239,14 @@ def _merged(corpus: _Corpus, low: int, high: int) -> list[Columns]:
             if block is not None:
                 filled[needed] = len(block[0])
                 symbols[needed, : len(block[0])], counts[needed, : len(block[0])] = block
-    new = close_nodes(path, 0, sums, written, least, nodes, node_sums, 0)
-    found.append((nodes[:new], node_sums[:new]))
-    return [_level(found, n) for n in range(1, depth + 1)]
+    keep(close_nodes(path, 0, sums, written, least, nodes, node_sums, 0))
+    return [_level(levels.pop(0)) for _ in range(depth)]  # whose parts are freed with it
 
 
-def _level(found: list[tuple[NDArray[np.uint32], NDArray[np.int64]]], n: int) -> Columns:
+def _level(parts: list[tuple[NDArray[np.uint32], NDArray[np.int64]]]) -> Columns:
     """The nodes of a length."""
-    here = [nodes[:, 0] == n for nodes, _ in found]
-    nodes = np.concatenate([nodes[chosen, 1:] for (nodes, _), chosen in zip(found, here, strict=True)])
-    sums = np.concatenate([sums[chosen] for (_, sums), chosen in zip(found, here, strict=True)])
+    nodes, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
+    parts.clear()
     columns = np.ascontiguousarray(sums.T)
     return {
         "last": nodes[:, 0].copy(),

@@ -197,13 +197,10 @@ def _code_points(ngrams: pa.ChunkedArray, n: int, path: Path) -> NDArray[np.uint
 
 def _strings(symbols: NDArray[np.uint32], composed: tuple[str, ...]) -> pa.Array:
     """n-grams given as symbols, uint32[rows, n], as an Arrow string array."""
-    if composed:
-        return pa.array(spell(symbols, composed), pa.string())
-    sizes = 1 + (symbols >= 0x80).astype(np.int32) + (symbols >= 0x800) + (symbols >= 0x10000)
-    offsets = np.zeros(len(symbols) + 1, np.int32)
-    np.cumsum(sizes.sum(axis=1), out=offsets[1:])
-    data = np.ascontiguousarray(symbols).tobytes().decode("utf-32-le").encode("utf-8")
-    return pa.StringArray.from_buffers(len(symbols), pa.py_buffer(offsets), pa.py_buffer(data))
+    distinct, places = np.unique(symbols, return_inverse=True)
+    units = pa.array(spell(distinct[:, np.newaxis], composed), pa.string()).take(pa.array(places.ravel()))
+    ends = np.frombuffer(units.buffers()[1], np.int32)[: symbols.size + 1 : symbols.shape[1]]
+    return pa.StringArray.from_buffers(len(symbols), pa.py_buffer(ends.copy()), units.buffers()[2])
 
 
 def _foreign(path: Path) -> InputError:
