@@ -1,7 +1,9 @@
-"""Write docs/api.md, the public names of the library, from the code: `make api`.
+"""Write docs/api.md, the public names of the library, and the stubs that give them types, from the code: `make api`.
 
 A name is public if a package of `tokenlab` offers it. Its entry has the signature, the first sentence of its docstring
-and a link to its module. The code is read and not imported, so that the page needs none of the packages of the library.
+and a link to its module. Names are loaded when they are first used, which no type checker follows: `__init__.pyi`
+beside each `__init__.py` says where they come from. The code is read and not imported, so that none of the packages of
+the library is needed.
 """
 
 import ast
@@ -50,6 +52,18 @@ def page(root: Path = ROOT) -> str:
     return "".join(parts)
 
 
+def stubs(root: Path = ROOT) -> dict[Path, str]:
+    """The text of each `__init__.pyi`."""
+    return {
+        path.with_suffix(".pyi"): "".join(
+            f"from {module} import {name} as {name}\n"
+            for module, names in sorted(_offered(".".join(path.parent.relative_to(root).parts), _parsed(path)))
+            for name in sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name.lower()))
+        )
+        for path in _packages(root)
+    }
+
+
 @cache
 def _parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
@@ -62,11 +76,16 @@ def _packages(root: Path) -> list[Path]:
 
 
 def _definitions(root: Path, package: str, tree: ast.Module) -> Iterator[Definition]:
+    for module, names in _offered(package, tree):
+        yield from (_define(root, module, name) for name in names)
+
+
+def _offered(package: str, tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
+    """Modules, and the names that a package takes from them."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "offer":
             for module, names in ast.literal_eval(node.args[1]).items():
-                full = module if module.startswith("tokenlab.") else f"{package}.{module}"
-                yield from (_define(root, full, name) for name in names)
+                yield module if module.startswith("tokenlab.") else f"{package}.{module}", names
 
 
 def _define(root: Path, module: str, name: str) -> Definition:
@@ -149,6 +168,7 @@ def _entry(found: Definition) -> str:
 
 if __name__ == "__main__":
     try:
-        PAGE.write_text(page(), encoding="utf-8")
+        for path, text in {PAGE: page(), **stubs()}.items():
+            path.write_text(text, encoding="utf-8")
     except LookupError as error:
         sys.exit(f"api: {error}")

@@ -1,4 +1,4 @@
-"""docs/api.md lists what the library offers, and the library offers what it lists."""
+"""docs/api.md and the stubs list what the library offers, and the library offers what they list."""
 
 import importlib.util
 import subprocess
@@ -18,8 +18,9 @@ def api_page():
     return module
 
 
-def test_the_page_is_that_of_the_code():
-    assert (PROJECT / "docs/api.md").read_text(encoding="utf-8") == api_page().page(), "run `make api`"
+def test_the_page_and_the_stubs_are_those_of_the_code():
+    made = {PROJECT / "docs/api.md": api_page().page(), **api_page().stubs()}
+    assert {path: path.read_text(encoding="utf-8") for path in made} == made, "run `make api`"
 
 
 INIT = '"""A package.\n\nMore."""\n\n__getattr__, __all__ = offer(__name__, {"a": ["f"]})\n'

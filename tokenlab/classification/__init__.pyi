@@ -1,0 +1,14 @@
+from tokenlab.classification.examples import encode_labelled as encode_labelled
+from tokenlab.classification.examples import vocabulary_size as vocabulary_size
+from tokenlab.classification.labelled import bible_groups as bible_groups
+from tokenlab.classification.labelled import in_common as in_common
+from tokenlab.classification.labelled import labelled_texts as labelled_texts
+from tokenlab.classification.labelled import read_labelled as read_labelled
+from tokenlab.classification.labelled import split_passages as split_passages
+from tokenlab.classification.linear import linear_control as linear_control
+from tokenlab.classification.networks import build_classifier as build_classifier
+from tokenlab.classification.options import ClassifierShape as ClassifierShape
+from tokenlab.classification.options import ClassifierTraining as ClassifierTraining
+from tokenlab.classification.topics import labelled_topics as labelled_topics
+from tokenlab.classification.training import predict as predict
+from tokenlab.classification.training import train_classifier as train_classifier

@@ -1,0 +1,14 @@
+from tokenlab.formats.byte_level import byte_characters as byte_characters
+from tokenlab.formats.byte_level import read_gpt2 as read_gpt2
+from tokenlab.formats.byte_level import spelled_bytes as spelled_bytes
+from tokenlab.formats.hugging_face import LibraryTokenizer as LibraryTokenizer
+from tokenlab.formats.pieces import Piece as Piece
+from tokenlab.formats.pieces import PieceModel as PieceModel
+from tokenlab.formats.pieces import read_pieces as read_pieces
+from tokenlab.formats.ranks import RankSettings as RankSettings
+from tokenlab.formats.ranks import RankTokenizer as RankTokenizer
+from tokenlab.formats.ranks import read_rank_tokenizer as read_rank_tokenizer
+from tokenlab.formats.ranks import read_ranks as read_ranks
+from tokenlab.formats.ranks import read_tekken as read_tekken
+from tokenlab.formats.tokenizer_file import TokenizerFile as TokenizerFile
+from tokenlab.formats.tokenizer_file import read_tokenizer as read_tokenizer

@@ -1,0 +1,16 @@
+from tokenlab.tokenizers.export.agreement import Agreement as Agreement
+from tokenlab.tokenizers.export.agreement import HuggingFace as HuggingFace
+from tokenlab.tokenizers.export.agreement import SentencePiece as SentencePiece
+from tokenlab.tokenizers.export.agreement import measure_agreement as measure_agreement
+from tokenlab.tokenizers.export.hugging_face import bpe_tokenizer as bpe_tokenizer
+from tokenlab.tokenizers.export.hugging_face import export_tokenizer as export_tokenizer
+from tokenlab.tokenizers.export.hugging_face import save_tokenizer_folder as save_tokenizer_folder
+from tokenlab.tokenizers.export.hugging_face import unigram_tokenizer as unigram_tokenizer
+from tokenlab.tokenizers.export.hugging_face import word_tokenizer as word_tokenizer
+from tokenlab.tokenizers.export.options import ExportOptions as ExportOptions
+from tokenlab.tokenizers.export.options import SpecialTokens as SpecialTokens
+from tokenlab.tokenizers.export.options import parse_special_tokens as parse_special_tokens
+from tokenlab.tokenizers.export.sentencepiece_format import sentencepiece_model as sentencepiece_model
+from tokenlab.tokenizers.export.vocabulary import Vocabulary as Vocabulary
+from tokenlab.tokenizers.export.vocabulary import learn_vocabulary as learn_vocabulary
+from tokenlab.tokenizers.export.vocabulary import vocabulary_of_words as vocabulary_of_words

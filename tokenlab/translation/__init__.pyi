@@ -1,0 +1,14 @@
+from tokenlab.translation.generation import Translation as Translation
+from tokenlab.translation.generation import translate as translate
+from tokenlab.translation.model import MEAN as MEAN
+from tokenlab.translation.model import build_model as build_model
+from tokenlab.translation.model import grow_model as grow_model
+from tokenlab.translation.model import load_model as load_model
+from tokenlab.translation.model import save_model as save_model
+from tokenlab.translation.options import GenerationOptions as GenerationOptions
+from tokenlab.translation.options import TranslationShape as TranslationShape
+from tokenlab.translation.options import TranslationTraining as TranslationTraining
+from tokenlab.translation.pairs import Pairs as Pairs
+from tokenlab.translation.pairs import Sentences as Sentences
+from tokenlab.translation.pairs import sentences as sentences
+from tokenlab.translation.training import train as train
