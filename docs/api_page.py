@@ -46,7 +46,7 @@ def page(root: Path = ROOT) -> str:
     parts = [HEAD]
     for package in _packages(root):
         tree = _parsed(package)
-        module = ".".join(package.parent.relative_to(root).parts)
+        module = _module(root, package)
         entries = sorted(_definitions(root, module, tree), key=lambda found: found.name.lower())
         parts.append(f"\n## {module}\n\n{_first_paragraph(tree)}\n\n{''.join(map(_entry, entries))}")
     return "".join(parts)
@@ -57,7 +57,7 @@ def stubs(root: Path = ROOT) -> dict[Path, str]:
     return {
         path.with_suffix(".pyi"): "".join(
             f"from {module} import {name} as {name}\n"
-            for module, names in sorted(_offered(".".join(path.parent.relative_to(root).parts), _parsed(path)))
+            for module, names in sorted(_offered(_module(root, path), _parsed(path)))
             for name in sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name.lower()))
         )
         for path in _packages(root)
@@ -73,6 +73,11 @@ def _packages(root: Path) -> list[Path]:
     """The `__init__.py` of packages that offer names; the command has none."""
     found = sorted((root / "tokenlab").rglob("__init__.py"))
     return [path for path in found if "offer(" in path.read_text(encoding="utf-8")]
+
+
+def _module(root: Path, package: Path) -> str:
+    """The name of the package that an `__init__.py` makes."""
+    return ".".join(package.parent.relative_to(root).parts)
 
 
 def _definitions(root: Path, package: str, tree: ast.Module) -> Iterator[Definition]:
