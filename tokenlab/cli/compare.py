@@ -234,13 +234,18 @@ def _vocabulary(documents: Sequence[str]) -> int:
 def _trials(work: _Work, made: Mapping[str, Path], flops: float) -> "list[Trial]":
     from tokenlab.comparison.trials import Budget, Trial
 
-    options, budget = work.options, Budget("flops", flops)
-    seeds = range(options.seed, options.seed + options.seeds)
+    budget, first = Budget("flops", flops), work.options.seed
     return [
         Trial(name, path, seed, work.body, budget, work.training, work.held_out)
         for name, path in made.items()
-        for seed in seeds
+        for seed in range(first, first + _seeds(work, made))
     ]
+
+
+def _seeds(work: _Work, made: Mapping[str, Path]) -> int:
+    from tokenlab.comparison.verdict import enough_seeds
+
+    return work.options.seeds or enough_seeds(len(made))
 
 
 def _flops(work: _Work, made: Mapping[str, Path], began: float) -> float:
@@ -248,17 +253,17 @@ def _flops(work: _Work, made: Mapping[str, Path], began: float) -> float:
     from tokenlab.comparison.pool import measured_speeds
     from tokenlab.core.files import write_text
 
-    options = work.options
+    options, seeds = work.options, _seeds(work, made)
     file = _file_of_flops(work)
     if file.exists():
         return float(json.loads(file.read_text()))
     with bar("measuring speeds", **_OPERATIONS):
-        one_each = _trials(work, made, 1.0)[:: options.seeds]
+        one_each = _trials(work, made, 1.0)[::seeds]
         speeds = measured_speeds(one_each, _CALIBRATION, options.workers)
     # A forward pass over held-out text, and as much again for the evaluations in between.
     held_out = 2 / 3 * sum(len(document.encode()) for document in work.parts.held_out)
     left = max(60 * options.minutes - (time.monotonic() - began), 30 * options.minutes)
-    of_seed = _USED * left * min(options.workers, len(made) * options.seeds) / options.seeds
+    of_seed = _USED * left * min(options.workers, len(made) * seeds) / seeds
     scoring = sum(held_out * speed.flops_per_byte / speed.flops_per_second for speed in speeds)
     if scoring > of_seed / 2:
         least = options.minutes * 2 * scoring / of_seed
@@ -315,7 +320,7 @@ def _result(
         "held_out_bytes": held_out,
         "held_out_documents": len(parts.held_out),
         "flops": flops,
-        "seeds": options.seeds,
+        "seeds": _seeds(work, made),
         "seed": options.seed,
         "body": f"{body.latent.layers} layers of width {body.latent.width}",
         "context_bytes": body.context,

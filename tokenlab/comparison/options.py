@@ -27,7 +27,9 @@ class CompareOptions:
         None,
         metavar="N",
     )
-    seeds: int = option("trainings of each candidate", 3, metavar="N")
+    seeds: int | None = option(
+        "trainings of each candidate (default: 7 of two candidates, 4 of three, 3 of more)", None, metavar="N"
+    )
     seed: int = option("the first of the seeds, and that of the division of the text", 0, metavar="S")
     size: BodySize = option("size of the models", "tiny")
     vocabulary: int | None = option(
