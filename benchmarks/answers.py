@@ -30,7 +30,8 @@ def table(bench: Bench) -> list[str]:
     winners = _winners(bench.folder, texts["en"], flops, comparisons)
     lines = [
         f"Byte-level BPE beside itself (other weights at first, the same text in the same order): {winners} of "
-        f"{comparisons} comparisons of English named a winner. {flops:.0e} operations a training, {enough_seeds(2)} seeds.",
+        f"{comparisons} comparisons of English named a winner. {flops:.0e} operations a training, "
+        f"{enough_seeds(2)} seeds.",
         "",
         f"The choice among the command's own candidates, and that of a comparison of {_LONGER} times the operations. "
         "behind: what the first choice has more than the best in the longer comparison, bits per byte with its "

@@ -35,7 +35,7 @@ _AS_FAST = 1.05
 _FEWEST = 4
 """Candidates, at least, whose noise is pooled."""
 _FREEDOM = 6
-"""Degrees of freedom of the noise that suffice: with two, t is 7.0 and the estimate itself is off by half; with six 3.1."""
+"""Degrees of freedom of the noise that suffice: t is 3.1 with six, and 7.0 with two."""
 _RESAMPLES = 2000
 _SEED = 0
 
