@@ -50,6 +50,8 @@ class View:
     """Column -> its text in the name of a run: a format such as "λ={}", or a text for each value that has one."""
     metrics: Sequence[str]
     """The first of them sorts the runs; MLflow draws each on the page of a run, so a few."""
+    variants: str = ""
+    """Section of the parameters with the stage's variants, where `dvc metrics` shows the first metric."""
     lower_is_better: bool = False
     """Whether small values of the first metric come first; for registered metrics the registry decides."""
     facts: Sequence[str] = ()
@@ -104,6 +106,7 @@ def _tokenizer(folder: str, where: Where | None = None) -> list[File]:
 
 SEGMENTATION = View(
     stage="evaluate_segmentation",
+    variants="segmentation.corpora",
     question=Question("segmentation", "Where do words end?"),
     table="reports/{preset}/segmentation/{key}/scores.parquet",
     key=["corpus", "training", "configuration", "seed", "bpe"],
@@ -148,6 +151,7 @@ SEGMENTATION = View(
 
 OWN_TEXT = View(
     stage="own_text",
+    variants="segmentation.own_text",
     question=Question("own-text", "Where do words end, by the text alone?"),
     table="reports/{preset}/own_text/{key}/scores.parquet",
     key=["text", "part", "configuration", "seed"],
@@ -161,6 +165,7 @@ OWN_TEXT = View(
 
 EXPORT = View(
     stage="export",
+    variants="segmentation.corpora",
     question=Question("export", "How much of a segmentation does a plain tokenizer keep?"),
     table="reports/{preset}/export/{key}/scores.parquet",
     key=["corpus", "configuration", "export", "seed"],
@@ -181,6 +186,7 @@ _LATOM = "Corpus-Dependent Subcharacter Encoding via HMM-Guided Code Assignment"
 
 CODES = View(
     stage="evaluate_codes",
+    variants="codes.corpora",
     question=Question("codes", "Which code should a character have?"),
     table="reports/{preset}/codes/{key}/scores.parquet",
     key=["corpus", "text", "tokenizer", "code", "N", "K", "seed"],
@@ -213,6 +219,7 @@ _TOKENIZATION_BIAS = "Understanding and Mitigating Tokenization Bias in Language
 
 MARKOV = View(
     stage="markov_experiment",
+    variants="exact.markov",
     question=Question("exact-markov", "Which character comes next in a chain?"),
     table="reports/{preset}/markov/{key}/summary.parquet",
     key=["experiment", "vocabulary", "model", "estimator", "seed"],
@@ -228,6 +235,7 @@ MARKOV = View(
 
 EXACT = View(
     stage="evaluate_exact",
+    variants="exact.evaluated",
     question=Question("exact", "Which character comes next?"),
     table="reports/{preset}/exact/{key}/scores.parquet",
     key=["name", "place"],
@@ -258,6 +266,7 @@ _BIT_LEVEL = "Bit-level BPE: Below the byte boundary"
 
 BITS = View(
     stage="bits_length",
+    variants="bits.corpora",
     question=Question("bits", "What lies below the byte?"),
     table="reports/{preset}/bits/{key}/lengths.parquet",
     key=["corpus", "base", "known", "code", "mode", "prefixes", "emission"],
@@ -284,6 +293,7 @@ BITS = View(
 
 TRANSLATION = View(
     stage="evaluate_translation",
+    variants="bits.translation",
     question=Question("translation", "Does a model translate better below the byte?"),
     table="reports/{preset}/translation/{key}/scores.parquet",
     key=["pair", "code", "init", "seed"],
@@ -312,6 +322,7 @@ _HIERARCHICAL = "From Characters to Tokens: Dynamic Grouping with Hierarchical B
 
 PATCHERS = View(
     stage="patches",
+    variants="patches.corpora",
     question=Question("patchers", "How should text be cut into patches?"),
     table="reports/{preset}/patches/{key}/patchers.parquet",
     key=["corpus", "patcher", "longest"],
@@ -328,6 +339,7 @@ PATCHERS = View(
 
 PATCH_MODELS = View(
     stage="evaluate_patch_lm",
+    variants="patches.models",
     question=Question("patch-models", "Which patches make the best language model for its compute?"),
     table="reports/{preset}/patch_scores/{key}/scores.parquet",
     key=["name", "size", "corpus", "variant", "seed"],
@@ -375,6 +387,7 @@ MEASURES = View(
 
 COMPARED = View(
     stage="evaluate_compared",
+    variants="compared.corpora",
     question=Question("compared", "How should this text be cut?"),
     table="reports/{preset}/compared/{key}/scores.parquet",
     key=["name", "corpus", "method", "budget", "seed"],
@@ -394,6 +407,7 @@ COMPARED = View(
 
 CLASSIFICATION = View(
     stage="classify",
+    variants="downstream.classified",
     question=Question("classification", "Do the codes help classifiers?"),
     table="reports/{preset}/classify/{key}/scores.parquet",
     key=["name", "language", "code", "N", "K", "tokenizer", "size", "model", "seed"],
@@ -422,6 +436,7 @@ CLASSIFICATION = View(
 
 GENERATION = View(
     stage="generate",
+    variants="downstream.language_models",
     question=Question("generation", "Do generated texts decode?"),
     table="reports/{preset}/generate/{key}/scores.parquet",
     key=["name", "language", "code", "N", "K", "tokenizer", "size", "way", "seed"],

@@ -1,32 +1,39 @@
-"""The bits family: tables of what bit-level codes save over byte fallback, of the entropy of their tokens, of splits of
-the 24 bits, and of the translation pilot.
+"""The bits family: what bit-level codes save over byte fallback, the entropy of their tokens, splits of the 24 bits,
+and the translation pilot; tables, then pictures.
 
 They are made from the tables of `bits_length` (of lengths: one row for each corpus, base vocabulary, code, mode,
 prefixes and emission; of the search: one row for each corpus, split, policy and set of prefixes) and of
 `evaluate_translation` (one row for each pair, code, start and seed).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.ticker import LogLocator
 
-from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts
+from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts, read_table
+from tasks.report.plot import THOUSANDS, curve, grid, panels, save, whole_numbers
+from tasks.report.style import ACCENT, GREY, INK, OCHRE, SECOND
 from tasks.report.table import Column, Form, Results, Table, of_seeds, read_paper, shown, tabulate, there
 from tasks.report.verdict import Spread, kinds
 from tasks.runtime.stage import Stage
 
-CHARACTERS = "characters"
+_CHARACTERS = "characters"
 """The base vocabularies that hold the most frequent characters of the corpus and nothing else."""
 
-EMISSIONS = {"run": "every run", "change": "changes"}
+_EMISSIONS = {"run": "every run", "change": "changes"}
 """Emission -> the places of prefixes: every run, or changes alone."""
 
-CODES = {"bytes": "byte fallback", "bits": "bit-level"}
+_CODES = {"bytes": "byte fallback", "bits": "bit-level"}
 """Code of a translation model -> how tables and pictures name it."""
 
-STARTS = {"scratch": "from scratch", "mean": "fine-tuned, means", "copy": "fine-tuned, copies"}
+_STARTS = {"scratch": "from scratch", "mean": "fine-tuned, means", "copy": "fine-tuned, copies"}
 """Where the weights of a model begin, and what its new rows hold -> how tables and pictures name it."""
 
 _LOSSLESS: dict[str, Any] = {"code": "bits", "mode": "lossless"}
@@ -44,7 +51,7 @@ _BEST_LAST = (pl.col("saved"), -pl.col("added"), pl.col("renyi"))
 _SPLIT = [
     Column("split", "split"),
     Column("prefixes", "prefixes"),
-    Column("written", lambda rows: EMISSIONS[rows["policy"][0]]),
+    Column("written", lambda rows: _EMISSIONS[rows["policy"][0]]),
     Column("tokens added", "added", "{:,}"),
     Column("saved %", "saved", "{:.2f}", 100, result=True),
     Column("H", "entropy", "{:.3f}"),
@@ -107,11 +114,9 @@ def read_lengths(stage: Stage) -> pl.DataFrame:
     return lengths.rename(at_alpha).with_columns(alpha=pl.lit(alpha)) if len(lengths) else lengths
 
 
-def savings_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
-    """Tokens saved with the most frequent characters in the vocabulary, a row for each corpus; None without rows."""
-    rows = lengths.filter(**_LOSSLESS, base=CHARACTERS)
-    if rows.is_empty():
-        return None
+def savings_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """Tokens saved with the most frequent characters in the vocabulary, a row for each corpus."""
+    rows = lengths.filter(**_LOSSLESS, base=_CHARACTERS)
     paper = read_paper("bit_level_bpe")["shorter"]
 
     def saved(rows: pl.DataFrame) -> str:
@@ -142,12 +147,10 @@ def _joined(values: Sequence[Any], form: Form, scale: float = 1) -> str:
     return " / ".join(shown(value, form, scale) for value in values)
 
 
-def tokenizers_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
-    """Tokens saved over the byte fallback of trained and published tokenizers; None without any."""
-    bases = lengths.filter(pl.col("base") != CHARACTERS, **_LOSSLESS).select("corpus", "base").unique()
+def tokenizers_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """Tokens saved over the byte fallback of trained and published tokenizers."""
+    bases = lengths.filter(pl.col("base") != _CHARACTERS, **_LOSSLESS).select("corpus", "base").unique()
     rows = _with_rates(lengths.join(bases, on=["corpus", "base"], how="semi"))
-    if rows.is_empty():
-        return None
 
     def saved(rows: pl.DataFrame, variant: str) -> str:
         """Counted without chance, so that any lead over the other variants of the row is one."""
@@ -172,18 +175,16 @@ def tokenizers_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | Non
     return tabulate("bits-tokenizers", title, rows, columns, key=["corpus", "base"], notes=notes)
 
 
-def entropy_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
-    """Entropy of bytes, of prefixes at every run, and of prefixes on change alone; None without rows."""
-    rows = _with_rates(lengths.filter(pl.col("base") == CHARACTERS))
-    if rows.is_empty():
-        return None
+def entropy_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """Entropy of bytes, of prefixes at every run, and of prefixes on change alone."""
+    rows = _with_rates(lengths.filter(pl.col("base") == _CHARACTERS))
 
     def joined(rows: pl.DataFrame, column: str, form: str, scale: float = 1) -> str:
         bits = rows.filter(**_LOSSLESS, prefixes=4)
-        codes = [rows.filter(code="bytes"), *(bits.filter(emission=emission) for emission in EMISSIONS)]
+        codes = [rows.filter(code="bytes"), *(bits.filter(emission=emission) for emission in _EMISSIONS)]
         return _joined([_only(code, column) for code in codes], form, scale)
 
-    alpha = f"alpha = {rows['alpha'][0]:g}"
+    alpha = f"alpha = {lengths['alpha'][0]:g}"
     columns = [
         Column("corpus", "corpus"),
         Column("known", "known", "{:,}"),
@@ -196,11 +197,10 @@ def entropy_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
     return tabulate("bits-entropy", title, rows, columns, key=["corpus", "known"], notes=notes)
 
 
-def comparison_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | None:
-    """Bytes, bit-level codes and SCRIPT where no character is a token, and characters; None without rows."""
-    bottom = {"base": CHARACTERS, "known": 0}
-    if lengths.filter(**bottom).is_empty():
-        return None
+def comparison_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """Bytes, bit-level codes and SCRIPT where no character is a token, and characters; no rows without such a base."""
+    bottom = {"base": _CHARACTERS, "known": 0}
+    rows = _with_rates(lengths.clear() if lengths.filter(**bottom).is_empty() else lengths)
     codes: dict[str, Mapping[str, Any]] = {"bytes": {**bottom, "code": "bytes"}}
     for (prefixes, emission), name in _VARIANTS.items():
         codes[name] = {**bottom, **_LOSSLESS, "prefixes": prefixes, "emission": emission}
@@ -213,7 +213,7 @@ def comparison_table(lengths: pl.DataFrame, notes: Sequence[str]) -> Table | Non
     columns = [Column("corpus", "corpus")]
     columns += [Column(name, pair, where=code, result="emission" in code) for name, code in codes.items()]
     title = "Without merges: tokens per character / bits per character by the entropy of single tokens"
-    return tabulate("bits-comparison", title, _with_rates(lengths), columns, key=["corpus"], notes=notes)
+    return tabulate("bits-comparison", title, rows, columns, key=["corpus"], notes=notes)
 
 
 def _with_rates(lengths: pl.DataFrame) -> pl.DataFrame:
@@ -259,7 +259,7 @@ def _variant(row: Mapping[str, Any]) -> str:
     if row["code"] != "bits":
         return _OTHER_CODES[row["code"]]
     mode = "" if row["mode"] == "lossless" else f", {row['mode']}"
-    return f"{row['prefixes']} prefixes, {EMISSIONS[row['emission']]}{mode}"
+    return f"{row['prefixes']} prefixes, {_EMISSIONS[row['emission']]}{mode}"
 
 
 def choices_table(search: pl.DataFrame, notes: Sequence[str]) -> Table:
@@ -364,11 +364,141 @@ def error_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
 
 def translation_examples(pair: str, sentences: Sequence[Mapping[str, str]]) -> Table:
     """Test sentences and their translations by the first models of both codes that were trained from scratch."""
-    codes = [code for code in CODES if all(code in sentence for sentence in sentences)]
+    codes = [code for code in _CODES if all(code in sentence for sentence in sentences)]
     rows = [[sentence[column] for column in ("source", "reference", *codes)] for sentence in sentences]
-    header = ["source", "reference", *(CODES[code] for code in codes)]
+    header = ["source", "reference", *(_CODES[code] for code in codes)]
     return Table(f"translation-examples-{pair}", f"{pair}: translations", header, rows, [])
 
 
 def _model(code: str, init: str) -> str:
-    return CODES[code] if init == "scratch" else f"{CODES[code]}, {STARTS[init]}"
+    return _CODES[code] if init == "scratch" else f"{_CODES[code]}, {_STARTS[init]}"
+
+
+_VARIANT_LINES = {
+    (3, "run"): ("3 prefixes", SECOND, "-", 3),
+    (4, "run"): ("4 prefixes", ACCENT, "-", 1.4),
+    (4, "change"): ("4 prefixes, on change alone", OCHRE, "--", 1.4),
+}
+"""Prefixes and emission -> label, colour, line and its width: the first two often are one."""
+
+_CODE_COLOURS = {"bytes": SECOND, "bits": ACCENT}
+_START_LINES = {"scratch": ("-", "o"), "mean": ("--", "s"), "copy": (":", "^")}
+"""Start of a model -> line, and marker of a line with one point."""
+
+_COLUMNS = 3
+
+
+def bits_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
+    """Drawings of all corpora together, and of all pairs of languages together."""
+    lengths, search = read_lengths(stage), read_parts(stage, "bits.corpora", "bits", "search.parquet")
+    if len(lengths):
+        yield partial(draw_savings, lengths, folder / "savings")
+        yield partial(draw_search, search, folder / "search")
+    scores = read_parts(stage, "bits.translation", "translation", "scores.parquet")
+    if len(scores):
+        losses = {
+            name: read_table(stage.reports("translation_models", name, "loss.csv"))
+            for name in stage.parameters("bits.translation", dict[str, Any])
+        }
+        yield partial(draw_translation, scores, folder / "translation")
+        yield partial(draw_losses, losses, folder / "loss")
+
+
+def draw_savings(lengths: pl.DataFrame, path: Path) -> None:
+    """Tokens saved over byte fallback against the number of known characters, a panel for each corpus.
+
+    Columns: corpus, base, known, code, mode, prefixes, emission, saved (share); rows of other bases are left out.
+    """
+    rows = lengths.filter(base=_CHARACTERS, code="bits", mode="lossless")
+    corpora, labels = rows["corpus"].unique(maintain_order=True), ("characters in the vocabulary", "tokens saved, %")
+    figure, found = panels(corpora, _COLUMNS, (3.1, 2.7), labels, sharey=True)
+    for corpus, axes in found.items():
+        for (prefixes, emission), (name, colour, line, width) in _VARIANT_LINES.items():
+            points = rows.filter(corpus=corpus, prefixes=prefixes, emission=emission).sort("known")
+            style: dict[str, Any] = {"marker": "o", "markersize": 2 + width, "linewidth": width}
+            curve(axes, points["known"], 100 * points["saved"], line, color=colour, label=name, **style)
+        axes.axhline(0, color=GREY, linewidth=0.8)
+        axes.set_xticks(rows["known"].unique().sort())
+        axes.xaxis.set_major_formatter(THOUSANDS)
+    save(figure, path, legend=3)
+
+
+def draw_search(search: pl.DataFrame, path: Path) -> None:
+    """Tokens saved against added tokens of the splits on the front, a panel for each corpus; the paper's is marked.
+
+    Columns: corpus, split, added, saved (share), renyi (share), front and paper (bool).
+    """
+    rows = search.filter((pl.col("front") | pl.col("paper")) & (pl.col("added") > 0))
+    rows = rows.with_columns(pl.col("saved", "renyi") * 100)
+    corpora, labels = rows["corpus"].unique(maintain_order=True), ("added tokens, logarithmic scale", "tokens saved, %")
+    figure, found = panels(corpora, _COLUMNS, (3.1, 3), labels, sharey=True)
+    efficiency = rows["renyi"].to_numpy()
+    colours: dict[str, Any] = {"cmap": "viridis", "norm": Normalize(efficiency.min(), efficiency.max())}
+    for corpus, axes in found.items():
+        points = rows.filter(corpus=corpus).sort("added", "saved", maintain_order=True)
+        axes.step(points["added"], points["saved"].cum_max(), where="post", color=GREY, linewidth=1, zorder=1)
+        edge: dict[str, Any] = {"edgecolors": INK, "linewidths": 0.5, "zorder": 2}
+        axes.scatter(points["added"], points["saved"], 26, points["renyi"], **edge, **colours)
+        for added, saved, split in points.filter("paper").select("added", "saved", "split").iter_rows():
+            axes.scatter(added, saved, 120, zorder=3, facecolors="none", edgecolors=ACCENT, linewidths=1.6)
+            # To the right of the ring, where the front, which rises, has nothing.
+            text: dict[str, Any] = {"color": ACCENT, "fontsize": 9, "va": "top", "textcoords": "offset points"}
+            axes.annotate(f"{split}, the paper's", (added, saved), (10, -2), **text)
+        axes.margins(y=0.12)
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_locator(LogLocator(16))
+        axes.xaxis.set_major_formatter(THOUSANDS)
+        axes.grid()
+    figure.colorbar(ScalarMappable(**colours), ax=figure.axes, label="Rényi efficiency, % of |V|")
+    save(figure, path)
+
+
+def draw_translation(scores: pl.DataFrame, path: Path) -> None:
+    """chrF and the outputs with decode errors of every model: a row of panels for each pair, a point for each seed.
+
+    Columns: pair, code, init, chrf (0..100), broken, sentences; one row for each seed. A bar marks the mean.
+    """
+    scores = scores.with_columns(broken=100 * pl.col("broken") / pl.col("sentences"))
+    measures = {"chrf": "chrF", "broken": "outputs with decode errors, %"}
+    pairs = scores["pair"].unique(maintain_order=True).to_list()
+    models = [(init, code) for init in _STARTS for code in _CODES if len(scores.filter(init=init, code=code))]
+    size = (9.5, 0.9 + (0.5 + 0.32 * len(models)) * len(pairs))
+    figure, found = grid(len(pairs), len(measures), size, sharex="col", sharey=True)
+    for row, pair in zip(found, pairs, strict=True):
+        row[0].set_title(pair, loc="left")
+        for axes, measure in zip(row, measures, strict=True):
+            axes.grid(axis="x")
+            for place, (init, code) in enumerate(models):
+                values = scores.filter(pair=pair, init=init, code=code)[measure].to_numpy()
+                if len(values):
+                    colour = _CODE_COLOURS[code]
+                    axes.plot(values, np.full(len(values), place), "o", color=colour, markersize=5, alpha=0.8)
+                    axes.vlines(values.mean(), place - 0.3, place + 0.3, color=colour, linewidth=1.8)
+    first = found[0][0]
+    first.set_yticks(range(len(models)), [f"{_CODES[code]}, {_STARTS[init]}" for init, code in models], fontsize=10)
+    first.set_ylim(len(models) - 0.4, -0.6)
+    for axes, name in zip(found[-1], measures.values(), strict=True):
+        axes.set_xlabel(name)
+    largest = scores["broken"].to_numpy().max() or 1
+    found[0][-1].set_xlim(-0.03 * largest, 1.06 * largest)
+    save(figure, path)
+
+
+def draw_losses(losses: Mapping[str, pl.DataFrame], path: Path) -> None:
+    """Held-out loss of every model during training, a panel for each pair: means over the seeds, and a band from the
+    lowest to the highest seed.
+
+    losses: pair -> columns code, init, seed, step, held_out_per_character (nats per character of the target).
+    """
+    figure, found = panels(losses, _COLUMNS, (3.1, 3), ("step", "held-out nats per character"), sharey=True)
+    for pair, axes in found.items():
+        value = pl.col("held_out_per_character")
+        for (code, init), curves in losses[pair].group_by("code", "init", maintain_order=True):
+            points = curves.group_by("step", maintain_order=True).agg(value.mean(), low=value.min(), high=value.max())
+            line, marker = _START_LINES[str(init)]
+            name = f"{_CODES[str(code)]}, {_STARTS[str(init)]}"
+            style: dict[str, Any] = {"color": _CODE_COLOURS[str(code)], "label": name}
+            style |= {"marker": marker if len(points) == 1 else None, "spread": (points["low"], points["high"])}
+            curve(axes, points["step"], points["held_out_per_character"], line, **style)
+        whole_numbers(axes, 4)
+    save(figure, path, legend=3)

@@ -23,7 +23,7 @@ from tasks.runtime.stage import Stage, read_json
 
 _VERDICT = (
     "verdict: worse where the distance from the best (behind) exceeds its interval, over seeds and the draw of test "
-    "documents; in 95 of 100 such comparisons the true best is not worse; one seed gives no verdict"
+    "documents; in 98 of 100 such comparisons the true best is not worse; one seed gives no verdict"
 )
 _CURVE = (
     "a quarter, half, all: after these parts of the training, whose learning rate falls over all of it, on the "

@@ -10,45 +10,13 @@ from typing import Any
 import polars as pl
 
 from tasks.runtime.stage import Stage, write_json
-from tasks.views import (
-    BITS,
-    CLASSIFICATION,
-    CODES,
-    COMPARED,
-    EXACT,
-    EXPORT,
-    GENERATION,
-    MARKOV,
-    OWN_TEXT,
-    PATCH_MODELS,
-    PATCHERS,
-    SEGMENTATION,
-    TRANSLATION,
-    View,
-)
-
-_MEASURED = [
-    ("segmentation.corpora", SEGMENTATION),
-    ("segmentation.own_text", OWN_TEXT),
-    ("segmentation.corpora", EXPORT),
-    ("codes.corpora", CODES),
-    ("exact.markov", MARKOV),
-    ("exact.evaluated", EXACT),
-    ("bits.corpora", BITS),
-    ("bits.translation", TRANSLATION),
-    ("patches.corpora", PATCHERS),
-    ("patches.models", PATCH_MODELS),
-    ("downstream.classified", CLASSIFICATION),
-    ("downstream.language_models", GENERATION),
-    ("compared.corpora", COMPARED),
-]
-"""Section of the parameters with a stage's variants, and the view whose first metric `dvc metrics` shows."""
+from tasks.views import VIEWS, View
 
 
 def write_metrics(stage: Stage, whole: bool) -> None:
     """Write reports/PRESET/metrics/QUESTION.json of all questions; of a part, of those whose stage has variants."""
-    for section, view in _MEASURED:
-        names = stage.parameters(section, dict[str, Any])
+    for view in filter(lambda view: view.variants, VIEWS):
+        names = stage.parameters(view.variants, dict[str, Any])
         if whole or names:
             tables = [pl.read_parquet(view.table.format(preset=stage.preset, key=name)) for name in names]
             write_json(stage.reports("metrics", f"{view.question.name}.json"), metrics_of(tables, view))

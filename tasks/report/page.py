@@ -13,23 +13,18 @@ import jinja2
 import yaml
 
 from tasks.report import style, summary
-from tasks.report.bits import bits_results
-from tasks.report.codes import code_results
+from tasks.report.bits import bits_figures, bits_results
+from tasks.report.codes import code_figures, code_results
 from tasks.report.compared import compared_figures
 from tasks.report.downstream import downstream_results
-from tasks.report.draw_bits import bits_figures
-from tasks.report.draw_codes import code_figures
-from tasks.report.draw_exact import exact_figures
-from tasks.report.draw_patches import patch_figures
-from tasks.report.draw_segmentation import segmentation_figures
-from tasks.report.exact import exact_results
+from tasks.report.exact import exact_figures, exact_results
 from tasks.report.inputs import corpus_facts, notes_of, pictures
 from tasks.report.measures import measure_results
 from tasks.report.metrics import write_metrics
 from tasks.report.papers import paper_tables
-from tasks.report.patches import patch_results
+from tasks.report.patches import patch_figures, patch_results
 from tasks.report.plot import draw_all
-from tasks.report.segmentation import segmentation_results
+from tasks.report.segmentation import segmentation_figures, segmentation_results
 from tasks.report.table import Results, Table, cell_class
 from tasks.report.verdict import NOTE
 from tasks.runtime.stage import Stage, run

@@ -1,4 +1,6 @@
-"""The patches family: bits per byte of all patchers beside the paper's, costs, vocabularies, S, boundaries and tasks.
+"""The patches family: bits per byte of all patchers beside the paper's, costs, vocabularies, S, boundaries and tasks;
+then figures 2 to 7 of the BPE-Patch paper: lengths of tokens and patches, bits per byte during training, vocabularies,
+and the longest patch.
 
 Tables of models are made from the scores of `evaluate_patch_lm`: one row for each name (a corpus, and a size of models
 where there are several), variant and seed. Rows without `ablation` are the main comparison, at equal training FLOPs;
@@ -9,30 +11,43 @@ a row with more bits a byte than the best of these says so. Tables of patchers a
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts
+from tasks.report.plot import THOUSANDS, curve, grid, legend_above, save
+from tasks.report.style import ACCENT, GREEN, GREY, INK, OCHRE, PURPLE, SECOND, VIOLET, Line
 from tasks.report.table import Caveat, Column, Results, Table, of_seeds, read_paper, shown, tabulate, there, together
 from tasks.report.verdict import ONE_RUN, Spread, verdict
 from tasks.runtime.stage import Stage
 
-VARIANTS = {
-    "bpe-tokens": "BPE",
-    "bytes": "bytes",
-    "bpe": "BPE-Patch",
-    "space": "Space-Patch",
-    "entropy": "Entropy-Patch",
-    "entropy-unbounded": "Entropy-Patch, unbounded",
-    "character": "Character-Patch",
-    "fixed": "Fixed-Patch",
-    "learned": "learned chunks",
+_VARIANTS = {
+    "bpe-tokens": Line("BPE", INK),
+    "bytes": Line("bytes", GREY),
+    "bpe": Line("BPE-Patch", ACCENT),
+    "space": Line("Space-Patch", SECOND),
+    "entropy": Line("Entropy-Patch", OCHRE),
+    "entropy-unbounded": Line("Entropy-Patch, unbounded", OCHRE, "--"),
+    "entropy-published": Line("entropy-published", OCHRE, ":"),
+    "character": Line("Character-Patch", GREEN),
+    "fixed": Line("Fixed-Patch", VIOLET),
+    "learned": Line("learned chunks", PURPLE),
 }
-"""Variant of the main comparison -> how tables and pictures name it; others go by their own names."""
+"""Variant of the main comparison, or patcher -> its name in tables and pictures, and how it is drawn; others have their
+own names."""
 
-MODELS_OF_BPE = {"tokens": VARIANTS["bpe-tokens"], "patches": VARIANTS["bpe"]}
-"""Kind of model of the ablation of the vocabulary -> its name."""
+_OTHER = Line("", GREY, ":")
+
+_MODELS_OF_BPE = {"tokens": _VARIANTS["bpe-tokens"], "patches": _VARIANTS["bpe"]}
+"""Kind of model of the ablation of the vocabulary -> its name, and how it is drawn."""
 
 FLOPS = ("flops_paper", "flops_built", "flops_padded")
 """Columns of FLOPs of a forward pass: by the paper's formula, and as built, packed and with padded patches."""
@@ -129,7 +144,7 @@ def _gold_notes(stage: Stage) -> list[str]:
 
 def variant_name(variant: str) -> str:
     """A variant as tables and pictures name it."""
-    return VARIANTS.get(variant, variant)
+    return _VARIANTS[variant].label if variant in _VARIANTS else variant
 
 
 def published(sources: Sources) -> dict[str, dict[str, dict[str, Any]]]:
@@ -221,8 +236,7 @@ def models_table(scores: pl.DataFrame, ngrams: pl.DataFrame, sources: Sources, n
 
     hashed = main.filter("hash")["variant"].unique(maintain_order=True)
     hashes = [f"with hash n-gram embeddings: {', '.join(map(variant_name, hashed))}"] if len(hashed) else []
-    title = f"Patch models {equal(scores)}: bits per byte of held-out text"
-    title += f"; mean ± sd of {max(seeds)} seeds" if max(seeds) > 1 else ""
+    title = f"Patch models {equal(scores)}: bits per byte of held-out text{of_seeds(main)}"
     table = tabulate("patch-models", title, main, columns, key=["name", "variant"], within=1, after=below)
     beside = [_OTHER_SIZE] if "paper BPB" in table.header else []
     few = [Caveat(_SEEDS[min(seeds)])] if min(seeds) in _SEEDS else []
@@ -313,12 +327,10 @@ def costs_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]) ->
     return tabulate("patch-costs", title, rows, columns, key=["name", "variant"], within=1, notes=notes)
 
 
-def rates_table(losses: pl.DataFrame, notes: Sequence[str]) -> Table | None:
-    """The search for learning rates: bits per byte of validation text with each; None without a search."""
+def rates_table(losses: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """The search for learning rates: bits per byte of validation text with each; no rows without a search."""
     key = ["name", "variant"]
     last = losses.filter("small").group_by(*key, "seed", "learning_rate", maintain_order=True).last()
-    if last.is_empty():
-        return None
     tried = last.filter(pl.col("seed") == pl.col("seed").min().over(key))
     chosen = losses.filter(~pl.col("small")).select(*key, chosen="learning_rate").unique()
     columns = [
@@ -340,15 +352,13 @@ def _results(ngrams: pl.DataFrame) -> list[Column]:
     return [_BPB, _against_ngrams(ngrams), _WEIGHTS, *_costs()]
 
 
-def vocabulary_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[str]) -> Table | None:
-    """Plain BPE and BPE-Patch at growing vocabularies; None where one size was trained."""
+def vocabulary_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """Plain BPE and BPE-Patch at growing vocabularies; no rows where one size was trained."""
     rows = per_byte(ablation_points(scores, "vocabulary"))
-    if rows.is_empty():
-        return None
     columns = [
         _NAME,
         Column("|V|", "vocabulary", "{:,}"),
-        Column("model", lambda rows: MODELS_OF_BPE[rows["model"][0]]),
+        Column("model", lambda rows: _MODELS_OF_BPE[rows["model"][0]].label),
         Column("symbols", "symbols", "{:,.0f}"),
         Column("bytes/token", "bytes_per_patch", "{:.2f}"),
         Column("nats/token", "nats_per_patch", "{:,.3f}", spread=True),
@@ -359,11 +369,9 @@ def vocabulary_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence
     return tabulate("patch-vocabulary", title, rows, columns, key=key, within=1, notes=notes)
 
 
-def longest_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[str]) -> Table | None:
-    """BPE-Patch at several S; None where one was trained."""
+def longest_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[str]) -> Table:
+    """BPE-Patch at several S; no rows where one was trained."""
     rows = per_byte(ablation_points(scores, "longest"))
-    if rows.is_empty():
-        return None
     columns = [
         _NAME,
         Column("S", "longest"),
@@ -402,13 +410,7 @@ def patchers_table(patchers: pl.DataFrame, sources: Sources, notes: Sequence[str
         Column("cap", "cap"),
         Column("bytes/patch", "bytes_per_patch", "{:.2f}", result=True),
         Column("calibrated", "calibrated", "{:.2f}", optional=True, note=_CALIBRATED),
-        Column(
-            "paper bytes",
-            lambda rows: printed_length(paper, rows.row(0, named=True)),
-            "{:.2f}",
-            optional=True,
-            note=_OTHER_TEXT,
-        ),
+        Column("paper bytes", partial(printed_length, paper), "{:.2f}", optional=True, note=_OTHER_TEXT),
         Column("symbols/patch", "symbols_per_patch", "{:.2f}"),
         Column("longest", "largest_patch", "{:,}"),
         Column("fertility", "fertility", "{:.2f}"),
@@ -416,8 +418,9 @@ def patchers_table(patchers: pl.DataFrame, sources: Sources, notes: Sequence[str
     return tabulate("patchers", "Patches of the test texts", patchers, columns, notes=notes)
 
 
-def printed_length(paper: Mapping[str, Mapping[str, Mapping[str, Any]]], row: Mapping[str, Any]) -> float | None:
+def printed_length(paper: Mapping[str, Mapping[str, Mapping[str, Any]]], rows: pl.DataFrame) -> float | None:
     """The paper's bytes per patch: of real tokenizers on its own rows, of other patchers by their name."""
+    row = rows.row(0, named=True)
     figures = paper.get(row["corpus"], {})
     of_bpe = figures.get("bpe", {})
     if row["kind"] == "bpe":
@@ -457,6 +460,7 @@ def boundaries_table(patchers: pl.DataFrame, scores: pl.DataFrame, notes: Sequen
 
 def merges_table(merges: pl.DataFrame) -> Table:
     """The second BPE of every tokenizer and S."""
+    named = ["tokenizer", "longest"]
     columns = [
         Column("tokenizer", "tokenizer"),
         Column("tokens", "vocabulary", "{:,}"),
@@ -465,12 +469,7 @@ def merges_table(merges: pl.DataFrame) -> Table:
         Column("S", "longest"),
         Column("merges", "merges", "{:,}"),
         Column("V'", "hierarchical_vocabulary", "{:,}", result=True),
-        Column(
-            "paper V'",
-            lambda rows: _PAPER_MERGES.get((rows["tokenizer"][0], rows["longest"][0])),
-            "{:,}",
-            optional=True,
-        ),
+        Column("paper V'", lambda rows: _PAPER_MERGES.get(rows.select(named).row(0)), "{:,}", optional=True),
         Column("symbols", "mean_length", "{:.2f}"),
         Column("most symbols", "largest_length", "{:,}"),
     ]
@@ -528,3 +527,208 @@ def examples_table(name: str, prompts: Sequence[Mapping[str, Any]]) -> Table:
     ]
     header = ["prompt", "text", *map(variant_name, variants)]
     return Table(f"patch-examples-{name}", f"{name}: samples of the models", header, rows, [])
+
+
+_LONGEST_COLOURS = (SECOND, GREEN, OCHRE, ACCENT, PURPLE)
+_COSTS = {
+    "flops_built": ("-", "FLOPs as built"),
+    "flops_padded": ("--", "padded to S"),
+    "flops_paper": (":", "the paper's formula"),
+}
+"""Column -> line and label."""
+
+_ABLATIONS = {
+    "vocabulary": (
+        "tokens in the vocabulary, logarithmic scale",
+        "nats per token (figure 5)",
+        "bits per byte",
+        "MFLOPs a byte (figure 6)",
+    ),
+    "longest": ("longest patch S, symbols with the marker", "nats per patch", "bits per byte", "MFLOPs a byte"),
+}
+"""Ablation -> labels of the horizontal axis, and of the three vertical ones."""
+
+_LAST_TOKEN = 40
+"""Bytes at which the histogram of tokens ends; few are longer."""
+
+_LAST_PATCH = 16
+"""Bytes at which the distribution of patches ends."""
+
+
+def patch_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
+    """Drawings of all vocabularies together, and of all corpora together."""
+    tokens = read_parts(stage, "patches.tokenizers", "patch_tokenizers", "lengths.csv")
+    if len(tokens):
+        yield partial(draw_tokens, largest_tokenizers(tokens), folder / "tokens")
+    patchers = read_parts(stage, "patches.corpora", "patches", "patchers.parquet")
+    lengths = read_parts(stage, "patches.corpora", "patches", "lengths.csv")
+    scores = read_parts(stage, "patches.models", "patch_scores", "scores.parquet")
+    losses = read_parts(stage, "patches.models", "patch_models", "loss.csv")
+    if len(patchers):
+        yield partial(draw_lengths, patchers, lengths, read_sources(stage), folder / "lengths")
+    if len(scores):
+        yield partial(draw_training, main_losses(losses, scores), folder / "training")
+        points = {x: ablation_points(scores, x) for x in _ABLATIONS}
+        yield from (partial(draw_ablation, rows, x, folder / x) for x, rows in points.items() if len(rows))
+
+
+def main_losses(losses: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    """The curves of the main comparison, with the whole budget."""
+    return losses.filter(~pl.col("small")).join(
+        main_rows(scores).select("name", "variant").unique(), on=["name", "variant"], how="semi"
+    )
+
+
+def largest_tokenizers(lengths: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the tokenizer with the most tokens of every `key`; the first of equal ones."""
+    sizes = lengths.filter(longest=0).group_by("key", "tokenizer", maintain_order=True).agg(pl.col("tokens").sum())
+    largest = sizes.sort("tokens", descending=True, maintain_order=True).unique("key", keep="first")
+    return lengths.join(largest, on=["key", "tokenizer"], how="semi")
+
+
+def _rows(
+    names: list[str], columns: int, height: float, labels: list[str], **shared: Any
+) -> tuple[Figure, dict[str, list[Axes]]]:
+    """A figure with a row of panels for each name. labels: of the horizontal axes."""
+    size = ({2: 9.4, 3: 10.8}[columns], 0.7 + height * len(names))
+    figure, found = grid(len(names), columns, size, **shared)
+    for axes, text in zip(found[-1], labels, strict=True):
+        axes.set_xlabel(text)
+    for row, name in zip(found, names, strict=True):
+        row[0].set_title(name, loc="left")
+    return figure, dict(zip(names, found, strict=True))
+
+
+def _unique(rows: pl.DataFrame, column: str) -> list[str]:
+    return rows[column].unique(maintain_order=True).to_list()
+
+
+def draw_tokens(lengths: pl.DataFrame, path: Path) -> None:
+    """Figure 2: tokens of a vocabulary by length in bytes, and in symbols after the second BPE.
+
+    lengths: columns tokenizer, longest (S; 0 for plain bytes), length, tokens; a row of panels for each tokenizer.
+    """
+    lengths = lengths.with_columns(share=100 * pl.col("tokens") / pl.col("tokens").sum().over("tokenizer", "longest"))
+    figure, found = _rows(_unique(lengths, "tokenizer"), 2, 3.0, ["bytes", "symbols"])
+    for tokenizer, (left, right) in found.items():
+        of_one = lengths.filter(tokenizer=tokenizer)
+        plain = of_one.filter(longest=0)
+        left.bar(plain["length"], plain["share"], color=SECOND, width=0.8)
+        largest = int(plain["length"].max())  # type: ignore[arg-type]
+        left.set(xlim=(0, min(largest, _LAST_TOKEN) + 1), ylabel="tokens, %")
+        left.set_title(f"{tokenizer}: {plain['tokens'].sum():,} tokens, the longest of {largest:,} bytes", loc="left")
+        squeezed = of_one.filter(pl.col("longest") > 0).group_by("longest", maintain_order=True)
+        for colour, ((longest,), points) in zip(_LONGEST_COLOURS, squeezed, strict=False):
+            right.plot(points["length"], points["share"], "o-", color=colour, label=f"S = {longest}", markersize=4)
+        right.set_title("after the second BPE, with the marker")
+        right.xaxis.set_major_locator(MaxNLocator(integer=True))
+        for axes in (left, right):
+            axes.set_ylim(bottom=0)
+    save(figure, path, legend=5)
+
+
+def draw_lengths(patchers: pl.DataFrame, lengths: pl.DataFrame, sources: Mapping[str, str | None], path: Path) -> None:
+    """Figure 3: mean bytes of a patch beside the paper's, and how they are distributed; a row for each corpus.
+
+    patchers: columns corpus, patcher, kind, tokenizer, bytes_per_patch. lengths: corpus, patcher, longest, unit,
+    length, patches. sources: corpus -> its entry in the catalogue.
+    """
+    paper, means = published(sources), patchers.unique(["corpus", "patcher"], keep="first", maintain_order=True)
+    height = 0.9 + 0.24 * int(means.group_by("corpus").len()["len"].max())  # type: ignore[arg-type]
+    figure, found = _rows(_unique(patchers, "corpus"), 2, height, ["bytes a patch", "bytes"])
+    for corpus, (left, right) in found.items():
+        of_corpus = means.filter(corpus=corpus)
+        places = np.arange(len(of_corpus))
+        colours = [_line(name).colour for name in of_corpus["patcher"]]
+        left.barh(places, of_corpus["bytes_per_patch"], color=colours, height=0.7)
+        printed = (printed_length(paper, one) for one in of_corpus.iter_slices(1))
+        known = [(length, place) for place, length in zip(places, printed, strict=True) if length is not None]
+        if known:
+            left.plot(*zip(*known, strict=True), "D", color="white", markeredgecolor=INK, label="paper, other text")
+        left.set_yticks(places, of_corpus["patcher"].to_list(), fontsize=9)
+        left.invert_yaxis()
+        for (patcher,), of_one in lengths.filter(corpus=corpus, unit="bytes").group_by("patcher", maintain_order=True):
+            if patcher not in _VARIANTS and str(patcher).partition("-")[0] in _VARIANTS:
+                continue  # Another size or rule of a family: a bar is enough.
+            first = of_one.filter(longest=of_one["longest"][0]).sort("length")
+            share = 100 * first["patches"].cum_sum() / first["patches"].sum()
+            line = _line(str(patcher))
+            right.plot(first["length"], share, line.style, color=line.colour, marker=".", label=str(patcher))
+        right.set(xlim=(0, _LAST_PATCH), ylim=(0, 101), ylabel="patches of at most so many bytes, %")
+        right.grid()
+    save(figure, path, legend=5)
+
+
+def draw_training(losses: pl.DataFrame, path: Path) -> None:
+    """Figure 4: held-out bits per byte over training steps and over training FLOPs; a row of panels for each name.
+
+    losses: columns name, variant, seed, step, flops, held_out; of the main comparison. Lines are means over seeds,
+    bands reach from the lowest to the highest seed.
+    """
+    value = pl.col("held_out")
+    figure, found = _rows(_unique(losses, "name"), 2, 3.4, ["step", "training TFLOPs"], sharey="row")
+    for name, row in found.items():
+        of_name = losses.filter(name=name)
+        for (variant,), curves in of_name.group_by("variant", maintain_order=True):
+            means = [pl.col("flops").mean() / 1e12, value.mean(), value.min().alias("low"), value.max().alias("high")]
+            points = curves.group_by("step", maintain_order=True).agg(means)
+            line, spread = _line(str(variant)), (points["low"], points["high"])
+            for axes, column in zip(row, ("step", "flops"), strict=True):
+                style = {"color": line.colour, "label": variant_name(str(variant))}
+                curve(axes, points[column], points["held_out"], line.style, spread=spread, **style)
+        last = of_name.filter(pl.col("step") == pl.col("step").max().over("variant"))["held_out"]
+        lowest, highest = float(last.min()), float(last.max())  # type: ignore[arg-type]
+        # The first steps fall from eight bits; what is compared lies far below.
+        row[0].set_ylim(lowest - 0.1 * (highest - lowest) - 0.02, highest + 0.8 * (highest - lowest) + 0.2)
+        row[0].set_ylabel("held-out bits per byte")
+        row[0].xaxis.set_major_formatter(THOUSANDS)
+        for axes in row:
+            axes.set_xlim(left=0)
+            axes.xaxis.set_major_locator(MaxNLocator(5, integer=axes is row[0]))
+            axes.grid()
+    save(figure, path, legend=5)
+
+
+def draw_ablation(points: pl.DataFrame, x: str, path: Path) -> None:
+    """Figures 5 to 7: nats per token or patch, bits per byte and FLOPs against the size of the vocabulary, or against
+    S; a row for each name.
+
+    points: scores of `evaluate_patch_lm`, with the ablation `x`.
+    """
+    rows, (x_label, *labels) = per_byte(points), _ABLATIONS[x]
+    figure, found = _rows(_unique(rows, "name"), 3, 2.9, [x_label] * 3)
+    for name, (nats, bits, costs) in found.items():
+        for model, drawn in _MODELS_OF_BPE.items():
+            points = rows.filter(name=name, model=model)
+            for axes, column in ((nats, "nats_per_patch"), (bits, "bits_per_byte")):
+                _points(axes, points, x, column, color=drawn.colour, label=drawn.label)
+            for column, (line, _) in _COSTS.items():
+                _points(costs, points, x, column, line, color=drawn.colour)
+        costs.set_ylim(bottom=0)
+        for axes, text in zip((nats, bits, costs), labels, strict=True):
+            axes.set_ylabel(text)
+            if x == "vocabulary":
+                axes.set_xscale("log", base=2)
+            axes.set_xticks(rows.filter(name=name)[x].unique().sort().to_list())
+            axes.xaxis.set_major_formatter(THOUSANDS)
+            axes.minorticks_off()
+    styles: list[dict[str, Any]] = [{"linestyle": line, "label": text} for line, text in _COSTS.values()]
+    lines = [Line2D([], [], color=GREY, **style) for style in styles]
+    legend_above(figure, lines, columns=5)
+    save(figure, path)
+
+
+def _points(axes: Axes, rows: pl.DataFrame, x: str, y: str, line: str = "-", **style: Any) -> None:
+    """A line through means over seeds, and a point for each seed; nothing without values."""
+    known = rows.filter(pl.col(y).is_not_null())
+    if known.is_empty():
+        return
+    means = known.group_by(x, maintain_order=True).agg(pl.col(y).mean()).sort(x)
+    axes.plot(means[x], means[y], line, **style)
+    if line == "-":
+        axes.plot(known[x], known[y], "o", color=style["color"], markersize=4, alpha=0.7)
+
+
+def _line(variant: str) -> Line:
+    """How a variant or patcher is drawn; those of a family share the colour."""
+    return _VARIANTS.get(variant) or _VARIANTS.get(variant.partition("-")[0], _OTHER)

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import pairwise
+from operator import call
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,27 +128,27 @@ def grid(rows: int, columns: int, size: tuple[float, float], **shared: Any) -> t
 
 
 def panels(
-    names: Sequence[Any], columns: int, size: tuple[float, float], **shared: Any
-) -> tuple[Figure, dict[Any, Axes]]:
-    """A figure with a titled panel for each name, at most so many in a row. size: of a panel, in inches."""
+    names: Iterable[str], columns: int, size: tuple[float, float], labels: tuple[str, str], **shared: Any
+) -> tuple[Figure, dict[str, Axes]]:
+    """A figure with a titled panel for each name, at most so many in a row.
+
+    Args:
+        size: of a panel, in inches.
+        labels: of the horizontal axis of every panel, and of the vertical one of the panels on the left.
+    """
+    names = list(names)
     columns = max(1, min(columns, len(names)))
     rows = max(1, -(-len(names) // columns))
     figure, found = grid(rows, columns, (1.2 + size[0] * max(2, columns), 0.9 + size[1] * rows), **shared)
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)  # type: ignore[union-attr, call-arg]
     flat = [axes for row in found for axes in row]
     for axes, name in zip(flat, names, strict=False):
-        axes.set_title(str(name))
+        axes.set(title=name, xlabel=labels[0])
+    for row in found:
+        row[0].set_ylabel(labels[1])
     for axes in flat[len(names) :]:
         axes.remove()
     return figure, dict(zip(names, flat, strict=False))
-
-
-def label(found: Iterable[Axes], x: str, y: str) -> None:
-    """Name the horizontal axis of every panel, and the vertical one of the panels on the left."""
-    for axes in found:
-        axes.set_xlabel(x)
-        if axes.get_subplotspec().is_first_col():  # type: ignore[union-attr]
-            axes.set_ylabel(y)
 
 
 def whole_numbers(axes: Axes, ticks: int = 5) -> None:
@@ -277,8 +278,4 @@ def save(figure: Figure, path: Path, *, legend: int = 0, formats: Sequence[str] 
 def draw_all(drawings: Sequence[Callable[[], None]]) -> None:
     """Run functions without arguments, such as `functools.partial`: many of them in worker processes on all cores."""
     workers = len(os.sched_getaffinity(0)) if len(drawings) >= _WORTH_PROCESSES else 1
-    in_processes(_draw, drawings, workers, "pictures")
-
-
-def _draw(drawing: Callable[[], None]) -> None:
-    drawing()
+    in_processes(call, drawings, workers, "pictures")

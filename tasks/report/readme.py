@@ -25,8 +25,8 @@ from pathlib import Path
 
 import networkx
 
-from tasks.report.draw_segmentation import draw_sentence
 from tasks.report.page import FAMILIES
+from tasks.report.segmentation import draw_sentence
 from tasks.report.table import NOTE_LINE, Table, read_markdown
 from tasks.runtime.stage import read_json
 from tokenlab.core.errors import InputError, ending_in_one_line

@@ -222,9 +222,9 @@ class Results(NamedTuple):
         return self.main + self.others
 
 
-def there(tables: Iterable[Table | None]) -> list[Table]:
-    """The tables without those that a preset has no results for."""
-    return [table for table in tables if table]
+def there(tables: Iterable[Table]) -> list[Table]:
+    """The tables with rows: a preset may have no results for some."""
+    return [table for table in tables if table.rows]
 
 
 def tabulate(

@@ -23,7 +23,7 @@ def refused(folder, *arguments):
 
 @pytest.mark.parametrize(
     ("content", "gold", "message"),
-    [("好\n好\udcff好\n", None, ":2: not UTF-8"), ("好\n", "words", "set corpora.bad.gold to null")],
+    [("好\n好\udcff好\n", None, ":2: not UTF-8"), ("好\n", "words", "corpora.bad.gold")],
 )
 def test_bad_corpora(folder, content, gold, message):
     path = folder.parent / "corpus.bad"
@@ -38,7 +38,7 @@ def test_unknown_variant_missing_file_and_broken_yaml(folder):
     assert "nowhere.yaml" in refused(folder, "tasks.corpora.prepare", "nowhere.yaml", "zh")
     (folder.parent / "broken.yaml").write_text("a: [1", encoding="utf-8")
     said = refused(folder, "tasks.corpora.prepare", str(folder.parent / "broken.yaml"), "zh")
-    assert "broken.yaml, line 2: did not find expected ',' or ']'; correct it" in said
+    assert "broken.yaml, line 2: " in said and "expected ',' or ']'" in said
 
 
 def test_equal_sentences(folder):

@@ -58,7 +58,7 @@ def test_verses_of_one_corpus_are_left_out_and_counted(tmp_path):
     aligned = align(*corpora(tmp_path, [("a", "A"), ("b", "B"), ("c", "C")], [("c", "丙"), ("d", "丁"), ("a", "甲")]))
     assert [tuple(verse) for verse in aligned.verses] == [("a", "A", "甲"), ("c", "C", "丙")]
     assert (aligned.only_in_source, aligned.only_in_target) == (1, 1)
-    for second, message in (([("b", "B")], "no id is in both"), ([("a", "B"), ("a", "C")], "the id a occurs twice")):
+    for second, message in (([("b", "B")], "no id is in both"), ([("a", "B"), ("a", "C")], "id a .*twice")):
         with pytest.raises(InputError, match=message):
             align(*corpora(tmp_path, [("a", "A")], second))
 
@@ -85,7 +85,7 @@ def test_held_out_verses_with_a_side_of_training_are_left_out_and_counted():
         assert part == [alone[number] for number in numbers if number < 40]
         assert left_out == sum(numbers >= 40) > 0
     assert len(parts.training) == 70
-    for verses, message in ((source, "are in training, too"), (alone[:5], "5 pairs, of which 5 are held out")):
+    for verses, message in ((source, "in training, too"), (alone[:5], "5 pairs, .* 5 are held out")):
         with pytest.raises(InputError, match=message):
             split_verses(verses, SPLIT)
 

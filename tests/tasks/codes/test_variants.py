@@ -24,8 +24,8 @@ def test_the_codebook_stage_learns_exactly_those_of_latom() -> None:
     ("parameters", "message"),
     [
         ({"codebooks": {"lengths": {6: 1}}}, "N, from 1 to 5"),
-        ({"codebooks": {"lengths": {3: 1}, "K_sweep": [9]}}, "K_sweep and restarts are for N = 2"),
-        ({"codebooks": {"lengths": {2: 1}}, "unigram": [3]}, "unigram has the code length 3"),
+        ({"codebooks": {"lengths": {3: 1}, "K_sweep": [9]}}, "K_sweep and restarts"),
+        ({"codebooks": {"lengths": {2: 1}}, "unigram": [3]}, "unigram .* length 3"),
     ],
 )
 def test_bad_parameters(parameters: dict, message: str) -> None:

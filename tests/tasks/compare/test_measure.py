@@ -130,10 +130,10 @@ def test_collapsing_keeps_words(document):
 @pytest.mark.parametrize(
     ("measured", "message"),
     [
-        (PARALLEL | {"english": "fr"}, "english is 'fr', none of en, zh"),
+        (PARALLEL | {"english": "fr"}, "english is 'fr'.* en, zh"),
         (PARALLEL | {"corpora": ["en", "en"]}, "twice"),
         (ENCODED | {"english": "en"}, "for the kind parallel"),
-        (SEGMENTED | {"tokenizers": "models/sample/tokenizers/de"}, "run the stages tokenizer and export first"),
+        (SEGMENTED | {"tokenizers": "models/sample/tokenizers/de"}, "tokenizer and export first"),
     ],
 )
 def test_wrong_parameters(folder, measured, message):

@@ -7,15 +7,13 @@ import polars as pl
 import pytest
 from interrupted import calls_of, files, killed
 from small_codes import LABELLED, stage, write_codes
-from workspace import SMALL_DOWNSTREAM
 
 from tasks.downstream import generate as generate_stage
 from tasks.downstream import train_code_lm as training_stage
 from tasks.downstream.generate import generate
-from tasks.downstream.label import label, read_parts
+from tasks.downstream.label import label
 from tasks.downstream.train_code_lm import train_models
 from tokenlab.codes.interface import ViolationKind
-from tokenlab.core.errors import InputError
 
 MODELS, REPORTS = "models/sample/code_language_models/en", "reports/sample/generate/en"
 KINDS = list(get_args(ViolationKind))
@@ -51,18 +49,6 @@ def test_bits_per_character_are_those_of_the_best_evaluation(folder):
     scores = pl.read_parquet(f"{REPORTS}/scores.parquet").filter(way="free")
     joined = scores.join(best, on=["code", "seed"])
     assert joined["bits_per_character"].to_list() == joined["held_out"].to_list() and len(joined) == 6
-
-
-def test_a_character_that_the_code_lacks(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    label(stage("topics"))
-    write_codes([text for part in read_parts(Path(LABELLED)).values() for text in part.texts])
-    path = f"{LABELLED}/validation.parquet"
-    pl.read_parquet(path).with_columns(text="猫" + pl.col("text")).write_parquet(path)
-    settings = SMALL_DOWNSTREAM["language_model"]
-    refusing = settings | {"cuts": settings["cuts"] | {"unknown": "error"}}
-    with pytest.raises(InputError, match=r"^data/\S+/validation.parquet:1: the code has no '猫' \(U\+732B\)"):
-        train_models(stage(language_model=refusing))
 
 
 def test_a_killed_training_resumes_to_the_same_bytes(folder):

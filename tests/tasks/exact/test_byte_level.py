@@ -30,7 +30,7 @@ def test_only_the_last_piece_of_a_long_text_ends_with_it():
 
 def test_text_that_looks_like_the_end_is_text():
     assert 0 not in ALPHABET.tokenizer.encode(f"so {END} on").ids
-    with pytest.raises(InputError, match=r"gives 2\d\d tokens; lower vocabulary_size from 400"):
+    with pytest.raises(InputError, match=r"2\d\d tokens; .*vocabulary_size.* 400"):
         train_tokenizer(["ab ab"], 400)
 
 

@@ -90,7 +90,7 @@ def test_prompts_end_in_their_context_and_differ_in_length():
         assert len(prompts) == 20 and all(prompt.endswith(context) and 2 < len(prompt) <= 30 for prompt in prompts)
         assert len({len(prompt) for prompt in prompts}) > 3
     never = MarkovChain("AB", [[1.0, 0.0], [1.0, 0.0]])
-    with pytest.raises(InputError, match="B ends only 0 prompts"):
+    with pytest.raises(InputError, match=r"B .* 0 prompts"):
         draw_prompts(never, Prompts(count=2, longest=5), 0)
 
 

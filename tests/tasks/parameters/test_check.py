@@ -53,11 +53,11 @@ def test_shipped_presets_are_valid(folder: Path, preset: str) -> None:
     [
         ("", ": empty"),
         ("- a\n", ": a list, not a mapping"),
-        ("corpora:\n\tzh: {}\n", ", line 2: found character that cannot start any token"),
+        ("corpora:\n\tzh: {}\n", ", line 2: found character"),
         ("a: *b\n", ", line 1: found undefined alias"),
         ("{[1]: 2}", ", line 1: found unhashable key"),
         (b"a: \xe9", ": not UTF-8 at byte 3"),
-        ("a:\n  b: 1\n  b: 2\n", ", line 3: 'b' is there twice, first in line 2"),
+        ("a:\n  b: 1\n  b: 2\n", ", line 3: 'b' is there twice"),
         ("a:\n " + "[" * 5000 + "]" * 5000, ", line 2: nested more than 50 deep"),
         ("a:\n " + "{b: " * 99 + "1" + "}" * 99, ", line 2: nested more than 50 deep"),
         (aliases("a{}: &a{} [{}]"), ", line 7: more than 1,000,000 values"),
@@ -76,39 +76,35 @@ def test_anchors_and_merged_keys_are_yaml(folder: Path) -> None:
 
 
 WRONG_VALUES = [
-    ("# Patch models.", "poems: {}\n#", "poems is no parameter; correct its name, or remove it"),
-    ("\nconcatenated:\n  en-de: {first: en, second: de}", "\nconcatenated:", "concatenated is empty; it should"),
-    ("  zh: {path", "  z/h: {path", "corpora.z/h: the name may have letters, digits, - and _"),
-    ("  de: {path", "  no: {path", "corpora: a name is read as False; write it in quotes"),
-    ("vocabulary_size: 12000", "vocabulary_size: -1", "segmentation.bpe: vocabulary_size is -1; it must be from"),
-    (", train: 0.7, validation: 677}", ", train: 0.7}", "segmentation.split.validation is missing; add it"),
-    ("      decoder: viterbi", "      decoder: viturbi", "segmentation.methods.viterbi.decoder is 'viturbi'; it"),
-    ("      isolate: script", "      isolat: script", "segmentation.methods.viterbi.isolat is no parameter;"),
-    ("{by: entropy, rule: maxima, ", "{by: entrophy, rule: maxima, ", "segmentation.methods.gpt2.by is 'entrophy'; it"),
-    ("{kind: code, code: latom}", "{kind: code, code: atom}", "compared.methods.latom: code is 'atom'; use one of"),
-    ("{kind: bytes}", "{kind: byte}", "compared.methods.bytes.kind is 'byte'; it is one of bytes, tokens, code,"),
-    ("width: 64, heads: 2", "width: 64, heads: 3", "entropy.models.zh: heads is 3; it must divide the width, 64"),
-    ("alphas: [2.5, 3]", "alpha: [2.5, 3]", "bits.alphas is missing; add it"),
+    ("# Patch models.", "poems: {}\n#", "poems is no parameter"),
+    ("\nconcatenated:\n  en-de: {first: en, second: de}", "\nconcatenated:", "concatenated is empty"),
+    ("  zh: {path", "  z/h: {path", "corpora.z/h: the name may have"),
+    ("  de: {path", "  no: {path", "corpora: a name is read as False"),
+    ("vocabulary_size: 12000", "vocabulary_size: -1", "segmentation.bpe: vocabulary_size is -1; "),
+    (", train: 0.7, validation: 677}", ", train: 0.7}", "segmentation.split.validation is missing"),
+    ("      decoder: viterbi", "      decoder: viturbi", "segmentation.methods.viterbi.decoder is 'viturbi'"),
+    ("      isolate: script", "      isolat: script", "segmentation.methods.viterbi.isolat is no parameter"),
+    ("{by: entropy, rule: maxima, ", "{by: entrophy, rule: maxima, ", "segmentation.methods.gpt2.by is 'entrophy'"),
+    ("{kind: code, code: latom}", "{kind: code, code: atom}", "compared.methods.latom: code is 'atom'"),
+    ("{kind: bytes}", "{kind: byte}", "compared.methods.bytes.kind is 'byte'"),
+    ("width: 64, heads: 2", "width: 64, heads: 3", "entropy.models.zh: heads is 3; "),
+    ("alphas: [2.5, 3]", "alpha: [2.5, 3]", "bits.alphas is missing"),
 ]
 NOT_NUMBERS = [
-    ("n_max: 6, count", "n_max: true, count", "segmentation.statistics.n_max is True; it should be a number"),
-    ("seeds: [0, 1, 2]", "seeds: [0, 2, true]", "segmentation.seeds.2 is True; it should be a number"),
+    ("n_max: 6, count", "n_max: true, count", "segmentation.statistics.n_max is True"),
+    ("seeds: [0, 1, 2]", "seeds: [0, 2, true]", "segmentation.seeds.2 is True"),
 ]
 NAMES_OF_NOTHING = [
-    ("    ja: {}", "    jp: {}", "segmentation.corpora.jp: jp is not in corpora; there are: zh, ja, en, de, en-de"),
+    ("    ja: {}", "    jp: {}", "segmentation.corpora.jp: jp is not in corpora"),
     ("{first: en, second: de}", "{first: en, second: en-de}", "concatenated.en-de.second: en-de is not in"),
     ("by: words, model: words", "by: words, model: word", "segmentation.methods.words.model: word is not in"),
-    ("full: {methods: [viterbi, ", "full: {methods: [", "segmentation.full.methods has combined without viterbi,"),
+    ("full: {methods: [viterbi, ", "full: {methods: [", "segmentation.full.methods has combined without viterbi"),
     (
         "shape: {layers: 6, width: 32, heads: 2, context: 32, dropout: 0.0}",
         "shape: {layers: 6, width: 32, heads: 2, context: 32, dropout: 0.1}",
         "exact.markov.third-order.model.shape.dropout is above 0",
     ),
-    (
-        "of: words,",
-        "of: word,",
-        "compared.methods.words-patches.of: word is not in compared.methods of the kind tokens",
-    ),
+    ("of: words,", "of: word,", "compared.methods.words-patches.of: word is not in compared.methods"),
     ("cap: 6, code: latom", "cap: 6, code: bpe", "compared.methods.latom-patches.code: bpe is not in"),
     ("    unigram: {}", "    unigram: {to: sentencepiece}", "segmentation.export.unigram.to is 'sentencepiece';"),
     (
@@ -117,7 +113,7 @@ NAMES_OF_NOTHING = [
         "segmentation.own_text.zh-slices.methods:",
     ),
     ("entropy_models/zh", "entropy_models/zhh", "entropy.scored.zh.model: no stage makes"),
-    ("data/raw/builtin/ja", "texts/mine.txt", "corpora.ja.path: texts/mine.txt does not exist, and no stage"),
+    ("data/raw/builtin/ja", "texts/mine.txt", "corpora.ja.path: texts/mine.txt does not exist"),
     (
         "baselines: [character, byte, random]}",
         "baselines: [byte, radical]}",
@@ -146,15 +142,15 @@ def test_every_mistake_is_a_line(folder: Path, mistakes: list[tuple[str, str, st
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("\ncodes:\n", "\ncodez:\n", "codes is missing; add it"),
-        ("  de: {path", "  null: {path", "corpora: a name is read as None; write it in quotes"),
-        ("  de: {path", "  2020-01-01: {path", "corpora: a name is read as datetime.date(2020, 1, 1); write it in"),
-        ("preset: sample", "preset: cpu", "preset is 'cpu'; in this folder it must be 'sample'"),
+        ("\ncodes:\n", "\ncodez:\n", "codes is missing"),
+        ("  de: {path", "  null: {path", "corpora: a name is read as None"),
+        ("  de: {path", "  2020-01-01: {path", "corpora: a name is read as datetime.date"),
+        ("preset: sample", "preset: cpu", "preset is 'cpu'; "),
         ("    zh: {entropy: true}", "    zh: {}\n    de: {entropy: true}", "segmentation.corpora.de.entropy is true,"),
         (
             "  zh: {path: data/raw/builtin/zh, format: parquet, gold: words}",
             "  zh: {path: data/raw/builtin/zh, format: parquet}",
-            "segmentation.own_text.zh-slices.corpus: zh has no gold words to score by; leave the entry out",
+            "segmentation.own_text.zh-slices.corpus: zh has no gold words",
         ),
     ],
 )
@@ -174,7 +170,7 @@ def test_a_text_of_ones_own(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("A dog\nruns\n", "segmentation.corpora.mine: texts/mine.txt has no character of a script written without"),
+        ("A dog\nruns\n", "segmentation.corpora.mine: texts/mine.txt has no character"),
         ("\udcff", "corpora.mine.path: "),
         ("A dog\n狗\n", None),
     ],
@@ -192,5 +188,5 @@ def test_parameters_of_the_raw_data(tmp_path: Path) -> None:
     (tmp_path / "data/raw").mkdir(parents=True)
     (tmp_path / "data/raw/params.yaml").write_text("builtin: {sentences: many, seed: 0}\n")
     wrong, missing = problems_of_raw_data(tmp_path)
-    assert wrong.startswith("data/raw/params.yaml: builtin.sentences is 'many'; it should be a valid integer")
-    assert missing == "data/raw/params.yaml: builtin.questions is missing; add it"
+    assert wrong.startswith("data/raw/params.yaml: builtin.sentences is 'many'; ")
+    assert missing.startswith("data/raw/params.yaml: builtin.questions is missing")

@@ -77,7 +77,7 @@ def test_training_stops_at_its_limit(corpus, limit):
 
 def test_an_empty_part_is_refused(tmp_path):
     write_corpus([Document("one", "text")], tmp_path / "corpus")
-    with pytest.raises(InputError, match="no document is drawn for"):
+    with pytest.raises(InputError, match="no document"):
         for part in PARTS:
             ids(tmp_path / "corpus", part)
 

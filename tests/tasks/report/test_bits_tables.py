@@ -7,12 +7,14 @@ from report_inputs import cells
 
 from tasks.report.bits import (
     comparison_table,
+    draw_losses,
+    draw_search,
+    draw_translation,
     entropy_table,
     savings_table,
     tokenizers_table,
     translation_table,
 )
-from tasks.report.draw_bits import draw_losses, draw_search, draw_translation
 from tasks.report.summary import bits_findings
 
 
@@ -31,8 +33,8 @@ def test_savings_stand_beside_the_papers_where_it_has_the_corpus():
 
 def test_without_bases_of_characters_there_are_no_savings():
     rows = lengths("ja").filter(pl.col("base") != "characters")
-    assert savings_table(rows, []) is None and entropy_table(rows, []) is None and comparison_table(rows, []) is None
-    assert tokenizers_table(lengths("ja").filter(pl.col("base") != "plain"), []) is None
+    assert not [make for make in (savings_table, entropy_table, comparison_table) if make(rows, []).rows]
+    assert not tokenizers_table(lengths("ja").filter(pl.col("base") != "plain"), []).rows
 
 
 def test_translations():
@@ -48,7 +50,8 @@ def test_the_rivals_are_the_codes_of_one_start():
     assert [row["decode errors"] for row in cells(table)] == ["138 ± 136 (2 runs)", "127 ± 16 (2 runs)", "0 ± 0"]
     assert table.markdown().count("(2 runs) ≈ |") == 2
     (finding,) = (found.text for found in bits_findings([], [table]))
-    assert "bit-level (127 ± 16 (2 runs)) and byte fallback (138 ± 136 (2 runs)) are not separable" in finding
+    facts = ("bit-level (127 ± 16 (2 runs))", "byte fallback (138 ± 136 (2 runs))", "not separable")
+    assert all(fact in finding for fact in facts)
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ def tables(stage):
 
 def test_f1_of_each_cut(tables):
     table = tables["classification-f1-transformer"]
-    assert table.header == ["|V|", "tokenizer", "code", "N", "english"]
+    assert table.header[-1] == "english"
     assert table.rows[:4] == [
         ["|V| = |C|", "bpe", "characters", "", "50.50 ± 0.71"],
         ["|V| = |C|", "bpe", "bytes", "", "61.50 ± 0.71"],
@@ -37,19 +37,19 @@ def test_f1_of_each_cut(tables):
 def test_verdicts_of_classification(tables):
     table = tables["classification-verdicts-transformer"]
     assert table.rows[2][4:] == ["not separable (2 runs): +2.00 ± 3.00", "lower (2 runs): -9.00 ± 3.00", ""]
-    assert table.header[4:] == [f"english, against {name}" for name in ("characters", "bytes", "random")]
+    assert [name.split()[-1] for name in table.header[4:]] == ["characters", "bytes", "random"]
     assert table.rows[3][6] == "higher (2 runs): +8.00 ± 3.00"
 
 
 def test_changes_on_perturbed_texts(tables):
     table = tables["classification-perturbed-linear"]
-    assert table.header == ["language", "|V|", "tokenizer", "code", "N", "as they were", "typos", "case"]
+    assert table.header[-2:] == ["typos", "case"]
     assert table.rows[1] == ["english", "|V| = |C|", "bpe", "bytes", "", "61.0", "-9.0 ± 1.4", "-29.0 ± 1.4"]
 
 
 def test_errors_of_each_code_beside_the_papers(tables):
     table = tables["generation-errors"]
-    assert table.header == ["code", "N", "chinese", "paper chinese"]
+    assert table.header[-2:] == ["chinese", "paper chinese"]
     assert table.rows == [
         ["characters", "", "0.00 ± 0.00", "0.00 ± 0.00"],
         ["bytes", "", "31.00 ± 1.00", "11.50 ± 0.11"],
@@ -57,7 +57,7 @@ def test_errors_of_each_code_beside_the_papers(tables):
         ["Latom", "2", "11.00 ± 1.00", "0.66 ± 0.14"],
     ]
     verdicts = tables["generation-verdicts"]
-    assert verdicts.header == ["code", "N", "chinese, against bytes", "chinese, against random"]
+    assert [name.split()[-1] for name in verdicts.header[2:]] == ["bytes", "random"]
     assert [row[2:] for row in verdicts.rows] == [["lower", ""], ["", ""], ["lower", ""], ["lower", "not separable"]]
     row = inputs.cells(tables["generation-costs"])[1]
     assert row["bits/character"] == "4.100 ± 0.100" and row["saved"] == "0.1000 ± 0.0000"
@@ -66,7 +66,7 @@ def test_errors_of_each_code_beside_the_papers(tables):
 
 def test_claims_of_the_paper_are_held_refuted_or_not_separable(stage):
     (table,) = downstream_results(stage).page["claims"]
-    assert table.header == ["claim", "in the paper", "model", "|V|", "N", "english", "chinese"]
+    assert table.header[-2:] == ["english", "chinese"]
     assert [row[3:] for row in table.rows] == [
         ["|C|", "", "held (2 runs)", ""],  # bytes are better than characters
         ["|C|", "2", "held (2 runs)", ""],  # Latom is no worse than bytes
@@ -81,8 +81,8 @@ def test_claims_of_the_paper_are_held_refuted_or_not_separable(stage):
     ]
     assert judged("lower", ["higher"]) == "refuted" and judged("one run", ["higher"]) == "one run"
     texts = [finding.text for finding in claim_findings([table])]
-    assert texts[1] == "“Latom is no worse than bytes” (transformer, |V| = |C|, N = 2): held on english (2 runs)."
-    assert len(texts) == 10 and texts[5].endswith("(transformer, |V| = |C|, 8,000): not separable on english (2 runs).")
+    assert texts[1].startswith("“Latom is no worse than bytes” ") and "held on english (2 runs)" in texts[1]
+    assert len(texts) == 10 and "|V| = |C|, 8,000" in texts[5] and "not separable on english (2 runs)" in texts[5]
 
 
 def test_generated_text_has_no_figures_and_claims_of_the_paper(stage):

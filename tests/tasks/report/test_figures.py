@@ -8,20 +8,14 @@ import pytest
 import report_inputs as inputs
 from matplotlib.figure import Figure
 
-from tasks.report.draw_codes import draw_lengths, draw_tables
-from tasks.report.draw_patches import (
-    draw_ablation,
-    draw_tokens,
-    draw_training,
-    largest_tokenizers,
-)
-from tasks.report.draw_segmentation import draw_boundaries
-from tasks.report.patches import ablation_points
+from tasks.report.codes import draw_lengths, draw_tables
+from tasks.report.patches import ablation_points, draw_ablation, draw_tokens, draw_training, largest_tokenizers
 from tasks.report.plot import (
     in_cells,
     log_where_needed,
     missing_note,
 )
+from tasks.report.segmentation import draw_boundaries
 
 SCRIPTS = {
     "Burmese": "မြန်မာ",

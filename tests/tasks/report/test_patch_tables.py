@@ -91,8 +91,8 @@ def test_each_corpus_has_its_own_best():
 
 def test_without_ablations_and_a_search_there_are_no_tables_of_them():
     scores = inputs.patch_scores().filter(pl.col("ablation").is_null())
-    assert vocabulary_table(scores, NGRAMS, []) is None and longest_table(scores, NGRAMS, []) is None
-    assert rates_table(inputs.patch_losses(), []) is None
+    assert not vocabulary_table(scores, NGRAMS, []).rows and not longest_table(scores, NGRAMS, []).rows
+    assert not rates_table(inputs.patch_losses(), []).rows
 
 
 def test_patchers_stand_beside_the_papers_lengths():

@@ -1,5 +1,7 @@
 """The summary of the report: sentences that say no more than the tables."""
 
+import re
+
 import report_inputs as inputs
 
 from tasks.report.exact import bias_table, bits_table
@@ -23,13 +25,18 @@ def findings(*cells: str, column: str = "F1") -> list[str]:
     return [found.text for found in word_findings([{"facts": {"corpus": "zh"}, "tables": [table]}])]
 
 
+def says(text: str, *facts: str) -> bool:
+    """Whether a sentence holds these facts in this order."""
+    return re.search(".*".join(map(re.escape, facts)), text) is not None
+
+
 def test_words_have_a_best_only_where_the_table_has():
     (found,) = findings("50.0 ± 0.1", Best("60.0 ± 0.1"))
-    assert found.endswith(": method1, λ = 4 (60.0 ± 0.1) is best; BPE alone has 40.0 ± 0.1.")
+    assert says(found, "method1, λ = 4 (60.0 ± 0.1) is best", "40.0 ± 0.1")
     (found,) = findings(Tied("59.0 ± 9.0"), Tied("60.0 ± 0.1"))
-    assert "method1, λ = 4 (60.0 ± 0.1) and method0, λ = 4 (59.0 ± 9.0) are not separable" in found
+    assert says(found, "method1, λ = 4 (60.0 ± 0.1)", "method0, λ = 4 (59.0 ± 9.0)", "not separable")
     (found,) = findings("50.0", "60.0")
-    assert "method1, λ = 4 (60.0) comes first in one run, no verdict" in found
+    assert says(found, "method1, λ = 4 (60.0)", "one run", "no verdict")
     assert not findings("50.0 ± 0.1", "60.0 ± 0.1") and not findings("1.5", column="characters")
 
 
@@ -42,28 +49,24 @@ def saved(label: str, *verdicts: str) -> Table:
 def test_codes_are_counted_at_the_smallest_and_the_largest_size():
     smallest = saved("C", "Latom", "not separable: Latom; random", "Latom")
     first, last = (found.text for found in code_findings([smallest, saved("5", "x"), saved("9", "characters", "")]))
-    assert first.endswith("|V| = C: Latom on corpus0 and corpus2; not separable on corpus1.")
-    assert last.endswith("|V| = 9: no code, plain characters lead on corpus0.")
+    assert says(first, "|V| = C: ", "Latom on corpus0 and corpus2", "not separable on corpus1")
+    assert says(last, "|V| = 9: ", "no code", "on corpus0")
     few = ["characters (2 runs)", "not separable: Latom; random (1 run)"]
     (many,) = code_findings([saved("C", *["Latom"] * 7, "one run", *few)])
-    assert (
-        "Latom on 7 corpora; one run, no verdict on corpus7; no code, plain characters lead on corpus8 (2 runs);"
-        in many.text
-    )
-    assert many.text.endswith("not separable on corpus9 (1 run).")
+    assert says(many.text, "Latom on 7 corpora", "one run", "on corpus7", "no code", "on corpus8 (2 runs)")
+    assert says(many.text, "not separable on corpus9 (1 run)")
 
 
 def test_exact_probabilities_and_naive_ones_stand_side_by_side():
     scores = inputs.exact_scores("en")
     bits, bias = (found.text for found in exact_findings([bits_table(scores, []), bias_table(scores, [])]))
-    assert "1.9000 bits per character by all encodings, 2.0000 by the one" in bits and "5.00 % saved" in bits
-    assert "in 25.0 % of the cases" in bias
+    assert says(bits, "1.9000", "2.0000") and "5.00 %" in bits and "25.0 %" in bias
 
 
 def test_bits_patches_and_languages():
     lengths = Table("bits-savings", "", ["corpus", "0 known"], [["ja", "1.0 / 2.0 / 3.5"], ["zh", "1 / 2 / 9.0"]], [])
     (found,) = bits_findings([lengths], [])
-    assert "save 3.5 % (ja) to 9.0 % (zh) of the tokens" in found.text
+    assert "3.5 % (ja) to 9.0 % (zh)" in found.text
     rows = [
         ["en", "BPE", Best("2.0 ± 0.1"), "-0.1"],
         ["en", "bytes", "3.0 ± 0.1", "+0.9, worse"],
@@ -73,8 +76,8 @@ def test_bits_patches_and_languages():
     ]
     header = ["corpus", "model", "BPB ↓", "against n-grams"]
     english, chinese = (found.text for found in patch_findings([Table("patch-models", "", header, rows, [])]))
-    assert "BPE (2.0 ± 0.1) is best" in english and "; 1 of 2 are worse than n-grams" in english
-    assert "BPE (1.0) comes first in one run, no verdict; 2 of 2 are worse" in chinese
+    assert says(english, "BPE (2.0 ± 0.1) is best", "1 of 2 are worse")
+    assert says(chinese, "BPE (1.0)", "one run", "2 of 2 are worse")
     rows = [
         ["en-de", "byte fallback", "1.0", "7"],
         ["en-de", "bit-level", "2.0", "0"],
@@ -82,8 +85,7 @@ def test_bits_patches_and_languages():
     ]
     rows += [["de-en", "byte fallback", "30.0", "7"]]
     silent, chrf, _ = bits_findings([], [Table("translation", "", ["pair", "code", "chrF", "decode errors"], rows, [])])
-    assert silent.text == "en-de: no model translates yet; the best chrF is 2.0 of 100."
-    assert "bit-level (40.0) comes first" in chrf.text
+    assert says(silent.text, "en-de: no model", "2.0") and "bit-level (40.0)" in chrf.text
     parity = Table("parity-all", "", ["tokenizer", "Gini ↓"], [["byte", "0.250"], ["bits", "0.125"]], [])
     (found,) = parity_findings([parity])
-    assert "most even over languages by bits (Gini 0.125) and least by byte (0.250)" in found.text
+    assert says(found.text, "most even", "bits (Gini 0.125)", "byte (0.250)")

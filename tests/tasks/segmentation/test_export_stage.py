@@ -157,8 +157,8 @@ def test_without_gold_words_there_are_only_figures_of_agreement(built, scores):
     ("changed", "message"),
     [
         ({"export": {"a": {"size": 3}}}, "segmentation.export.a.size: "),
-        ({"export": {"a": {"vocabulary_size": 300}}}, "segmentation.export.a: vocabulary_size is 300, but"),
-        ({"seeds": [5]}, "run the stage `segment` again"),
+        ({"export": {"a": {"vocabulary_size": 300}}}, "segmentation.export.a: vocabulary_size is 300"),
+        ({"seeds": [5]}, "stage `segment`"),
     ],
 )
 def test_bad_parameters_leave_the_files_as_they_were(built, changed, message):

@@ -105,8 +105,8 @@ def test_text_without_gold_words_adds_to_the_statistics_and_is_not_scored(folder
 @pytest.mark.parametrize(
     ("variant", "message"),
     [
-        ("unmarked", "no gold words are marked in more"),
-        ("too-long", "too few for 3 slices of 1,000,000"),
+        ("unmarked", "no gold words .*more"),
+        ("too-long", "3 slices of 1,000,000"),
     ],
 )
 def test_what_cannot_be_is_one_line(folder, variant, message):

@@ -159,7 +159,7 @@ def test_a_corpus_with_test_sentences_that_the_model_may_know_is_refused(built):
     with pytest.raises(ParameterError) as raised:
         score(stage("ja"))
     message = one_line(raised.value)
-    assert "entropy.scored.ja.model" in message and "only those of zh were held out" in message
+    assert "entropy.scored.ja.model" in message and "zh were held out" in message
     assert not (built / "data/sample/signals/ja/entropy").exists()
 
 
@@ -173,7 +173,7 @@ def test_a_model_from_elsewhere_scores_any_corpus(built, tmp_path):
 def test_entropies_of_other_sentences_are_refused(built):
     write_corpus([d._replace(id=f"x{d.id}") for d in documents("ja")], "data/moved/corpora/ja")
     shutil.copytree("data/sample/signals/zh/entropy", "data/moved/signals/ja/entropy")
-    with pytest.raises(InputError, match="other sentences than those of ja"):
+    with pytest.raises(InputError, match=r"other sentences .*ja"):
         segment(stage("ja", preset="moved"))
 
 
@@ -205,9 +205,9 @@ def test_tuned_values_are_the_best_on_validation_sentences(built):
 @pytest.mark.parametrize(
     ("method", "message"),
     [
-        (VITERBI | {"weight": 1}, "list the values of lambda under weights"),
-        (VITERBI | {"entropy_only": True}, "grid gives one row"),
-        ({"by": "entropy", "rule": "maxima", "isolate": "none", "grid": [1.0]}, "no meaning with the rule `maxima`"),
+        (VITERBI | {"weight": 1}, "under weights"),
+        (VITERBI | {"entropy_only": True}, "grid .*one row"),
+        ({"by": "entropy", "rule": "maxima", "isolate": "none", "grid": [1.0]}, "rule `maxima`"),
     ],
 )
 def test_methods_that_cannot_be(method, message):
