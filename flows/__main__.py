@@ -124,20 +124,14 @@ def _run(root: Path, options: argparse.Namespace) -> int:
 
 
 def _execute(root: Path, selection: Selection, plan: Plan, workers: int | None) -> str:
-    """Run the steps of a plan as a flow of Prefect; return how they ended. Raises TokenlabError where one fails."""
+    """Run the steps of a plan as a flow of Prefect; return how they ended."""
     from flows.server import connect
 
     wait_for_server = connect(root)
-    from flows.flow import PipelineFailed, run_planned
+    from flows.flow import run_planned
 
     wait_for_server()
-    state = run_planned(selection, plan, workers)
-    if state.is_cancelled():
-        raise PipelineFailed(str(state.message), 1)
-    if not state.is_completed():
-        error = state.result(raise_on_failure=False)
-        raise error if isinstance(error, BaseException) else TokenlabError(f"the flow ended {state.name}")
-    return str(state.message)
+    return run_planned(selection, plan, workers)
 
 
 def _track(root: Path, options: argparse.Namespace) -> int:

@@ -6,7 +6,6 @@ place of a killed run for five minutes and longer.
 """
 
 import contextlib
-import fcntl
 import os
 import select
 import signal
@@ -25,7 +24,7 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Crashed, Failed, Running, State
 
 from flows.run.history import FOLDER
-from flows.run.workspace import locked
+from flows.run.workspace import locked, try_lock
 from tokenlab.core.errors import TokenlabError
 from tokenlab.core.parent_death import PARENT, die_with_parent
 
@@ -104,14 +103,13 @@ def _recorded(root: Path) -> Iterator[None]:
     notes.mkdir(parents=True, exist_ok=True)
     with get_client(sync_client=True) as client:
         for note in sorted(path for path in notes.iterdir() if not path.suffix):
-            with contextlib.suppress(FileNotFoundError, BlockingIOError), note.open() as lock:  # its run is at work
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _crash(client, UUID(note.name))
-                note.unlink()
+            with contextlib.suppress(FileNotFoundError), note.open() as lock:
+                if try_lock(lock.fileno()):  # otherwise its run is at work
+                    _crash(client, UUID(note.name))
+                    note.unlink()
     note = notes / str(flow_run.id)
-    with note.with_suffix(".new").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        Path(lock.name).rename(note)
+    with locked(note.with_suffix(".new")):
+        note.with_suffix(".new").rename(note)
         try:
             yield
         finally:

@@ -16,9 +16,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, wait
-from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +26,6 @@ import httpx
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
-from prefect.futures import PrefectConcurrentFuture
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run, task_run
 from prefect.states import Cancelled, Completed, Failed, State
@@ -131,49 +129,49 @@ def run_pipeline(
     return deployed(lambda root: _update(root, selection, workers or os.cpu_count() or 1))
 
 
-def run_planned(selection: Selection, plan: Plan, workers: int | None) -> State:
-    """Run the flow with the plan that this process made of the workspace, which it holds."""
+def run_planned(selection: Selection, plan: Plan, workers: int | None) -> str:
+    """Run the flow with the plan that this process made of the workspace, which it holds; return how it ended. Raises
+    TokenlabError where a stage failed or the run was cancelled."""
     _PLANNED.set(plan)
-    return run_pipeline(*selection, workers, return_state=True)
-
-
-@contextmanager
-def _planned(root: Path, selection: Selection) -> Iterator[Plan]:
-    if plan := _PLANNED.get():
-        yield plan
-        return
-    if problems := find_problems(root, [selection.preset]):
-        raise ParameterError("; ".join(problems))
-    with pipeline(root, shown_waiting):
-        yield make_plan(root, selection, clean=True)
+    state = run_pipeline(*selection, workers, return_state=True)
+    if state.is_cancelled():
+        raise PipelineFailed(str(state.message), 1)
+    if not state.is_completed():
+        error = state.result(raise_on_failure=False)
+        raise error if isinstance(error, BaseException) else TokenlabError(f"the flow ended {state.name}")
+    return str(state.message)
 
 
 def _update(root: Path, selection: Selection, workers: int) -> State:
-    with _planned(root, selection) as plan:
-        if plan.steps:
-            return _run_plan(root, selection, plan, workers)
-        finish(root, selection, plan, False, _output("report"), get_run_logger().info)
-        return Completed(name="Cached", message=f"all {len(plan.selected)} stages are up to date")
+    if plan := _PLANNED.get():
+        return _run_plan(root, selection, plan, workers)
+    if problems := find_problems(root, [selection.preset]):
+        raise ParameterError("; ".join(problems))
+    with pipeline(root, shown_waiting):
+        return _run_plan(root, selection, make_plan(root, selection, clean=True), workers)
 
 
 def _run_plan(root: Path, selection: Selection, plan: Plan, workers: int) -> State:
+    if not plan.steps:
+        finish(root, selection, plan, False, _output("report"), get_run_logger().info)
+        return Completed(name="Cached", message=f"all {len(plan.selected)} stages are up to date")
     put_to_use(root, selection.preset)
     history = History.read(root, selection.preset)
     history.start()
     state = "Crashed"
     try:
         with Processes(root) as processes:
-            run = _Run(plan, processes, history, workers)
-            ended = run.to_end()
-        if ended and run.failures:
-            raise _pipeline_failed(run.failures, plan, selection)
-        if ended:
-            finish(root, selection, plan, run.changed, _output("report"), _output("tracking"))
-        if not ended or _is_cancelled():  # the server takes no other state from a run that is being cancelled
+            failures = _run_steps(plan, processes, history, workers)
+        if failures:
+            raise _pipeline_failed(failures, plan, selection)
+        ended = [*history.states.values()]
+        if failures is not None:
+            finish(root, selection, plan, {*ended} != {"Cached"}, _output("report"), _output("tracking"))
+        if failures is None or _is_cancelled():  # the server takes no other state from a run that is being cancelled
             state = "Cancelled"
             return Cancelled(message=f"cancelled; `{selection.command()}` continues from there")
         state = "Completed"
-        return Completed(message=run.summary())
+        return Completed(message=", ".join(f"{ended.count(name)} {name}" for name in dict.fromkeys(ended)))
     except TokenlabError:
         state = "Failed"
         raise
@@ -224,63 +222,40 @@ def _output(name: str) -> Log:
     return tell
 
 
-class _Run:
-    """The execution of a plan as tasks of Prefect."""
+def _run_steps(plan: Plan, processes: Processes, history: History, workers: int) -> dict[str, BaseException] | None:
+    """Run all steps as tasks of Prefect; return the errors of those that failed, or None if the run was cancelled."""
+    schedule = Schedule(plan.steps, workers, local_limits())
+    futures: dict[str, Any] = {}  # PrefectConcurrentFuture; Prefect's annotations say its base class
+    started: dict[str, float] = {}
+    failures: dict[str, BaseException] = {}
+    while schedule.unended:
+        for step in schedule.start():
+            started[step.address] = time.monotonic()
+            _announce(step, plan, schedule, history, started)
+            run = run_stage.with_options(name=step.address, task_run_name=step.address, retries=step.policy.retries)
+            needed = [futures[other] for other in step.after]
+            futures[step.address] = run.submit(step=step, processes=processes, wait_for=needed, return_state=False)
+        running = {futures[step.address].wrapped_future: step for step in schedule.running}
+        for done in wait(running, timeout=_SECONDS_BETWEEN_POLLS, return_when=FIRST_COMPLETED).done:
+            step, state = running[done], done.result()
+            schedule.end(step)
+            seconds = time.monotonic() - started[step.address]
+            history.stage_ended(step.address, state.name or state.type.value, seconds)
+            if state.is_failed() or state.is_crashed():
+                failures[step.address] = state.result(raise_on_failure=False)
+        if _is_cancelled():
+            processes.stop()
+            return None
+    return failures
 
-    def __init__(self, plan: Plan, processes: Processes, history: History, workers: int) -> None:
-        self.failures: dict[str, BaseException] = {}
-        self._processes = processes
-        self._history = history
-        self._schedule = Schedule(plan.steps, workers, local_limits())
-        self._futures: dict[str, PrefectConcurrentFuture[State]] = {}
-        self._states: dict[str, str] = {}
-        self._started: dict[str, float] = {}
-        self._numbers = {step.address: number for number, step in enumerate(plan.steps, 1)}
 
-    def summary(self) -> str:
-        """How many stages ended in which state."""
-        names = list(self._states.values())
-        return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
-
-    @property
-    def changed(self) -> bool:
-        """Whether any stage has a new result."""
-        return {*self._states.values()} != {"Cached"}
-
-    def to_end(self) -> bool:
-        """Run all steps; return False if the flow run was cancelled."""
-        while self._schedule.unended:
-            for step in self._schedule.start():
-                self._start(step)
-            running = {self._futures[step.address].wrapped_future: step for step in self._schedule.running}
-            done, _ = wait(running, timeout=_SECONDS_BETWEEN_POLLS, return_when=FIRST_COMPLETED)
-            for future in done:
-                self._ended(running[future])
-            if _is_cancelled():
-                self._processes.stop()
-                return False
-        return True
-
-    def _start(self, step: Step) -> None:
-        now = time.monotonic()
-        elapsed = {other.address: now - self._started.get(other.address, now) for other in self._schedule.running}
-        left = time_left(self._schedule, self._history.durations, elapsed)
-        number = f"stage {self._numbers[step.address]} of {len(self._numbers)}"
-        if all(self._states[other] in ("Completed", *_NOT_RUN) for other in step.after):
-            print(f"{number}: {step.address} ({step.reasons[0]}){left}", flush=True)
-        run = run_stage.with_options(name=step.address, task_run_name=step.address, retries=step.policy.retries)
-        self._started[step.address] = now
-        needed = [self._futures[other] for other in step.after]
-        future: Any = run.submit(step=step, processes=self._processes, wait_for=needed, return_state=False)
-        self._futures[step.address] = future
-
-    def _ended(self, step: Step) -> None:
-        self._schedule.end(step)
-        state = self._futures[step.address].wrapped_future.result()
-        name = self._states[step.address] = state.name or state.type.value
-        self._history.stage_ended(step.address, name, time.monotonic() - self._started[step.address])
-        if state.is_failed() or state.is_crashed():
-            self.failures[step.address] = state.result(raise_on_failure=False)
+def _announce(step: Step, plan: Plan, schedule: Schedule, history: History, started: dict[str, float]) -> None:
+    """Say that a step starts, unless one before it failed, and how long the rest takes."""
+    if all(history.states[other] in ("Completed", *_NOT_RUN) for other in step.after):
+        elapsed = {other.address: time.monotonic() - started[other.address] for other in schedule.running}
+        left = time_left(schedule, history.durations, elapsed)
+        number = f"stage {plan.steps.index(step) + 1} of {len(plan.steps)}"
+        print(f"{number}: {step.address} ({step.reasons[0]}){left}", flush=True)
 
 
 def _is_cancelled() -> bool:

@@ -35,9 +35,8 @@ class History:
         """The record of a preset; empty where there is none or it cannot be read."""
         path = root / FOLDER / f"{preset}.json"
         try:
-            content = json.loads(path.read_bytes())
-            return cls(content["run"], content.get("states", {}), content["durations"], content.get("ends", {}), path)
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return cls(**json.loads(path.read_bytes()), path=path)
+        except (FileNotFoundError, ValueError, TypeError):
             return cls(path=path)
 
     def start(self) -> None:
@@ -68,5 +67,5 @@ class History:
         return "Crashed" if state == "Running" and not is_held(root) else state
 
     def _write(self) -> None:
-        content = {"run": self.run, "states": self.states, "durations": self.durations, "ends": self.ends}
+        content = {name: value for name, value in vars(self).items() if name != "path"}
         write_text(self.path, json.dumps(content, indent=1) + "\n")

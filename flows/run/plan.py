@@ -32,9 +32,6 @@ DEFAULT_PRESET = "sample"
 RESOURCES = ("memory_gb", "net")
 """What a stage may ask for: GiB of memory, network connections."""
 
-TRAINING = "training"
-"""The tag of stages that train a model: too expensive to repeat each night."""
-
 _REPORT, _NOT_REPORTED = "report", ("corpora",)
 """The stage that writes the page, and families that it does not show by themselves."""
 
@@ -175,11 +172,6 @@ class Dag:
         if not selected and (selection.start or selection.end):
             raise ParameterError(f"{self.path}: `{selection.command()}` names no stage; turn its ends round")
         return [address for address in self.stages if address in selected]
-
-    def without_training(self, addresses: list[str]) -> list[str]:
-        """The stages that neither train a model nor depend on a trained one."""
-        after = self.after(address for address in addresses if TRAINING in self.tags(address))
-        return [address for address in addresses if address not in after]
 
 
 def _load_stages(repo: "Repo", source: Path, path: Path) -> "list[Stage]":

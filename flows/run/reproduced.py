@@ -28,6 +28,9 @@ FOLDERS = tuple(Path(folder, DEFAULT_PRESET) for folder in OUTPUTS)
 MADE, KEPT = Path("reports", DEFAULT_PRESET, "tables"), KEPT_TABLES[DEFAULT_PRESET]
 """The tables of the last run, and those in git."""
 
+_TRAINING = "training"
+"""The tag of stages that train a model: too expensive to repeat each night."""
+
 Hashes = dict[str, dict[str, str]]
 """Address of a stage -> path of an output -> its hash."""
 
@@ -107,7 +110,9 @@ def rebuild_and_compare(root: Path, selection: Selection, log: Log) -> str:
         if not before:
             raise InputError(f"{root}: the last commit has no dvc.lock; commit it after a run")
         with read_dag(clone, selection.preset) as dag:
-            addresses = dag.without_training(dag.select(selection))
+            selected = dag.select(selection)
+            trained = dag.after(address for address in selected if _TRAINING in dag.tags(address))
+            addresses = [address for address in selected if address not in trained]
         put_to_use(clone, selection.preset)
         with pipeline(clone), Processes(clone) as processes:
             ended = processes.dvc(["repro", "--single-item", *addresses], log)

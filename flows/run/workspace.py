@@ -104,7 +104,7 @@ def is_held(root: Path) -> bool:
     """Whether a run holds the workspace now."""
     with contextlib.suppress(FileNotFoundError), (root / _LOCK).open() as lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two that ask do not take each other for a run
         except BlockingIOError:
             return True
     return False
@@ -125,16 +125,16 @@ def locked(
     """
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        if not _try_lock(lock):
+        if not try_lock(lock):
             with waiting(lock):
-                while not _try_lock(lock):  # in short waits, as in `flows.run.processes`: SIGINT must end them
+                while not try_lock(lock):  # in short waits, as in `flows.run.processes`: SIGINT must end them
                     time.sleep(_SECONDS_BETWEEN_TRIES)
         yield lock
     finally:
         os.close(lock)
 
 
-def _try_lock(lock: int) -> bool:
+def try_lock(lock: int) -> bool:
     """Take the flock of an open file unless another process holds it; return whether it was taken."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dvc.stage.utils import split_params_deps
+
 from flows.run.plan import Dag, Selection, read_dag
 from tokenlab.core.errors import InputError
 
@@ -49,7 +51,7 @@ class Pipeline:
             entries = [_entry(root, dag, address) for address in dag.select(Selection(preset))]
             self._needs = dag.needs
             self._cache = dag.cache
-        self._root, self._advice = root, _ADVICE.format(preset)
+        self.root, self._advice = root, _ADVICE.format(preset)
         self._entries = {entry.address: entry for entry in entries if any(entry.outs.values())}
         recorded = [item for entry in self._entries.values() for item in entry.outs.items()]
         self._outs = {out: md5 for out, md5 in recorded if md5}  # a lock of older code may lack an output
@@ -94,7 +96,7 @@ class Pipeline:
             raise InputError(f"{path}: not in dvc.lock as an output of a stage; {self._advice}")
         if (cached := self._object(md5)).exists():
             return cached, True
-        file = self._root / path
+        file = self.root / path
         if file.is_file() and hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest() == md5:
             return file, False
         raise InputError(f"{path}: neither the cache nor the workspace has the content in dvc.lock; {self._advice}")
@@ -114,15 +116,12 @@ class Pipeline:
 
 
 def _entry(root: Path, dag: Dag, address: str) -> Entry:
-    from dvc.dependency import ParamsDependency
-
     stage = dag.stages[address]
 
     def hashes(items: list[Any]) -> dict[str, str]:
         return {_relative(root, item): str(item.hash_info.value or "") for item in items}
 
-    params = [dep for dep in stage.deps if isinstance(dep, ParamsDependency)]
-    files = [dep for dep in stage.deps if dep not in params]
+    params, files = split_params_deps(stage)
     values = {_relative(root, dep): dep.hash_info.value or {} for dep in params}
     path, _, name = address.rpartition(":")
     loop, _, variant = name.partition("@")

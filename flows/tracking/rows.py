@@ -5,10 +5,11 @@ table, and one for each variant with the means over its repetitions (seeds).
 columns `param.NAME`; the parameters of the stages before come from dvc.lock.
 """
 
+import functools
 import json
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ import polars as pl
 from dvc.utils.flatten import flatten
 
 from flows.tracking.lock import Entry, Pipeline, hash_json
-from tasks.views import PARAMETER, File, View, Where
+from tasks.views import PARAMETER, File, Question, View, Where
 from tokenlab.core.errors import ParameterError
 
 ROW, MEAN = "row", "mean"
@@ -59,6 +60,15 @@ class Row:
         return "\n".join(["| number | value |", "| --- | --: |", *lines]) if lines else ""
 
 
+@dataclass
+class Tracked:
+    """A question, the views of all stages that answer it, and their rows."""
+
+    question: Question
+    views: list[View]
+    rows: list[Row]
+
+
 def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterator[Row]:
     """The variants of a stage's table: the means of each, where the view has repetitions, and then its rows.
 
@@ -74,15 +84,16 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
         )
     own = [name for name in table.columns if name.startswith(PARAMETER)]
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and name not in (*facts, *own)]
-    ancestry = _Ancestry(pipeline, entry, view)
+    of_ancestors = functools.cache(functools.partial(_of_ancestors, pipeline, entry))
     digest = [_FORM, pipeline.digest(entry), asdict(view)]
     variants: dict[tuple[Any, ...], list[Row]] = {}
     for row in table.iter_rows(named=True):
         described = {name: _text(row[name]) for name in facts if row[name] is not None}
         parameters = {name.removeprefix(PARAMETER): _text(row[name]) for name in own if row[name] is not None}
-        measured = {name: _rounded(row[name]) for name in numbers if _is_number(row[name])}
+        measured = {name: row[name] for name in numbers if row[name] is not None and math.isfinite(row[name])}
         metrics, others = _parted(measured, view.metrics)
-        above, datasets = ancestry.of(row)
+        without = frozenset(stage for stage, where in view.only.items() if not _matches(row, where))
+        above, datasets = of_ancestors(without)
         tags = {name: _tag(text, row) for name, text in view.tags.items()}
         tags |= {
             "kind": ROW,
@@ -118,33 +129,22 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
         yield from rows
 
 
-class _Ancestry:
-    """The parameters and the datasets of the stages that a row depends on; rows of one table may differ in these."""
-
-    def __init__(self, pipeline: Pipeline, entry: Entry, view: View) -> None:
-        self._pipeline = pipeline
-        self._entry = entry
-        self._only = view.only
-        family = [entry, *pipeline.ancestors(entry)]
-        self._made = {out for other in family if other.pipeline == entry.pipeline for out in other.outs}
-        self._known: dict[frozenset[str], tuple[dict[str, str], dict[str, tuple[str, str]]]] = {}
-
-    def of(self, row: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-        without = frozenset(stage for stage, where in self._only.items() if not _matches(row, where))
-        if without not in self._known:
-            ancestors = self._pipeline.ancestors(self._entry, without)
-            self._known[without] = _parameters(self._entry, ancestors), self._datasets(ancestors)
-        return self._known[without]
-
-    def _datasets(self, ancestors: list[Entry]) -> dict[str, tuple[str, str]]:
-        """The data that the stage itself reads, then the data that no stage of the preset makes."""
-        sources = {
-            path: (md5, "source")
-            for other in ancestors
-            for path, md5 in other.deps.items()
-            if path.partition("/")[0] not in _CODE and not any(_overlap(path, out) for out in self._made)
-        }
-        return {path: (md5, "input") for path, md5 in self._entry.deps.items() if path.startswith("data/")} | sources
+def _of_ancestors(
+    pipeline: Pipeline, entry: Entry, without: Collection[str]
+) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+    """The parameters and the datasets of the stages that a row depends on, which are not `without`: the data that the
+    stage itself reads, then the data that no stage of the preset makes."""
+    ancestors = pipeline.ancestors(entry, without)
+    family = [entry, *pipeline.ancestors(entry)]
+    made = {out for other in family if other.pipeline == entry.pipeline for out in other.outs}
+    sources = {
+        path: (md5, "source")
+        for other in ancestors
+        for path, md5 in other.deps.items()
+        if path.partition("/")[0] not in _CODE and not any(_overlap(path, out) for out in made)
+    }
+    read = {path: (md5, "input") for path, md5 in entry.deps.items() if path.startswith("data/")}
+    return _parameters(entry, ancestors), read | sources
 
 
 def _overlap(one: str, other: str) -> bool:
@@ -179,10 +179,8 @@ def _mean(rows: list[Row], view: View) -> Row:
     of_rows = [row.metrics | row.numbers for row in rows]
     names = dict.fromkeys(name for one in of_rows for name in one)
     values = {name: [one[name] for one in of_rows if name in one] for name in names}
-    means = {name: _rounded(statistics.fmean(found)) for name, found in values.items()}
-    spreads = {
-        f"{name}_sd": _rounded(statistics.stdev(values[name])) for name in view.metrics if len(values.get(name, [])) > 1
-    }
+    means = {name: statistics.fmean(found) for name, found in values.items()}
+    spreads = {f"{name}_sd": statistics.stdev(values[name]) for name in view.metrics if len(values.get(name, [])) > 1}
     first, *rest = view.metrics
     metrics, others = _parted(means | spreads, [first, f"{first}_sd", *rest])
     return Row(
@@ -200,9 +198,9 @@ def _mean(rows: list[Row], view: View) -> Row:
 
 
 def _parted(numbers: Mapping[str, float], names: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
-    """The numbers with these names, in their order, and the others."""
-    chosen = {name: numbers[name] for name in names if name in numbers}
-    return chosen, {name: number for name, number in numbers.items() if name not in chosen}
+    """The numbers with these names, in their order, and the others, all as the pages can show them."""
+    chosen = {name: _rounded(numbers[name]) for name in names if name in numbers}
+    return chosen, {name: _rounded(number) for name, number in numbers.items() if name not in chosen}
 
 
 def _shared(mappings: Iterable[dict[str, str]]) -> dict[str, str]:
@@ -236,12 +234,8 @@ def _matches(row: Mapping[str, Any], where: Where) -> bool:
     return all(row[name] in values for name, values in where.items())
 
 
-def _is_number(value: Any) -> bool:
-    return value is not None and math.isfinite(value)
-
-
 def _rounded(value: float) -> float:
-    """A number as the pages can show it; whole numbers stay. The tables have every digit."""
+    """A number with seven digits; whole numbers stay. The tables have every digit."""
     return float(value) if value == int(value) else float(f"{value:.7g}")
 
 

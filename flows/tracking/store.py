@@ -23,25 +23,28 @@ import sqlite3
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlparse
+
+from mlflow import entities
+from mlflow.entities import Experiment, Run, RunTag
+from mlflow.entities.model_registry import RegisteredModelTag
+from mlflow.exceptions import MlflowException
+from mlflow.store.model_registry.sqlalchemy_store import SqlAlchemyStore as Registry
+from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+from mlflow.utils import get_results_from_paginated_fn
+from sqlalchemy import event
 
 from flows.run.history import History
 from flows.run.workspace import locked
 from flows.tracking import ARTEFACTS, DATABASE, FOLDER
 from flows.tracking.lock import Pipeline
 from flows.tracking.mlflow_pages import describe, view_tags
-from flows.tracking.rows import Row
-from tasks.views import Question, View
+from flows.tracking.rows import Row, Tracked
+from tasks.views import View
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_file
-
-if TYPE_CHECKING:
-    from mlflow.entities import Experiment, Run
-    from mlflow.store.model_registry.sqlalchemy_store import SqlAlchemyStore as Registry
-    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
 _KEY, _SUPERSEDED, _QUESTION = "key", "superseded", "question"
 _DESCRIPTION = "mlflow.note.content"
@@ -56,39 +59,27 @@ _MODELS_AT_MOST = 1000
 """What MLflow returns at once."""
 
 
-@dataclass
-class Tracked:
-    """A question, the views of all stages that answer it, and their rows."""
-
-    question: Question
-    views: list[View]
-    rows: list[Row]
-
-
 class Store:
-    """The runs of one project. Made by `open_store`.
+    """The runs of one project, of which `pipeline` is a preset. Made by `open_store`.
 
     It uses MLflow's store interface: the client queries the store before each change and takes 1.5 times as long.
     """
 
-    def __init__(self, root: Path, store: "SqlAlchemyStore", registry: "Registry") -> None:
-        self._root = root
+    def __init__(self, pipeline: Pipeline, history: History, store: SqlAlchemyStore, registry: Registry) -> None:
+        self._pipeline = pipeline
+        self._history = history
         self._store = store
         self._registry = registry
 
-    def synchronise(
-        self, preset: str, tracked: list[Tracked], pipeline: Pipeline, history: History, whole: bool = True
-    ) -> str:
+    def synchronise(self, preset: str, tracked: list[Tracked], whole: bool) -> str:
         """Make the runs of a preset equal to the rows of `tracked`; return how many there are, and what changed. whole:
         `tracked` is everything that the preset has; otherwise runs of other questions stay as they are."""
-        from mlflow.entities import RunTag
-
         runs = self._runs(preset)
         changes = {"written": 0, "restored": 0, "superseded": 0}
         experiments = set()
         best: dict[str, tuple[Row, Run]] = {}
         command = ["git", "rev-parse", "HEAD"]
-        commit = subprocess.run(command, cwd=self._root, capture_output=True, text=True).stdout.strip()
+        commit = subprocess.run(command, cwd=self._pipeline.root, capture_output=True, text=True).stdout.strip()
         # For the reader; the key alone decides whether a row has changed.
         code = {"code": commit, "mlflow.source.git.commit": commit} if commit else {}
         for question in tracked:
@@ -99,12 +90,12 @@ class Store:
             for row in question.rows:
                 run, parent = runs.pop(row.key, None), numbers[row.parent]
                 if run is None or run.info.status != "FINISHED":
-                    run = self._write(experiment, row, run, code | {_PARENT: parent}, pipeline, history.span(row.stage))
+                    run = self._write(experiment, row, run, code | {_PARENT: parent})
                     changes["written"] += 1
                 else:
                     changes["restored"] += self._restore(run)
                     for path in row.figures:
-                        _place(pipeline, path, _artefact_folder(run))
+                        self._place(path, run)
                 if run.data.tags.get(_PARENT, "") != parent:
                     self._store.set_tag(run.info.run_id, RunTag(_PARENT, parent))
                 numbers[row.key] = run.info.run_id
@@ -119,74 +110,60 @@ class Store:
         changed = ", ".join(f"{count} {what}" for what, count in changes.items() if count)
         return f"{sum(len(question.rows) for question in tracked)} runs ({changed or 'nothing new'})"
 
-    def _experiment(self, tracked: Tracked) -> "Experiment":
-        from mlflow.entities import ExperimentTag, ViewType
-
+    def _experiment(self, tracked: Tracked) -> Experiment:
         name = tracked.question.name
-        every = self._store.search_experiments(ViewType.ALL)
+        every = self._store.search_experiments(entities.ViewType.ALL)
         experiment = next((one for one in every if one.tags.get(_QUESTION) == name), None)
         if experiment is None:
-            location = (self._root / ARTEFACTS / name).as_uri()
+            location = (self._pipeline.root / ARTEFACTS / name).as_uri()
             experiment = self._store.get_experiment(self._store.create_experiment(name, artifact_location=location))
         if experiment.lifecycle_stage != "active":
             self._store.restore_experiment(experiment.experiment_id)
         tags = {_QUESTION: name, _DESCRIPTION: describe(tracked.question, tracked.views), **view_tags(tracked.views)}
         for tag, value in tags.items():
             if experiment.tags.get(tag) != value:
-                self._store.set_experiment_tag(experiment.experiment_id, ExperimentTag(tag, value))
+                self._store.set_experiment_tag(experiment.experiment_id, entities.ExperimentTag(tag, value))
         return experiment
 
-    def _runs(self, preset: str) -> dict[str, "Run"]:
+    def _runs(self, preset: str) -> dict[str, Run]:
         """All runs of a preset by their key, superseded runs included."""
-        from mlflow.entities import ViewType
-        from mlflow.utils import get_results_from_paginated_fn
 
         def page(size: int, token: str | None) -> Any:
             chosen = f"tags.preset = '{preset}'"
-            return self._store.search_runs(experiments, chosen, ViewType.ALL, size, page_token=token)
+            return self._store.search_runs(experiments, chosen, entities.ViewType.ALL, size, page_token=token)
 
         experiments = [one.experiment_id for one in self._store.search_experiments() if _QUESTION in one.tags]
         found = get_results_from_paginated_fn(page, _PAGE) if experiments else []
         return {run.data.tags[_KEY]: run for run in found if _KEY in run.data.tags}
 
-    def _write(
-        self,
-        experiment: "Experiment",
-        row: Row,
-        run: "Run | None",
-        code: dict[str, str],
-        pipeline: Pipeline,
-        span: tuple[float, float],
-    ) -> "Run":
-        """Write the run of a row, which lasts as long as its stage did: from span[0] to span[1], seconds since 1970."""
-        from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, RunStatus, RunTag
-
+    def _write(self, experiment: Experiment, row: Row, run: Run | None, code: dict[str, str]) -> Run:
+        """Write the run of a row, which lasts as long as its stage did."""
+        started, ended = (round(1000 * seconds) for seconds in self._history.span(row.stage))
         if run is None:
             texts = {_KEY: row.key, **row.tags, **code, _DESCRIPTION: row.description}
             tags = [RunTag(name, value) for name, value in texts.items() if value]
-            run = self._store.create_run(experiment.experiment_id, "", round(1000 * span[0]), tags, row.name)
+            run = self._store.create_run(experiment.experiment_id, "", started, tags, row.name)
         else:
             self._restore(run)
-        number, started = run.info.run_id, run.info.start_time
-        metrics = [Metric(name, value, started, 0) for name, value in row.metrics.items()]
-        params = [Param(name, value) for name, value in row.params.items()]
-        self._store.log_batch(number, metrics, params[:_BATCH], tags=[])
-        for first in range(_BATCH, len(params), _BATCH):
-            self._store.log_batch(number, [], params[first : first + _BATCH], tags=[])
+        number = run.info.run_id
+        metrics = [entities.Metric(name, value, run.info.start_time, 0) for name, value in row.metrics.items()]
+        params = [entities.Param(name, value) for name, value in row.params.items()]
+        for first in range(0, max(1, len(params)), _BATCH):
+            self._store.log_batch(number, [] if first else metrics, params[first : first + _BATCH], tags=[])
         inputs = [
-            DatasetInput(
-                Dataset(path, md5, source_type="local", source=json.dumps({"uri": path})),
-                [InputTag("mlflow.data.context", context)],
+            entities.DatasetInput(
+                entities.Dataset(path, md5, source_type="local", source=json.dumps({"uri": path})),
+                [entities.InputTag("mlflow.data.context", context)],
             )
             for path, (md5, context) in row.datasets.items()
         ]
         self._store.log_inputs(number, inputs)
         for path in (*row.artefacts, *row.figures):
-            _place(pipeline, path, _artefact_folder(run))
-        self._store.update_run_info(number, RunStatus.FINISHED, round(1000 * span[1]), None)
+            self._place(path, run)
+        self._store.update_run_info(number, entities.RunStatus.FINISHED, ended, None)
         return run
 
-    def _restore(self, run: "Run") -> bool:
+    def _restore(self, run: Run) -> bool:
         """Let a run count again; return whether it was superseded."""
         if run.info.lifecycle_stage != "active":
             self._store.restore_run(run.info.run_id)
@@ -195,6 +172,26 @@ class Store:
         if _SUPERSEDED in run.data.tags:
             self._store.delete_tag(run.info.run_id, _SUPERSEDED)
         return True
+
+    def _place(self, path: str, run: Run) -> None:
+        """Put an output among the artefacts of a run, in place of an older file of the same name.
+
+        A hard link to the object in DVC's cache, which is never written to, takes no space and holds the content even
+        after `dvc gc`; a copy where there can be no link.
+        """
+        source, never_changes = self._pipeline.find(path)
+        target = Path(unquote(urlparse(run.info.artifact_uri).path), Path(path).name)
+        if target.exists():
+            if target.samefile(source) or filecmp.cmp(target, source, shallow=False):
+                return
+            target.unlink()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if never_changes:
+            with suppress(OSError):  # the cache is on another disk
+                os.link(source, target)
+                return
+        with atomic_file(target) as temporary:
+            shutil.copyfile(source, temporary)
 
 
 def _best_rows(rows: Sequence[Row], view: View) -> dict[str, Row]:
@@ -209,10 +206,8 @@ def _best_rows(rows: Sequence[Row], view: View) -> dict[str, Row]:
     return {name: best(found, key=lambda row: values[row.parent or row.key]) for name, found in candidates.items()}
 
 
-def _register(registry: "Registry", preset: str, best: Mapping[str, tuple[Row, "Run"]], whole: bool) -> None:
+def _register(registry: Registry, preset: str, best: Mapping[str, tuple[Row, Run]], whole: bool) -> None:
     """Make the registered models of a preset those of `best`. whole: remove all others of the preset."""
-    from mlflow.entities.model_registry import RegisteredModelTag
-
     models = registry.search_registered_models(max_results=_MODELS_AT_MOST)
     known = {model.name: model for model in models if model.tags.get(_PRESET) == preset}
     for name, (row, run) in best.items():
@@ -226,48 +221,17 @@ def _register(registry: "Registry", preset: str, best: Mapping[str, tuple[Row, "
         registry.delete_registered_model(name)
 
 
-def _artefact_folder(run: "Run") -> Path:
-    return Path(unquote(urlparse(run.info.artifact_uri).path))
-
-
-def _place(pipeline: Pipeline, path: str, folder: Path) -> None:
-    """Put an output among the artefacts of a run, in place of an older file of the same name.
-
-    A hard link to the object in DVC's cache, which is never written to, takes no space and holds the content even after
-    `dvc gc`; a copy where there can be no link.
-    """
-    source, never_changes = pipeline.find(path)
-    target = folder / Path(path).name
-    if target.exists():
-        if target.samefile(source) or filecmp.cmp(target, source, shallow=False):
-            return
-        target.unlink()
-    folder.mkdir(parents=True, exist_ok=True)
-    if never_changes:
-        with suppress(OSError):  # the cache is on another disk
-            os.link(source, target)
-            return
-    with atomic_file(target) as temporary:
-        shutil.copyfile(source, temporary)
-
-
 @contextmanager
-def open_store(root: Path) -> Iterator[Store]:
-    """The store of the project in `root`, made where there is none; other processes that track wait. One that was moved
-    or copied with its project is made anew, for its runs name files by absolute paths. Raises InputError where it is
-    damaged."""
+def open_store(pipeline: Pipeline, history: History) -> Iterator[Store]:
+    """The store of the project, made where there is none; other processes that track wait. One that was moved or copied
+    with its project is made anew, for its runs name files by absolute paths. Raises InputError where it is damaged."""
+    root = pipeline.root
     folder = root / FOLDER
     folder.mkdir(exist_ok=True)
     with locked(folder / "lock"):
         for unfinished in folder.rglob(".*.tmp*"):  # of a killed process: whoever writes here holds the lock
             unfinished.unlink(missing_ok=True)
-        os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "1", "MLFLOW_LOGGING_LEVEL": "WARNING"}
         logging.getLogger("alembic").setLevel(logging.WARNING)
-        from mlflow.exceptions import MlflowException
-        from mlflow.store.model_registry.sqlalchemy_store import SqlAlchemyStore as Registry
-        from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
-        from sqlalchemy import event
-
         database = root / DATABASE
         artefacts = (root / ARTEFACTS).as_uri()
         try:
@@ -284,7 +248,7 @@ def open_store(root: Path) -> Iterator[Store]:
                 event.listen(store.engine, "connect", _without_flush)
             registry = Registry(f"sqlite:///{database}")
             try:
-                yield Store(root, store, registry)
+                yield Store(pipeline, history, store, registry)
             finally:
                 # MLflow keeps its engines, and a kept connection would go on using a database that was deleted.
                 store.engine.dispose()

@@ -5,6 +5,7 @@ changed since the last time, a stamp tells so before anything heavy is imported.
 """
 
 import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,8 +30,7 @@ def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, view
     if stamp.exists() and stamp.read_text(encoding="utf-8") == sources + _identity(root):
         return ""
     from flows.tracking.lock import Pipeline
-    from flows.tracking.rows import rows_of
-    from flows.tracking.store import Tracked, open_store
+    from flows.tracking.rows import Tracked, rows_of
 
     pipeline = Pipeline(root, preset)
     tracked: dict[str, Tracked] = {}
@@ -43,10 +43,11 @@ def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, view
                     of_question.views.append(view)
     if tag is not None and not tracked:
         return ""
-    with open_store(root) as store:
-        changes = store.synchronise(
-            preset, list(tracked.values()), pipeline, History.read(root, preset), whole=tag is None
-        )
+    os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "1", "MLFLOW_LOGGING_LEVEL": "WARNING"}
+    from flows.tracking.store import open_store
+
+    with open_store(pipeline, History.read(root, preset)) as store:
+        changes = store.synchronise(preset, list(tracked.values()), whole=tag is None)
         if tag is None:
             write_text(stamp, sources + _identity(root))
     commands = " or ".join(f"`make compare QUESTION={name}`" for name in tracked)

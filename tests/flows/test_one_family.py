@@ -23,7 +23,7 @@ def test_one_family_shows_itself_and_leaves_git_clean(tmp_path: Path) -> None:
     (folder / "texts/mine.txt").write_text("A dog runs.\n", encoding="utf-8")
     status, output = killing.run([*killing.RUNNER, "--only", "codes"], folder)
     assert (status, output.count("\n")) == (2, 1), output
-    assert "segmentation.corpora.mine: texts/mine.txt has no character of a script written without spaces" in output
+    assert "segmentation.corpora.mine: texts/mine.txt has no character" in output
     assert not (folder / "dvc.lock").exists()
 
     (folder / "texts/mine.txt").write_text("狗在跑。\n", encoding="utf-8")
@@ -40,7 +40,7 @@ def test_one_family_shows_itself_and_leaves_git_clean(tmp_path: Path) -> None:
     assert changed.stdout == "?? data/raw/dvc.lock\n?? dvc.lock\n"
 
     status, output = killing.run([*killing.RUNNER, "--only", "codes"], folder)
-    assert (status, output.splitlines()[0]) == (0, "nothing to do: all 6 stages are up to date")
+    assert status == 0 and output.startswith("nothing to do: all 6 stages")
     assert (tables / "families.txt").stat().st_mtime_ns == written, "nothing changed, so the page is not written again"
     (folder / "tasks/report/style.py").touch()
     assert killing.run([*killing.RUNNER, "--only", "codes"], folder)[0] == 0

@@ -87,7 +87,7 @@ def test_from_leaves_earlier_stages_alone(copy_of_finished: Path) -> None:
     assert list(reasons(make_plan(copy_of_finished, Selection(start="leaf@a")))) == ["leaf@a", "last"]
     assert list(reasons(make_plan(copy_of_finished, Selection(start="leaf@a", end="leaf@a")))) == ["leaf@a"]
     shutil.rmtree(copy_of_finished / "data/sample/fan")
-    with pytest.raises(InputError, match=r"leaf@[ab] needs data/sample/fan, an output of fan"):
+    with pytest.raises(InputError, match=r"leaf@[ab] needs data/sample/fan"):
         make_plan(copy_of_finished, Selection(start="leaf"))
 
 
@@ -105,14 +105,14 @@ def test_preset_needs_raw_data_of_another_pipeline(fresh: Path) -> None:
 
 
 def test_unknown_names_are_one_line(fresh: Path) -> None:
-    with pytest.raises(ParameterError, match="no stage 'leaf@c'; there are: fan, first, last, leaf"):
-        make_plan(fresh, Selection(start="leaf@c"))
-    with pytest.raises(ParameterError, match="no stage has the tag 'x'; there are: end, leaves, start"):
-        make_plan(fresh, Selection(only="x"))
-    with pytest.raises(ParameterError, match="no preset 'small'; there are: sample"):
-        make_plan(fresh, Selection("small"))
-    with pytest.raises(ParameterError, match="names no stage; turn its ends round"):
-        make_plan(fresh, Selection(start="last", end="first"))
+    for selection, message in (
+        (Selection(start="leaf@c"), "stage 'leaf@c'.*: fan, first, last, leaf"),
+        (Selection(only="x"), "tag 'x'.*: end, leaves, start"),
+        (Selection("small"), "preset 'small'.*: sample"),
+        (Selection(start="last", end="first"), "names no stage"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            make_plan(fresh, selection)
 
 
 def test_a_preset_is_read_before_it_is_used(fresh: Path) -> None:
@@ -136,13 +136,13 @@ def test_a_preset_with_a_dag_of_its_own_is_refused(fresh: Path, kind: str) -> No
         pipeline.symlink_to("../../dvc.yaml")
     else:
         pipeline.write_text((fresh / "dvc.yaml").read_text() + "# edited\n")
-    with pytest.raises(InputError, match=r"presets/big/dvc.yaml is no copy of .*make presets"):
+    with pytest.raises(InputError, match=r"presets/big/dvc.yaml .*make presets"):
         find_pipeline(fresh, "big")
 
 
 def test_what_cannot_be_planned_is_one_line(fresh: Path, tmp_path: Path) -> None:
     (fresh / "dvc.yaml").write_text("stages: [\n")
-    for folder, message in ((fresh, "dvc cannot read the pipeline"), (tmp_path, "run from the root of the project")):
+    for folder, message in ((fresh, "cannot read the pipeline"), (tmp_path, "root of the project")):
         status, output = killing.run(DRY_RUN, folder)
         assert (status, output.count("\n")) == (2, 1) and message in output
 
@@ -181,7 +181,7 @@ def test_nothing_to_do_imports_nothing_heavy_and_shows_the_results(copy_of_finis
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in output.splitlines() if "|" in line}
     assert {"flows", "dvc"} <= imported
     assert not imported & {"prefect", "mlflow", "torch", "numpy", "pandas", "polars", "pydantic", "transformers"}
-    assert "nothing to do: all 5 stages are up to date\n" in output
+    assert "nothing to do: all 5 stages" in output
     assert "all  F1\nreport: reports/sample/index.html\n" in output
     status, output = killing.run([*FLOWS, "run", "--only", "leaves"], copy_of_finished)
     assert (status, output.splitlines()[-2]) == (0, "leaves  F1")
@@ -195,7 +195,7 @@ def test_status_before_any_run_and_after_a_killed_one(copy_of_finished: Path) ->
     toy_pipeline.write_files(copy_of_finished, {".work/flow/sample.json": content})
     status, output = killing.run([*FLOWS, "status"], copy_of_finished)
     assert status == 0
-    assert output.startswith("last run of sample: Crashed, started ")
+    assert output.startswith("last run of sample: Crashed")
     size = sum(path.stat().st_size for path in copy_of_finished.glob("data/sample/first*/**/*") if path.is_file())
     size += (copy_of_finished / "data/sample/first.json").stat().st_size
     first = next(line for line in output.splitlines() if line.startswith("  first"))
@@ -219,7 +219,8 @@ def test_stale_results_are_found_without_data(copy_of_finished: Path) -> None:
     toy_pipeline.repro(copy_of_finished)
     for folder in ("data", ".dvc/cache"):
         shutil.rmtree(copy_of_finished / folder)
-    assert stale() == ["no stage is older than its code"]
+    (line,) = stale()
+    assert line.startswith("no stage ")
     (copy_of_finished / "code/helper.py").write_text("x = 2\n")
     *leaves, last = stale()
     assert sorted(leaves) == [f"leaf@{name}: changed dependency code" for name in "ab"]

@@ -3,9 +3,10 @@
 import contextlib
 import fcntl
 import json
+import re
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
@@ -20,22 +21,15 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, LogFilter, LogFilterFlowRunId
 from prefect.client.schemas.objects import FlowRun
 from prefect.states import Cancelling
-from prefect_server import Server
 
 from tasks.views import SEGMENTATION
 
 Check = Callable[[Path], None]
 
 DVC = [sys.executable, "-m", "dvc", "repro"]
-CONTINUES = "`python -m flows run` continues from here\n"
+CONTINUES = "`python -m flows run`"
 
 pytestmark = pytest.mark.usefixtures("reporting")
-
-
-@pytest.fixture
-def client(server: Server) -> Iterator[SyncPrefectClient]:
-    with server.client() as client:
-        yield client
 
 
 def last_run(client: SyncPrefectClient) -> FlowRun:
@@ -103,9 +97,8 @@ def test_states_of_stages_that_need_not_run(copy_of_finished: Path, client: Sync
     assert status == 0, output
     found = states(client, last_run(client).id)
     assert found == {"first": "Completed", "fan": "Cached", "leaf@a": "Restored", "leaf@b": "Cached"}
-    left = "stage 1 of 4: first (changed parameter letters), about 30 min left and 1 stages not timed yet"
-    lines = output.splitlines()
-    assert {left, "fan | already up to date", "leaf@a | restored from the cache"} <= {*lines}
+    assert re.search(r"^stage 1 of 4: first \(changed parameter letters\), .*30 min .*\b1 stages", output, re.MULTILINE)
+    assert "fan | already up to date\n" in output and "leaf@a | restored from" in output
     shown = killing.run([sys.executable, "-m", "flows", "status"], copy_of_finished)[1]
     assert dict(line.split()[:2] for line in shown.splitlines()[1:-1]) == found | {"last": "-"}
 
@@ -119,9 +112,11 @@ def test_failing_stage(fresh: Path, assert_complete: Check, client: SyncPrefectC
     assert run.state_name == "Failed"
     found = states(client, run.id)
     assert found == dict.fromkeys(["first", "fan", "leaf@b"], "Completed") | {"leaf@a": "Failed", "last": "NotReady"}
-    summary = "1 of 5 stages failed: leaf@a; `python -m flows run` continues from there"
-    assert output.endswith(f"flows: stage leaf@a failed (exit status 2)\nflows: {summary}\n")
-    assert "stage leaf@a failed (exit status 2); its last lines:\n  Running stage 'leaf@a':" in log(client, run.id)
+    *_, failed, summary = output.splitlines()
+    assert failed == "flows: stage leaf@a failed (exit status 2)"
+    assert summary.startswith("flows: 1 of 5 stages failed: leaf@a; ") and CONTINUES in summary
+    last_lines = r"stage leaf@a failed \(exit status 2\).*\n  Running stage 'leaf@a':"
+    assert re.search(last_lines, log(client, run.id))
 
     (fresh / "fail").unlink()
     completes(fresh, assert_complete)
@@ -198,7 +193,7 @@ def test_two_at_once(fresh: Path, assert_complete: Check, first: list[str]) -> N
     second = killing.start(RUNNER, fresh)
     for run in (at_work, second):
         assert run.finish() == 0, run.output()
-    assert f"(pid {at_work.process.pid}) is working here; waiting until it ends\n" in second.output()
+    assert re.search(rf"\(pid {at_work.process.pid}\) .*waiting", second.output())
     assert "nothing to do" in second.output()
     assert_complete(fresh)
     assert not list(killing.living(fresh))
@@ -211,7 +206,7 @@ def test_plain_dvc_beside_a_run(fresh: Path, assert_complete: Check) -> None:
     wait_for_stage(run)
     plain = killing.start(DVC, fresh)
     assert run.finish() == 0, run.output()
-    assert plain.finish() == 0 or "a run is at work in this folder" in plain.output()
+    assert plain.finish() == 0 or "a run is at work" in plain.output()
     assert_complete(fresh)
 
 
@@ -285,7 +280,8 @@ def test_killed_temporary_server_ends_its_run(fresh: Path, monkeypatch: pytest.M
         process.kill()
     assert started.finish() == 1
     killing.assert_ended(started)
-    assert started.output().endswith(f"flows: the temporary Prefect server has ended; {CONTINUES}")
+    last = started.output().splitlines()[-1]
+    assert last.startswith("flows: ") and "temporary Prefect server" in last and CONTINUES in last
 
 
 def servers(folder: Path) -> list[psutil.Process]:

@@ -72,7 +72,7 @@ def test_environment_counts_before_files(tmp_path: Path) -> None:
 
 def test_damaged_profiles_are_one_line(tmp_path: Path) -> None:
     toy_pipeline.write_files(tmp_path, {".prefect/profiles.toml": "active = \n"})
-    with pytest.raises(InputError, match=r"Prefect's settings: .*profiles.toml"):
+    with pytest.raises(InputError, match=r"settings: .*profiles.toml"):
         connect(tmp_path)
 
 
@@ -121,7 +121,7 @@ def test_a_run_ends_without_the_chosen_server(tmp_path: Path) -> None:
     status, output = killing.run([sys.executable, "-c", SERVER_THAT_DIES], tmp_path)
     first, last = output.splitlines()
     assert (status, first) == (1, "still at work")
-    assert last.startswith("flows: no Prefect server has answered at http://127.0.0.1:")
+    assert last.startswith("flows: ") and "no Prefect server" in last and "http://127.0.0.1:" in last
 
 
 def test_secret_is_made_once_and_for_the_user_alone(tmp_path: Path) -> None:
@@ -173,5 +173,5 @@ def test_files_without_a_usable_secret_are_refused(tmp_path: Path, content: byte
 def test_secret_of_somebody_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "theirs").write_text("PREFECT_API_AUTH_STRING=a:b\nPREFECT_SERVER_API_AUTH_STRING=a:b\n")
     (tmp_path / SECRET_FILE).symlink_to(tmp_path / "theirs")
-    with pytest.raises(InputError, match="must be a plain file of your own"):
+    with pytest.raises(InputError, match="plain file"):
         read_secret(tmp_path)

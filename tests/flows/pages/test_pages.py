@@ -161,7 +161,7 @@ def test_servers_end_together(tmp_path: Path, ends: str) -> None:
         started.process.children()[0].kill()
     status = started.finish()
     killing.assert_ended(started)
-    said = {"interrupt": "SIGINT", "killed": "", "server": "TokenlabError: Reports ended"}[ends]
+    said = {"interrupt": "SIGINT", "killed": "", "server": "Reports ended"}[ends]
     assert said in started.output() and status == (-signal.SIGKILL if ends == "killed" else 1), started.output()
 
 

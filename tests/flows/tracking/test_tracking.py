@@ -158,9 +158,9 @@ def test_files_come_from_the_cache_or_the_workspace(project: Path) -> None:
     cached.unlink()
     assert pipeline.find(path) == (project / path, False)
     (project / path).write_text("something else")
-    with pytest.raises(InputError, match=r"tokenizer\.json: neither the cache nor the workspace .* PRESET=sample`"):
+    with pytest.raises(InputError, match=r"tokenizer\.json: neither .* PRESET=sample`"):
         pipeline.find(path)
-    with pytest.raises(InputError, match=r"not in dvc\.lock as an output"):
+    with pytest.raises(InputError, match=r"not in dvc\.lock"):
         pipeline.find("models/sample/zh/9/plain/tokenizer.json")
 
 
@@ -179,7 +179,7 @@ def test_parameters_of_several_variants_keep_their_names(project: Path) -> None:
 
 def test_missing_column_is_named(built: Path) -> None:
     view = replace(VIEW, metrics=["f1", "f2"])
-    with pytest.raises(ParameterError, match=r"^evaluate@\w+: reports/sample/\w+/scores.parquet has no column f2; "):
+    with pytest.raises(ParameterError, match=r"^evaluate@\w+: .*/scores.parquet .*column f2"):
         rows(built, view)
 
 
@@ -196,7 +196,8 @@ def test_views_of_the_project_are_consistent(view: View) -> None:
 
 def test_tracked_once_then_again_from_the_cache(project: Path) -> None:
     """Every row once; nothing new the second time; everything again from the cache alone when the store is deleted."""
-    assert track(project) == "mlflow: 24 runs (24 written); compare with `make compare QUESTION=words`"
+    said = track(project)
+    assert "24 runs (24 written)" in said and "QUESTION=words" in said
     found = contents(project)
     assert found.keys() == {row.key for row in rows(project)}
     assert Counter(status for _, status, *_ in found.values()) == {"FINISHED": ROWS + MEANS}
