@@ -281,15 +281,11 @@ def _tables(found: Row) -> str:
     codes = [_COLUMNS, *([_cell(name, row.get(name)) for name in _COLUMNS] for row in found["codes"])]
     codes[1][0] = "bytes"
     scripts = [list(found["scripts"][0]), *([_cell(*item) for item in row.items()] for row in found["scripts"])]
-    return "\n".join([tabbed(facts), tabbed(codes), tabbed(scripts)])
+    return "\n".join([tabbed(facts), tabbed(codes, places=4), tabbed(scripts, places=4)])
 
 
-def _cell(name: str, value: Any) -> str:
-    if value is None:
-        return ""
-    if name.startswith("saved"):
-        return _share(value)
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+def _cell(name: str, value: Any) -> Any:
+    return _share(value) if name.startswith("saved") else value
 
 
 def _share(value: float) -> str:

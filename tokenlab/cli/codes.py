@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from tokenlab.cli.options import Commands, add_command, add_family, add_options,
 from tokenlab.cli.output import bar, check_output, json_line, named_errors, tabbed, whole_output, write, written
 from tokenlab.codes.registry import KINDS, learn_code, read_code
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.files import write_text
 
 if TYPE_CHECKING:
     from tokenlab.codes.interface import Code, Violation
@@ -32,6 +34,8 @@ _VIOLATIONS_FOUND = 1
 """Exit status of `check` if a line is not encoded text."""
 
 _NO_ATOM = "\0"
+_OPTIONS = tuple(dict.fromkeys(options for kind in KINDS.values() for options in kind.options))
+"""The dataclasses of options of all kinds of codes."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -67,13 +71,9 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="CODE.json", help="write the code there")
     tables = f"of {', '.join(name for name, kind in KINDS.items() if kind.table)}: the downloaded tables"
     parser.add_argument("--tables", metavar="FOLDER", default=argparse.SUPPRESS, help=tables)
-    kinds_of: dict[type, list[str]] = {}
-    for name, kind in KINDS.items():
-        for options in kind.options:
-            kinds_of.setdefault(options, []).append(name)
     groups: dict[str, argparse._ArgumentGroup] = {}
-    for options, names in kinds_of.items():
-        title = " and ".join(names)
+    for options in _OPTIONS:
+        title = " and ".join(name for name, kind in KINDS.items() if options in kind.options)
         if title not in groups:
             groups[title] = parser.add_argument_group(title, argument_default=argparse.SUPPRESS)
         add_options(groups[title], options)
@@ -97,11 +97,10 @@ def _learn(options: argparse.Namespace) -> None:
         with bar("learning", unit=" iterations") as shown:
             if kind.iterative:
                 given["progress"] = lambda *_: shown.update()
-            try:
-                with named_as_flags(*kind.options, tables="--tables"):
-                    code = learn_code(options.code, corpus, **given)
-            except InputError as error:
-                raise error if kind.table else InputError(f"{text.name}: {error}") from None
+            # An error of a code from a table may be one of the table, which it names itself.
+            named = nullcontext() if kind.table else named_errors(text.name)
+            with named, named_as_flags(*kind.options, tables="--tables"):
+                code = learn_code(options.code, corpus, **given)
     # A code of components that takes no character of the text apart: each would stand for itself.
     if isinstance(code, ComponentCode) and all(len(names) == 1 for names in code.components.values()):
         raise InputError(
@@ -119,7 +118,7 @@ def _learn(options: argparse.Namespace) -> None:
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """The options of the code that were given. Raises ParameterError for a bad value or one of another kind of code."""
     own = KINDS[options.code]
-    flags = flags_of(*(kind_options for kind in KINDS.values() for kind_options in kind.options), tables="--tables")
+    flags = flags_of(*_OPTIONS, tables="--tables")
     given = {name: value for name, value in vars(options).items() if name in flags}
     known = own.option_names | ({"tables"} if own.table else set())
     for name in given:
@@ -230,7 +229,6 @@ def _show(options: argparse.Namespace) -> None:
     """
     from tokenlab.codes.codebook import Codebook
     from tokenlab.codes.table import codebook_page
-    from tokenlab.core.files import write_text
 
     code = read_code(options.code)
     with named_errors(options.code):

@@ -26,6 +26,8 @@ from tokenlab.cli.output import bar, check_folder, json_line, named_errors, note
 from tokenlab.comparison.options import CompareOptions
 from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import ParameterError
+from tokenlab.core.files import atomic_folder, write_text
+from tokenlab.networks.options import SIZES
 from tokenlab.text.options import LineOptions
 
 if TYPE_CHECKING:
@@ -75,8 +77,16 @@ class _Work:
     parts: "Parts"
     coders: "Mapping[str, Coder]"
     """The candidates that were named."""
+    recipes: "Mapping[str, Recipe]"
+    """Those that are trained where none were named."""
     options: CompareOptions
+    seeds: int
     body: "Body"
+
+    @property
+    def candidates(self) -> dict[str, Path]:
+        """The folder of each candidate."""
+        return {name: self.folder / "candidates" / name for name in self.coders or self.recipes}
 
     @property
     def training(self) -> Path:
@@ -95,14 +105,12 @@ def _compare(arguments: argparse.Namespace) -> None:
     """
     began = time.monotonic()
     options, output = options_from(arguments, CompareOptions), Path(arguments.output)
-    every = flags_of(CompareOptions).keys()
     if options.flops is not None:
-        check_meaning(arguments, "with --flops", every - {"minutes"}, CompareOptions)
+        check_meaning(arguments, "with --flops", (), minutes="--minutes")
     if arguments.candidates:
-        check_meaning(arguments, "where candidates are named", every - {"vocabulary"}, CompareOptions)
-    check_folder(
-        "--output", arguments.output, [arguments.input, *arguments.candidates], lambda path: path.name in _FILES
-    )
+        check_meaning(arguments, "where candidates are named", (), vocabulary="--vocabulary")
+    inputs = [arguments.input, *arguments.candidates]
+    check_folder("--output", arguments.output, inputs, lambda path: path.name in _FILES)
     if len(arguments.candidates) == 1:
         raise ParameterError(f"{arguments.candidates[0]} is the only candidate; name two or more, or none")
     import tokenlab.comparison.pool  # noqa: F401  Here, so that a missing package is said before any work.
@@ -110,15 +118,15 @@ def _compare(arguments: argparse.Namespace) -> None:
     with open_corpus(arguments) as text, named_as_flags(CompareOptions):
         work = _begun(text, arguments.candidates, options, output)
         try:
-            made = _candidates(work)
-            flops = options.flops or _flops(work, made, began)
-            scores = _scores(work, made, flops)
+            _make_candidates(work)
+            flops = options.flops or _flops(work, began)
+            scores = _scores(work, flops)
         except KeyboardInterrupt:
             note(f"{work.folder.parent} holds what is done; the same command goes on from there")
             raise
-        result = _result(work, made, flops, scores, arguments)
+        result = _result(work, flops, scores, arguments)
     with written(arguments.output):
-        _write(result, made, output)
+        _write(result, work, output)
     shutil.rmtree(work.folder)
     with suppress(OSError):  # Other comparisons of the same output may be under way.
         work.folder.parent.rmdir()
@@ -131,11 +139,11 @@ def _compare(arguments: argparse.Namespace) -> None:
 
 def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: Path) -> _Work:
     """Everything that can be wrong is found here, before any training."""
-    from tokenlab.comparison.candidates import read_candidate
+    from tokenlab.comparison.candidates import read_candidate, suited_recipes
     from tokenlab.comparison.texts import check_spelled, divide, write_documents
     from tokenlab.comparison.trials import Body
+    from tokenlab.comparison.verdict import enough_seeds
     from tokenlab.language.coding import identity
-    from tokenlab.networks.options import SIZES
 
     coders = {name: read_candidate(path) for name, path in _named(names).items()}
     texts = (document.text for _, document in text.placed_documents())
@@ -146,11 +154,14 @@ def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: 
         parts = divide(documents, options.seed)
     for name, coder in coders.items():
         check_spelled(coder, [*parts.training, *parts.held_out], body.context, name)
+    recipes = [] if coders else suited_recipes(parts.training, options.vocabulary or _vocabulary(parts.training))
     about = {name: value for name, value in asdict(options).items() if name not in _FREE}
     used = [about, [*coders], [identity(coder) for coder in coders.values()]]
     digest = hashlib.sha256(json.dumps([used, documents]).encode()).hexdigest()[:16]
     folder = output.with_name(output.name + _UNFINISHED) / digest
-    work = _Work(folder, Path(text.name).name, parts, coders, options, body)
+    trained = {recipe.name: recipe for recipe in recipes}
+    seeds = options.seeds or enough_seeds(len(coders or trained))
+    work = _Work(folder, Path(text.name).name, parts, coders, trained, options, seeds, body)
     with written(str(folder)):
         for part, place in ((parts.training, work.training), (parts.held_out, work.held_out)):
             if not place.exists():
@@ -171,45 +182,32 @@ def _named(paths: Sequence[str]) -> dict[str, Path]:
     return found
 
 
-def _candidates(work: _Work) -> dict[str, Path]:
-    """The folders of the candidates: trained, or saved where they were named."""
+def _make_candidates(work: _Work) -> None:
+    """Save the candidates that were named, or train some."""
     from tokenlab.comparison.candidates import train_candidates
-    from tokenlab.core.files import atomic_folder
 
-    folder = work.folder / "candidates"
     for name, coder in work.coders.items():
-        if not (folder / name).exists():
-            with atomic_folder(folder / name) as place:
+        if not work.candidates[name].exists():
+            with atomic_folder(work.candidates[name]) as place:
                 coder.save(place)
     if work.coders:
-        return {name: folder / name for name in work.coders}
-    recipes = _recipes(work)
-    with bar("training candidates", total=len(recipes)) as shown:
+        return
+    with bar("training candidates", total=len(work.recipes)) as shown:
 
         def progress(name: str) -> None:
             shown.set_postfix_str(name)
             shown.update()
 
         with named_errors(work.text):
-            made = train_candidates(recipes, work.parts.training, folder, progress)
-    return {path.name: path for path in made}
-
-
-def _recipes(work: _Work) -> "list[Recipe]":
-    """What is trained where no candidates were named."""
-    from tokenlab.comparison.candidates import suited_recipes
-
-    training = work.parts.training
-    return suited_recipes(training, work.options.vocabulary or _vocabulary(training))
+            train_candidates([*work.recipes.values()], work.parts.training, work.folder / "candidates", progress)
 
 
 def _how_made(recipe: "Recipe") -> str:
     from tokenlab.comparison.candidates import CodeRecipe, PatchRecipe
 
     if isinstance(recipe, PatchRecipe):
-        return (
-            f"patches: the tokens of {recipe.tokens.name}, spelled by a second BPE in at most {recipe.longest} symbols"
-        )
+        tokens = f"the tokens of {recipe.tokens.name}"
+        return f"patches: {tokens}, spelled by a second BPE in at most {recipe.longest} symbols"
     if isinstance(recipe, CodeRecipe):
         return f"a code of characters ({recipe.kind}), and BPE of {recipe.vocabulary:,} entries over its atoms"
     size, *_ = recipe.options.vocabulary
@@ -231,39 +229,31 @@ def _vocabulary(documents: Sequence[str]) -> int:
     return min(max(4000, -(-2 * characters // 1000) * 1000), max(size // _BYTES_PER_ENTRY, 512 + characters))
 
 
-def _trials(work: _Work, made: Mapping[str, Path], flops: float) -> "list[Trial]":
+def _trials(work: _Work, flops: float) -> "list[Trial]":
     from tokenlab.comparison.trials import Budget, Trial
 
     budget, first = Budget("flops", flops), work.options.seed
     return [
         Trial(name, path, seed, work.body, budget, work.training, work.held_out)
-        for name, path in made.items()
-        for seed in range(first, first + _seeds(work, made))
+        for name, path in work.candidates.items()
+        for seed in range(first, first + work.seeds)
     ]
 
 
-def _seeds(work: _Work, made: Mapping[str, Path]) -> int:
-    from tokenlab.comparison.verdict import enough_seeds
-
-    return work.options.seeds or enough_seeds(len(made))
-
-
-def _flops(work: _Work, made: Mapping[str, Path], began: float) -> float:
+def _flops(work: _Work, began: float) -> float:
     """The operations of a training such that all end in --minutes, to two digits; once chosen, they stay."""
     from tokenlab.comparison.pool import measured_speeds
-    from tokenlab.core.files import write_text
 
-    options, seeds = work.options, _seeds(work, made)
-    file = _file_of_flops(work)
+    options, seeds, file = work.options, work.seeds, _file_of_flops(work)
     if file.exists():
         return float(json.loads(file.read_text()))
     with bar("measuring speeds", **_OPERATIONS):
-        one_each = _trials(work, made, 1.0)[::seeds]
+        one_each = _trials(work, 1.0)[::seeds]
         speeds = measured_speeds(one_each, _CALIBRATION, options.workers)
     # A forward pass over held-out text, and as much again for the evaluations in between.
     held_out = 2 / 3 * sum(len(document.encode()) for document in work.parts.held_out)
     left = max(60 * options.minutes - (time.monotonic() - began), 30 * options.minutes)
-    of_seed = _USED * left * min(options.workers, len(made) * seeds) / seeds
+    of_seed = _USED * left * min(options.workers, len(work.candidates) * seeds) / seeds
     scoring = sum(held_out * speed.flops_per_byte / speed.flops_per_second for speed in speeds)
     if scoring > of_seed / 2:
         least = options.minutes * 2 * scoring / of_seed
@@ -279,10 +269,10 @@ def _file_of_flops(work: _Work) -> Path:
     return work.folder / f"flops-in-{work.options.minutes:g}-minutes.json"
 
 
-def _scores(work: _Work, made: Mapping[str, Path], flops: float) -> "dict[str, list[Score]]":
+def _scores(work: _Work, flops: float) -> "dict[str, list[Score]]":
     from tokenlab.comparison.pool import run_trials
 
-    trials = _trials(work, made, flops)
+    trials = _trials(work, flops)
     with bar("training models", total=len(trials) * flops, **_OPERATIONS) as shown:
 
         def progress(done: float) -> None:
@@ -295,18 +285,14 @@ def _scores(work: _Work, made: Mapping[str, Path], flops: float) -> "dict[str, l
                 raise
             _file_of_flops(work).unlink()  # On a machine with less to do they may be enough.
             raise ParameterError(f"minutes is {work.options.minutes:g}, too few: {error}") from error
-    scores: dict[str, list[Score]] = {name: [] for name in made}
+    scores: dict[str, list[Score]] = {name: [] for name in work.candidates}
     for trial, score in zip(trials, found, strict=True):
         scores[trial.name].append(score)
     return scores
 
 
 def _result(
-    work: _Work,
-    made: Mapping[str, Path],
-    flops: float,
-    scores: "Mapping[str, Sequence[Score]]",
-    arguments: argparse.Namespace,
+    work: _Work, flops: float, scores: "Mapping[str, Sequence[Score]]", arguments: argparse.Namespace
 ) -> dict[str, Any]:
     from tokenlab.comparison.candidates import read_candidate
     from tokenlab.comparison.result import result_of
@@ -320,14 +306,15 @@ def _result(
         "held_out_bytes": held_out,
         "held_out_documents": len(parts.held_out),
         "flops": flops,
-        "seeds": _seeds(work, made),
+        "seeds": work.seeds,
         "seed": options.seed,
         "body": f"{body.latent.layers} layers of width {body.latent.width}",
         "context_bytes": body.context,
         "learning_rate": body.learning_rate,
     }
+    made = work.candidates
     coders = {name: read_candidate(path) for name, path in made.items()}
-    how = {} if work.coders else {recipe.name: _how_made(recipe) for recipe in _recipes(work)}
+    how = {name: _how_made(recipe) for name, recipe in work.recipes.items()}
     about = {name: {"made": how.get(name, ""), "load": _how_to_load(name, path)} for name, path in made.items()}
     return result_of(scores, coders, parts.held_out, settings, about)
 
@@ -350,13 +337,12 @@ def _command(arguments: argparse.Namespace, flops: float) -> str:
     return shlex.join(["tokenlab", "compare", *told_apart, "--flops", f"{flops:g}", *given, "-o", "FOLDER"])
 
 
-def _write(result: dict[str, Any], made: Mapping[str, Path], output: Path) -> None:
+def _write(result: dict[str, Any], work: _Work, output: Path) -> None:
     from tokenlab.comparison.page import page_of
     from tokenlab.comparison.result import table_of
-    from tokenlab.core.files import atomic_folder, write_text
 
     with atomic_folder(output) as folder:
-        for name, path in made.items():
+        for name, path in work.candidates.items():
             shutil.copytree(path, folder / "candidates" / name)
         write_text(folder / "table.tsv", table_of(result))
         write_text(folder / "result.json", json.dumps(result, ensure_ascii=False, indent=1) + "\n")

@@ -81,7 +81,7 @@ def add_corpus(
     """
     kinds = f"UTF-8 text, one {unit} per line, or another format (--format); plain, gzip or zstd"
     if optional:
-        _add_optional(parser, kinds, name)
+        _add_optional(parser, kinds)
     else:
         parser.add_argument("input", metavar=name, nargs=several, help=f"{kinds}; `-` is standard input")
     formats = ["auto", *_FORMATS]
@@ -98,8 +98,8 @@ def add_lines(parser: argparse.ArgumentParser, what: str) -> None:
     add_options(parser, LineOptions)
 
 
-def _add_optional(parser: argparse.ArgumentParser, what: str, name: str = "INPUT") -> None:
-    parser.add_argument("input", metavar=name, nargs="?", default="-", help=f"{what}; default: standard input")
+def _add_optional(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("input", metavar="INPUT", nargs="?", default="-", help=f"{what}; default: standard input")
 
 
 def add_json(target: argparse._ActionsContainer, what: str) -> None:
@@ -149,12 +149,10 @@ class Corpus:
     def placed_documents(self) -> Iterator[tuple[int | str, Document]]:
         """The texts, empty ones too, with gold words where the corpus has them; each with its place: the number of a
         line or document, the id of a verse."""
-        if self.format == "text":
+        if self.format in ("text", "sighan"):  # Not by `read_documents`: a text without lines is no error here.
             for number, line in enumerate(self.plain_lines(), 1):
-                yield number, Document(str(number), line)
-        elif self.format == "sighan":  # Not by `read_documents`, which drops blank lines: lines stay lines.
-            for number, line in enumerate(self.plain_lines(), 1):
-                yield number, Document(str(number), *join_words(line.split()))
+                text, words = (line, None) if self.format == "text" else join_words(line.split())
+                yield number, Document(str(number), text, words)
         else:
             yield from self._of_others()
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
 from tokenlab.cli.options import Commands, add_command, add_model_name, add_options, named_as_flags, options_from
 from tokenlab.cli.output import check_output, named_errors, tabbed, with_progress, write, written
+from tokenlab.core.files import atomic_file
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 
 if TYPE_CHECKING:
     from tokenlab.entropy.scored_lines import Line
 
 _ENDINGS = (".parquet", ".jsonl")
-_NO_FLAG = ("unit",)
-"""The values are always one per character."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -35,7 +34,7 @@ def add_scoring_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of scoring with a model."""
     group = parser.add_argument_group("language model")
     add_options(group, DeviceOptions)
-    add_options(group, ScoringOptions, without=_NO_FLAG)
+    add_options(group, ScoringOptions, without=["unit"])  # The values are always one per character.
 
 
 def scored_lines(text: Corpus, options: argparse.Namespace) -> Iterator["Line"]:
@@ -43,7 +42,7 @@ def scored_lines(text: Corpus, options: argparse.Namespace) -> Iterator["Line"]:
 
     The model is loaded, and its errors are raised, before the first line is read.
     """
-    place, chosen = options_from(options, DeviceOptions), options_from(options, ScoringOptions, without=_NO_FLAG)
+    place, chosen = options_from(options, DeviceOptions), options_from(options, ScoringOptions)
     import torch
 
     from tokenlab.entropy.scorer import load_scorer
@@ -67,8 +66,7 @@ def _entropy(options: argparse.Namespace) -> None:
     """
     from tokenlab.entropy.scored_lines import json_line
 
-    if options.output is not None:
-        check_output("--output", options.output, [options.input], _ENDINGS)
+    check_output("--output", options.output, [options.input], _ENDINGS)
     with open_corpus(options, checked=True) as text:
         lines = scored_lines(text, options)
         if options.output is not None:
@@ -84,7 +82,6 @@ def _entropy(options: argparse.Namespace) -> None:
 
 
 def _write(lines: Iterator["Line"], name: str) -> None:
-    from tokenlab.core.files import atomic_file
     from tokenlab.entropy.scored_lines import json_line, write_parquet
 
     if name.lower().endswith(".parquet"):

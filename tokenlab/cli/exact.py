@@ -356,19 +356,17 @@ def given_text(options: argparse.Namespace, name: str) -> bytes:
             raise ParameterError("--bytes has no meaning with --file; leave it out")
         from tokenlab.text.lines import read_whole
 
-        return _checked(read_whole(options.file), source_name(options.file))
-    if options.bytes:
+        name, text = source_name(options.file), read_whole(options.file)
+    elif options.bytes:
         try:
-            return _checked(bytes.fromhex(options.text), name)
+            text = bytes.fromhex(options.text)
         except ValueError:
             raise ParameterError(f"--bytes: {options.text!r} is no hexadecimal number of bytes, such as E4BD") from None
-    try:
-        return _checked(os.fsencode(options.text), name)  # Bytes that are not UTF-8 come as surrogates.
-    except UnicodeEncodeError as error:
-        raise InputError(f"{name}: a lone surrogate at character {error.start + 1}; remove or replace it") from None
-
-
-def _checked(text: bytes, name: str) -> bytes:
+    else:
+        try:
+            text = os.fsencode(options.text)  # Bytes that are not UTF-8 come as surrogates.
+        except UnicodeEncodeError as error:
+            raise InputError(f"{name}: a lone surrogate at character {error.start + 1}; remove or replace it") from None
     from tokenlab.exact.utf8 import open_character
 
     with named_errors(name):

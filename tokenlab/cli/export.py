@@ -14,9 +14,10 @@ from tokenlab.cli.options import Commands, add_command, add_options, check_meani
 from tokenlab.cli.output import check_folder, check_output, json_line, named_errors, note, with_progress, write, written
 from tokenlab.cli.segment import add_utilities
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.files import atomic_file
 from tokenlab.ngrams.options import StatisticsOptions
 from tokenlab.segment.options import SegmentOptions
-from tokenlab.tokenizers.export.options import ExportOptions, check_expressible
+from tokenlab.tokenizers.export.options import ExportOptions, check_expressible, parse_special_tokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -162,21 +163,16 @@ def _by_words(
 
 
 def _write(learned: "Vocabulary | Tokenizer", options: ExportOptions, place: str) -> None:
-    from tokenlab.core.files import atomic_file
     from tokenlab.tokenizers.export.hugging_face import save_tokenizer_folder, unigram_tokenizer
-    from tokenlab.tokenizers.export.options import parse_special_tokens
     from tokenlab.tokenizers.export.sentencepiece_format import sentencepiece_model
     from tokenlab.tokenizers.export.vocabulary import Vocabulary
 
-    if not isinstance(learned, Vocabulary):
-        tokenizer = learned
-    elif options.to == "sentencepiece":
+    if options.to == "sentencepiece" and isinstance(learned, Vocabulary):
         model = sentencepiece_model(learned)
         with atomic_file(place) as temporary:
             temporary.write_bytes(model)
         return
-    else:
-        tokenizer = unigram_tokenizer(learned)
+    tokenizer = unigram_tokenizer(learned) if isinstance(learned, Vocabulary) else learned
     save_tokenizer_folder(tokenizer, parse_special_tokens(options.special_tokens), place)
 
 

@@ -12,17 +12,14 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.exact.options import PlaceOptions
 from tokenlab.language.options import GenerationOptions
 
-_NO_FLAG = ("batch",)
-"""The command continues one prompt."""
-
 
 def add_parser(commands: Commands) -> None:
     parser = add_command(commands, _generate, "continue a prompt with a language model over tokens, bytes or patches")
     add_text(parser, "PROMPT")
     parser.add_argument("--model", required=True, metavar="FOLDER", help="a folder with a trained language model")
-    add_options(parser, GenerationOptions, without=_NO_FLAG)
+    add_options(parser, GenerationOptions, without=["batch"])  # The command continues one prompt.
     add_json(parser, "print one object; without, the continuation")
-    add_options(parser.add_argument_group("computation"), PlaceOptions, without=("dtype",))
+    add_options(parser.add_argument_group("computation"), PlaceOptions, without=["dtype"])
 
 
 def _generate(options: argparse.Namespace) -> None:
@@ -31,8 +28,7 @@ def _generate(options: argparse.Namespace) -> None:
     ends inside what might be a longer token continues as if the token ended there; `tokenlab exact sample` has no such
     bias, with models of `transformers`.
     """
-    chosen = options_from(options, GenerationOptions, without=_NO_FLAG)
-    place = options_from(options, PlaceOptions)
+    chosen, place = options_from(options, GenerationOptions), options_from(options, PlaceOptions)
     check_most("--length", chosen.length)
     prompt = given_text(options, "PROMPT")
     check_model_folder(options.model)

@@ -9,6 +9,7 @@ from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus, open_
 from tokenlab.cli.options import Commands, add_command, add_options, add_shards, options_from, shards_from
 from tokenlab.cli.output import check_output, json_line, named_errors, tabbed, with_progress, write, written
 from tokenlab.core.errors import InputError
+from tokenlab.core.files import atomic_file
 from tokenlab.core.options import MemoryOptions, check_least
 from tokenlab.core.shards import ClusterOptions, open_cluster
 from tokenlab.ngrams.options import StatisticsOptions
@@ -46,8 +47,7 @@ def _statistics(options: argparse.Namespace) -> None:
     """
     top = options.top if options.top is not None else (_TOP if options.output is None else 0)
     check_least("--top", top, 0)
-    if options.output is not None:
-        check_output("--output", options.output, [options.input], _ENDINGS)
+    check_output("--output", options.output, [options.input], _ENDINGS)
     counted, (memory, place) = options_from(options, StatisticsOptions), shards_from(options)
     with open_corpus(options) as text:
         statistics = count_text(text, counted, memory, place, options.output)
@@ -102,7 +102,6 @@ def _write(statistics: "NgramStatistics", name: str) -> None:
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    from tokenlab.core.files import atomic_file
     from tokenlab.ngrams.table import statistics_batches, write_statistics
 
     ending = name.lower().rpartition(".")[2]
@@ -137,10 +136,4 @@ def _most_frequent(statistics: "NgramStatistics", top: int, as_json: bool) -> st
     table = pa.Table.from_batches(parts).take(pa.array(np.searchsorted(ascending, rows)))
     if as_json:
         return "".join(map(json_line, table.to_pylist()))
-    return tabbed([table.column_names, *(map(_cell, row.values()) for row in table.to_pylist())])
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.6f}" if isinstance(value, float) else str(value)
+    return tabbed([table.column_names, *(row.values() for row in table.to_pylist())], places=6)

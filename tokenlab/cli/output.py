@@ -17,14 +17,17 @@ from tokenlab.core.errors import InputError, ParameterError, TokenlabError, of_r
 Item = TypeVar("Item")
 
 
-def check_output(option: str, name: str, inputs: Iterable[str | None], endings: Collection[str] = ()) -> None:
+def check_output(option: str, name: str | None, inputs: Iterable[str | None], endings: Collection[str] = ()) -> None:
     """Refuse a place that cannot be written to, or that is an input, before any work is done.
 
     Args:
         option: its flag.
+        name: None where nothing is written.
         inputs: what the command reads; `-` is the file that standard input was redirected from, None is nothing.
         endings: those of the formats that can be written; without any, every name is accepted.
     """
+    if name is None:
+        return
     path = Path(name)
     if name in ("", "-"):
         raise ParameterError(f"{option} is {name!r}; name a file, since it is written as a whole")
@@ -166,9 +169,16 @@ def json_line(record: object) -> str:
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def tabbed(rows: Iterable[Iterable[object]]) -> str:
-    """A table with a line for each row, its cells separated by tabs."""
-    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
+def tabbed(rows: Iterable[Iterable[object]], places: int | None = None) -> str:
+    """A table with a line for each row, its cells separated by tabs; None is an empty cell.
+
+    places: decimal places of numbers with a fraction; by default, as many as tell them apart.
+    """
+
+    def cell(value: object) -> str:
+        return f"{value:.{places}f}" if places and isinstance(value, float) else "" if value is None else str(value)
+
+    return "".join("\t".join(map(cell, row)) + "\n" for row in rows)
 
 
 def bar(what: str, **settings: Any) -> "tqdm[Any]":

@@ -27,10 +27,12 @@ from tokenlab.cli.output import check_output, json_line, named_errors, note, tab
 from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.options import check_least, option
+from tokenlab.metrics.flops import break_even_vocabulary
+from tokenlab.networks.cost import BYTES, forward_flops, parameter_count, published_flops
+from tokenlab.networks.options import SIZES, ChunkShape, HashShape, PatchShape, Shape, TokenShape
 from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
 
 if TYPE_CHECKING:
-    from tokenlab.networks.options import Shape
     from tokenlab.patches.entropy_patcher import EntropyPatcher
     from tokenlab.patches.interface import Patcher, Starts
 
@@ -359,8 +361,6 @@ def _flops(options: argparse.Namespace) -> None:
     between the stacks) with packed patches, or patches padded to the longest; even_packed, even_padded: the vocabulary
     from which a model over tokens costs more; printed_parameters: the paper's.
     """
-    from tokenlab.networks.options import SIZES
-
     if options.size not in SIZES:
         raise ParameterError(f"--size is {options.size!r}; use one of {', '.join(SIZES)}")
     chosen = options_from(options, _CostOptions)
@@ -374,10 +374,6 @@ def _flops(options: argparse.Namespace) -> None:
 
 def _cost(name: str, size: str, chosen: _CostOptions) -> dict[str, Any]:
     """A row of the table: the values of `_COLUMNS`."""
-    from tokenlab.metrics.flops import break_even_vocabulary
-    from tokenlab.networks.cost import BYTES, forward_flops, parameter_count, published_flops
-    from tokenlab.networks.options import ChunkShape, PatchShape, TokenShape
-
     model = _MODELS[name]
     given = None if name == "bytes" else chosen.length  # A byte has one byte.
     length = given or model.length
@@ -409,10 +405,7 @@ def _cost(name: str, size: str, chosen: _CostOptions) -> dict[str, Any]:
     return row
 
 
-def _shape(name: str, size: str, chosen: _CostOptions) -> "Shape":
-    from tokenlab.networks.cost import BYTES
-    from tokenlab.networks.options import SIZES, ChunkShape, HashShape, PatchShape, TokenShape
-
+def _shape(name: str, size: str, chosen: _CostOptions) -> Shape:
     latent, local = SIZES[size]
     if chosen.feed_forward is not None:
         local = replace(local, feed_forward=chosen.feed_forward)
@@ -425,10 +418,8 @@ def _shape(name: str, size: str, chosen: _CostOptions) -> "Shape":
     return PatchShape(symbols, model.marker, latent, local, HashShape() if model.hash else None)
 
 
-def _fitted(shape: "Shape") -> "Shape":
+def _fitted(shape: Shape) -> Shape:
     """The settings that give the figures of Table 2."""
-    from tokenlab.networks.options import PatchShape, TokenShape
-
     if isinstance(shape, TokenShape):
         return replace(shape, vocabulary=_PAPER_ROWS)
     assert isinstance(shape, PatchShape)

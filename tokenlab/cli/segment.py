@@ -234,8 +234,7 @@ def _by_words(options: argparse.Namespace, output: _Output) -> None:
 
     chosen = options_from(options, WordOptions)
     kept, sampled = getattr(options, "save_model", None), getattr(options, "sample", None)
-    if kept is not None:
-        check_output("--save-model", kept, [options.input])
+    check_output("--save-model", kept, [options.input])
     drawn = None if sampled is None else size("--sample", sampled)
     if drawn is None and any(hasattr(options, name) for name in ("workers", "cluster")):
         raise ParameterError("--workers and --cluster share what follows the fitting to a sample; add --sample")

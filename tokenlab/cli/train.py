@@ -32,8 +32,10 @@ from tokenlab.cli.output import (
 )
 from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.files import atomic_folder
 from tokenlab.core.options import MemoryOptions
 from tokenlab.core.shards import ClusterOptions, open_cluster
+from tokenlab.sources.record import RECORD, read_record
 from tokenlab.tokenizers.options import CUTS, WORDS_FILE, TrainOptions, role_special_tokens
 
 if TYPE_CHECKING:
@@ -113,7 +115,6 @@ def _train(arguments: argparse.Namespace) -> None:
     given = [*inputs, *tables, *checked]
     _check_inputs(given, arguments.cut)
     check_folder("--output", arguments.output, given, _is_ours)
-    from tokenlab.core.files import atomic_folder
     from tokenlab.tokenizers.trained import train_tokenizers
 
     with ExitStack() as stack, named_as_flags(TrainOptions, cut="--cut"):
@@ -186,8 +187,12 @@ def _check_inputs(names: Sequence[str], cut: str | None) -> None:
             check_cut(cut)
 
 
-def _documents(texts: Sequence[Corpus]) -> "Iterator[Document]":
-    return (document for text in texts for _, document in text.placed_documents())
+def _documents(corpora: Sequence[Corpus]) -> "Iterator[Document]":
+    return (document for corpus in corpora for _, document in corpus.placed_documents())
+
+
+def _texts(corpora: Sequence[Corpus]) -> Iterator[str]:
+    return (document.text for document in _documents(corpora))
 
 
 def _count_texts(
@@ -197,10 +202,10 @@ def _count_texts(
     from tokenlab.tokenizers.cuts import make_cut
     from tokenlab.tokenizers.piece_counts import count_in_shards, count_pieces
 
-    total = sum(len(document.text) for document in _documents(texts))  # Errors of reading come before any work.
+    total = sum(map(len, _texts(texts)))  # Errors of reading come before any work.
     with steps_shown("fitting", " sweeps") as progress:
-        cut = make_cut(name, (document.text for document in _documents(texts)), progress)
-    lines = with_progress((document.text for document in _documents(texts)), "counting", total=total)
+        cut = make_cut(name, _texts(texts), progress)
+    lines = with_progress(_texts(texts), "counting", total=total)
     if memory.memory is None:
         return count_pieces(lines, [cut, *others]), cut
     with open_cluster(place) as cluster:
@@ -268,13 +273,8 @@ def _measures(tokenizer: "Tokenizer", texts: Sequence[Corpus]) -> Row:
     }
 
 
-def _beginning(texts: Sequence[Corpus]) -> "Iterator[Document]":
-    size = 0
-    for document in _documents(texts):
-        yield document
-        size += len(document.text)
-        if size >= _MEASURED:
-            return
+def _beginning(texts: Sequence[Corpus]) -> "list[Document]":
+    return next(in_batches(_documents(texts), _MEASURED, size=lambda document: len(document.text)), [])
 
 
 def _write(
@@ -334,8 +334,6 @@ def _table(rows: Iterable[tuple[str, ...]], *headings: str) -> str:
 
 def _with_licence(name: str) -> str:
     """The name of an input, with the title and the licence of its source where a record lies beside it."""
-    from tokenlab.sources.record import RECORD, read_record
-
     path = Path(name)
     folder = path if path.is_dir() else path.parent
     if name == "-" or not (folder / RECORD).is_file():
