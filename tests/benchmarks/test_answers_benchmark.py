@@ -22,7 +22,7 @@ def test_table(monkeypatch, tmp_path):
     monkeypatch.setattr(benchmark, "_compared", compared)
     monkeypatch.setattr(benchmark, "_tokenlab", lambda *arguments: None)
     lines = benchmark.table(Bench(tmp_path, {}, 1, None))
-    assert "1 of 2 comparisons of English named a winner" in lines[0]
+    assert "1 of 2 comparisons" in lines[0]
     assert lines[-1].startswith("| en |") and lines[-1].endswith("| bpe | words | 0.040 ± 0.050 |")
     assert asked == [
         ("answers-en", 3e10, 2, 0),

@@ -84,7 +84,7 @@ def test_unigram_models_that_differ_stop_the_run(theirs):
         for facts in ({"pieces": 200, "tokens": 1000}, {"pieces": 200, "tokens": 1049}, theirs)
     )
     atoms._check_alike(ours, near)
-    with pytest.raises(RuntimeError, match="no time is printed"):
+    with pytest.raises(RuntimeError, match="no time"):
         atoms._check_alike(ours, far)
 
 

@@ -1,4 +1,4 @@
-"""Classifiers learn known answers, see no padding, and end with the same bytes after an interruption."""
+"""Classifiers learn known answers and see no padding."""
 
 import dataclasses
 import math
@@ -49,9 +49,9 @@ def shape(kind, **changes):
     return dataclasses.replace(SHAPE, kind=kind, **changes)
 
 
-def fit(kind, options=OPTIONS, checkpoint=None, **changes):
+def fit(kind, options=OPTIONS, **changes):
     model = build_classifier(shape(kind, **changes), PADDING + 1, 2, options.seed)
-    return model, train_classifier(model, TRAINING, VALIDATION, options, checkpoint)
+    return model, train_classifier(model, TRAINING, VALIDATION, options)
 
 
 def share_right(predicted):
@@ -136,9 +136,9 @@ LONG = pairs([[1] * 40], [0])
 @pytest.mark.parametrize(
     ("training", "validation", "message"),
     [
-        (NOTHING, VALIDATION, "there is no text to train on"),
-        (TRAINING, NOTHING, "there is no text to evaluate on"),
-        (LONG, VALIDATION, "a text to train on has 41 tokens, but positions is 32; raise positions"),
+        (NOTHING, VALIDATION, "no text to train on"),
+        (TRAINING, NOTHING, "no text to evaluate on"),
+        (LONG, VALIDATION, "has 41 tokens, but positions is 32"),
     ],
 )
 def test_bad_data_is_one_line(training, validation, message):
@@ -147,7 +147,7 @@ def test_bad_data_is_one_line(training, validation, message):
 
 
 def test_the_control_needs_texts_of_every_class():
-    with pytest.raises(InputError, match="there is no validation text"):
+    with pytest.raises(InputError, match="no validation text"):
         linear_control(TRAINING, NOTHING, TEST, 2)
     with pytest.raises(InputError, match="no training text is of class 2"):
         linear_control(TRAINING, VALIDATION, TEST, 3)

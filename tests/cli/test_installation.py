@@ -108,10 +108,8 @@ def test_a_model_without_torch_says_what_is_missing(tmp_path: Path, command: lis
     (tmp_path / "text.txt").write_text("text")
     code = f"import sys; sys.modules['torch'] = None; from tokenlab.cli import main; sys.exit(main({command!r}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 2, done.stderr
-    assert (
-        done.stderr == "tokenlab: this needs torch, which is not installed; install tokenlab with its extra `models`\n"
-    )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert "needs torch" in done.stderr and "extra `models`" in done.stderr
 
 
 def test_a_program_with_an_output_of_its_own(tmp_path: Path) -> None:

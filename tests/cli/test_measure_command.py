@@ -63,7 +63,7 @@ def test_a_normalising_model_is_named_and_unknown_tokens_are_warned_of(files):
     options = {"normalization_rule_name": "nmt_nfkc", "remove_extra_whitespaces": True}
     (files / "a.model").write_bytes(small_bases.sentencepiece_model("unigram", **options))
     ended = ended_here("measure", files / "text.txt", "--tokenizer", files / "a.model", "--tokenizer", files / "0.json")
-    assert ended.out.startswith(f"[1] {files / 'a.model'} (normalises texts: nmt_nfkc, spaces; decoding gives ")
+    assert ended.out.startswith(f"[1] {files / 'a.model'} (normalises texts: nmt_nfkc, spaces")
     assert f"\n[2] {files / '0.json'}\n" in ended.out and ended.status == 0 and not ended.said
     words = Tokenizer(models.WordLevel({"[UNK]": 0, "the": 1}, "[UNK]"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -71,4 +71,4 @@ def test_a_normalising_model_is_named_and_unknown_tokens_are_warned_of(files):
     ended = ended_here("measure", files / "text.txt", "--tokenizer", files / "words.json", "--json")
     (row,) = json.loads(ended.out)
     assert (row["words_kept_whole"], row["unknown_rate"], row["normalises"]) == (3 / 13, 10 / 13, [])
-    assert ended.said.startswith(f"tokenlab: {files / 'words.json'}: 76.9 % of its tokens in {files / 'text.txt'} are")
+    assert ended.said.startswith(f"tokenlab: {files / 'words.json'}: 76.9 %") and str(files / "text.txt") in ended.said

@@ -110,11 +110,11 @@ def test_candidates_that_lose_text_are_refused(tmp_path):
     lower = Tokenizer(models.BPE({"a": 0, "b": 1}, []))
     lower.normalizer = normalizers.Lowercase()
     lower.save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(InputError, match=r"given: cannot be compared, .* has a code: .*"):
+    with pytest.raises(InputError, match=r"given: .* has a code"):
         check_spelled(read_candidate(tmp_path), [*TEXTS, OTHER.decode()], 64, "given")
     code = learn_code("random", character_corpus(TEXTS), unknown="skip")
     write_code(code, tmp_path / "skip.json")
-    with pytest.raises(InputError, match=r"given: cannot be compared, since it loses text"):
+    with pytest.raises(InputError, match=r"given: .* loses text"):
         check_spelled(read_candidate(tmp_path / "skip.json"), [*TEXTS, OTHER.decode()], 64, "given")
 
 
@@ -128,7 +128,7 @@ def test_held_out_documents_are_a_twentieth_in_the_order_of_the_text():
     assert divide(texts, seed=3) == parts != divide(texts, seed=4)
     few = divide(texts[:20])
     assert len(few.training) == len(few.held_out) == 10
-    with pytest.raises(InputError, match=r"at least 20 documents .* the text has 19"):
+    with pytest.raises(InputError, match=r"20 documents .* has 19"):
         divide(texts[:19])
 
 

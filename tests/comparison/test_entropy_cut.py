@@ -5,7 +5,7 @@ import torch
 from scipy.signal import find_peaks
 
 from tokenlab.comparison.entropy_cut import entropy_cut
-from tokenlab.networks.interface import CodedPassage
+from tokenlab.language.coding import ByteCoder
 from tokenlab.networks.options import StackShape, TokenShape
 from tokenlab.networks.stored import build_network
 
@@ -16,8 +16,7 @@ with torch.no_grad():
 
 def entropies(text):
     """Of the first byte of each character."""
-    data = np.frombuffer(text.encode(), np.uint8).astype(np.int32)
-    batch = NETWORK.collate([[CodedPassage(data, np.empty(0, np.int32), len(data))]])
+    batch = NETWORK.collate([ByteCoder().code([text.encode()])])
     p = torch.softmax(NETWORK.logits(batch).double(), -1).numpy()
     return -(p * np.log(p)).sum(1)[np.cumsum([0, *(len(character.encode()) for character in text[:-1])])]
 

@@ -128,7 +128,7 @@ def test_a_budget_of_bytes_is_the_same_text_for_all(folder):
 
 
 def test_too_small_a_budget_says_what_is_needed(folder):
-    with pytest.raises(ParameterError, match=r"flops is 1e\+06, enough for \d+ updates; 20 need about") as raised:
+    with pytest.raises(ParameterError, match=r"flops is 1e\+06, .* 20 need") as raised:
         run_trial(trial(folder, "bpe", flops=1e6), folder / "small")
     needed = float(str(raised.value).split()[-1])
     passages = open_passages(folder / "training")

@@ -31,14 +31,14 @@ def test_other_files_are_not_lost(tmp_path: Path, lost: str) -> None:
         (tmp_path / "a" / lost).mkdir()
     else:
         (tmp_path / "a" / lost).write_text("mine")
-    with pytest.raises(InputError, match=f"a: holds {lost}, which would be lost"):
+    with pytest.raises(InputError, match=f"a: holds {lost}"):
         write(tmp_path / "a", "2.txt")
     assert names(tmp_path / "a") == ["1.txt", lost] and names(tmp_path) == ["a"]
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("mine")
-    with pytest.raises(InputError, match="a: a file; name a folder"), atomic_folder(tmp_path / "a"):
+    with pytest.raises(InputError, match="a: a file"), atomic_folder(tmp_path / "a"):
         pytest.fail("refused before any work")
     assert (tmp_path / "a").read_text() == "mine"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from killing import wait_until
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -59,24 +60,20 @@ def _child_after_kill(leader: subprocess.Popen[str]) -> psutil.Process:
     return child
 
 
-def _ends(process: psutil.Process, seconds: float = 120.0) -> bool:
-    """Whether the process ends; the default limit is a watchdog."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
-            return True
-        time.sleep(0.01)
-    return False
+def _has_ended(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def test_child_ends_with_its_parent() -> None:
-    assert _ends(_child_after_kill(_start("-c", LEADER, "named")))
+    child = _child_after_kill(_start("-c", LEADER, "named"))
+    wait_until(lambda: _has_ended(child))
 
 
 def test_command_started_by_hand_outlives_its_shell() -> None:
     child = _child_after_kill(_start("-c", LEADER, "unnamed"))
     try:
-        assert not _ends(child, seconds=0.5)
+        time.sleep(0.5)
+        assert not _has_ended(child)
     finally:
         child.kill()
 
@@ -93,4 +90,5 @@ def test_child_whose_parent_has_gone_already_ends_at_once() -> None:
 def test_pool_workers_end_with_their_pool(tmp_path: Path, method: str) -> None:
     script = tmp_path / "pool.py"
     script.write_text(POOL)
-    assert _ends(_child_after_kill(_start(str(script), method)))
+    worker = _child_after_kill(_start(str(script), method))
+    wait_until(lambda: _has_ended(worker))

@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,8 +81,7 @@ def test_few_shards_are_in_flight_and_a_slow_one_holds_up_no_others(tmp_path: Pa
     with open_cluster(ClusterOptions(workers=2), str(tmp_path)) as cluster:
 
         def release() -> None:
-            while not (tmp_path / "runs-9").exists():
-                time.sleep(0.01)
+            wait_until((tmp_path / "runs-9").exists)
             (tmp_path / "go").touch()
 
         threading.Thread(target=release, daemon=True).start()  # Never, if shards 1 to 9 waited for shard 0.
@@ -108,7 +106,7 @@ def test_a_killed_process_is_one_line_and_the_next_run_completes(tmp_path: Path)
         with open_cluster(ClusterOptions(workers=2), str(tmp_path)) as cluster:
             return map_shards(shard_work.killed_once, range(10), list, cluster)
 
-    with pytest.raises(ClusterError, match="was killed, perhaps for want of memory; use fewer workers"):
+    with pytest.raises(ClusterError, match=r"killed, .* use fewer workers"):
         run()
     assert run() == [number * number for number in range(10)]
 
@@ -131,7 +129,7 @@ def test_dask_gives_the_same_although_a_worker_is_killed(workers: int, tmp_path:
 @pytest.mark.slow
 def test_a_shard_that_kills_every_worker_of_dask_is_one_line() -> None:
     with (
-        pytest.raises(ClusterError, match="workers of Dask that computed a shard were killed"),
+        pytest.raises(ClusterError, match=r"workers of Dask .* killed"),
         open_cluster(ClusterOptions(2, "local")) as cluster,
     ):
         map_shards(shard_work.killed, [0], list, cluster)
@@ -144,12 +142,11 @@ def test_a_scheduler_that_goes_away_is_one_line_and_the_next_run_completes(
     with dask_processes() as (address, scheduler):
 
         def kill() -> None:
-            while not (tmp_path / "runs-0").exists():
-                time.sleep(0.01)
+            wait_until((tmp_path / "runs-0").exists)
             scheduler.kill()
 
         with (
-            pytest.raises(ClusterError, match=f"the Dask scheduler at {address} has gone"),
+            pytest.raises(ClusterError, match=f"{address} has gone"),
             open_cluster(ClusterOptions(cluster=address), str(tmp_path)) as cluster,
         ):
             threading.Thread(target=kill, daemon=True).start()
@@ -164,7 +161,7 @@ def test_a_scheduler_that_goes_away_is_one_line_and_the_next_run_completes(
 def test_a_scheduler_that_goes_away_while_it_is_asked_is_one_line() -> None:
     with (
         dask_processes() as (address, scheduler),
-        pytest.raises(ClusterError, match=f"the Dask scheduler at {address} has gone"),
+        pytest.raises(ClusterError, match=f"{address} has gone"),
         open_cluster(ClusterOptions(cluster=address)) as cluster,
     ):
         scheduler.send_signal(signal.SIGSTOP)
@@ -175,8 +172,8 @@ def test_a_scheduler_that_goes_away_while_it_is_asked_is_one_line() -> None:
 def test_an_address_without_a_scheduler() -> None:
     pytest.importorskip("distributed")
     for address, message in (
-        ("nowhere", "no Dask scheduler answers at 'nowhere'"),
-        ("tls://127.0.0.1:9", "ssl_context.*; set DASK_DISTRIBUTED__COMM__TLS__CA_FILE"),
+        ("nowhere", "answers at 'nowhere'"),
+        ("tls://127.0.0.1:9", "DASK_DISTRIBUTED__COMM__TLS__CA_FILE"),
     ):
         with pytest.raises(ClusterError, match=message), open_cluster(ClusterOptions(cluster=address)):
             pass

@@ -26,9 +26,7 @@ def test_the_page_and_the_stubs_are_those_of_the_code():
 INIT = '"""A package.\n\nMore."""\n\n__getattr__, __all__ = offer(__name__, {"a": ["f"]})\n'
 
 
-@pytest.mark.parametrize(
-    ("module", "message"), [("", "no definition of f"), ("def f(): ...\n", "f is public and has no docstring")]
-)
+@pytest.mark.parametrize(("module", "message"), [("", "no definition of f"), ("def f(): ...\n", "f is public")])
 def test_a_name_without_definition_or_docstring_is_an_error(tmp_path, module, message):
     package = tmp_path / "tokenlab/pack"
     package.mkdir(parents=True)

@@ -22,12 +22,8 @@ SENTENCES = {
 }
 ALONE = """
 import sys
-class Absent:
-    def find_spec(self, name, *_):
-        if name.partition(".")[0] == "tokenlab":
-            raise ImportError(name)
 if not any(part.endswith("/tokenlab") for part in sys.orig_argv[1:2]):
-    sys.meta_path.insert(0, Absent())
+    sys.modules["tokenlab"] = None  # importing it raises ModuleNotFoundError
 """
 
 

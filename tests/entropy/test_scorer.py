@@ -190,7 +190,7 @@ def test_folders_that_hold_no_model(tmp_path):
 
 def test_a_name_that_the_hub_does_not_give(monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(SourceError, match="nobody/no-such-model: no such folder, and the Hugging Face hub"):
+    with pytest.raises(SourceError, match=r"nobody/no-such-model: .* hub"):
         load_scorer("nobody/no-such-model", "cpu")
     with pytest.raises(InputError, match="not a valid name of a model"):
         load_scorer("two words", "cpu")
@@ -199,7 +199,7 @@ def test_a_name_that_the_hub_does_not_give(monkeypatch):
 def test_pickled_weights_are_refused_unread(characters, tmp_path):
     folder = changed(characters, tmp_path)
     pickle_weights(folder)
-    with pytest.raises(InputError, match=r"pickled \(pytorch_model\.bin\)"):
+    with pytest.raises(InputError, match=r"pytorch_model\.bin"):
         load_scorer(folder, "cpu")
     assert not (folder / "unpickled").exists()
 
@@ -213,7 +213,7 @@ def test_pickled_weights_are_refused_unread(characters, tmp_path):
         (lambda folder: edit_json(folder / "config.json", n_embd=32), "no causal language model"),
         (lambda folder: (folder / "tokenizer.json").write_text("{}"), "no causal language model"),
         (lambda folder: (folder / "tokenizer.json").unlink(), "no tokenizer"),
-        (lambda folder: byte_level(300).save(str(folder / "tokenizer.json")), "has 300 tokens but the model embeds 24"),
+        (lambda folder: byte_level(300).save(str(folder / "tokenizer.json")), "300 tokens .* embeds 24"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"\x08" + bytes(20)), "no causal language model"),
         (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
     ],
@@ -240,7 +240,7 @@ def test_options_that_the_model_cannot_have(characters):
         load_scorer(characters, "cpu", "int8")
     scorer = load_scorer(characters, "cpu")
     for options, message in [
-        (ScoringOptions(context=65), "context is 65, but the model has 64 positions"),
+        (ScoringOptions(context=65), "context is 65, .* 64 positions"),
         (ScoringOptions(context=8, stride=9), "stride is 9; it must be from 1 to 8"),
     ]:
         with pytest.raises(ParameterError, match=message):

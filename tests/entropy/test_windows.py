@@ -29,10 +29,10 @@ def test_each_token_comes_from_its_longest_left_context(tokens, prefix, shape):
 
 
 def test_a_window_needs_room():
-    with pytest.raises(ParameterError, match="context is 2; it must be at least 3"):
+    with pytest.raises(ParameterError, match=r"context is 2; .* 3"):
         list(plan_windows(0, 5, 2, 2, 1))
     for stride in (0, 4):
-        with pytest.raises(ParameterError, match=f"stride is {stride}; it must be from 1 to 3"):
+        with pytest.raises(ParameterError, match=f"stride is {stride}; .* 1 to 3"):
             list(plan_windows(0, 5, 1, 4, stride))
 
 

@@ -87,7 +87,7 @@ def test_str_and_bytes_are_the_same(model, estimator):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("ask", ["next_byte", "next_character", "log_probability"])
 def test_a_character_outside_the_alphabet_is_named(model, estimator, ask):
-    with pytest.raises(InputError, match=r"0x43 \('C'\) at byte 4, which no token has"):
+    with pytest.raises(InputError, match=r"0x43 \('C'\) at byte 4"):
         getattr(character_model(model, estimator), ask)("ABBC")
 
 
@@ -97,7 +97,7 @@ def test_bad_input(model):
         CharacterModel(of_bytes, automaton).next_character("a")
     with pytest.raises(InputError, match="lone surrogate at character 2"):
         character_model(model).next_byte("A\ud800")
-    with pytest.raises(InputError, match="ids up to 8 and the model only 5"):
+    with pytest.raises(InputError, match=r"ids up to 8 .* 5"):
         character_model(TableModel(5, 0))
     with pytest.raises(ParameterError, match="prune"):
         character_model(model, "bpc", prune=0.1)

@@ -83,7 +83,7 @@ def test_pruning_drops_less_than_it_says(model):
 def test_options_that_a_text_does_not_fit(model, automaton):
     with pytest.raises(ParameterError, match="set a smaller prune"):
         Incremental(model, automaton, ExactOptions(prune=0.4)).extend(TEXT)
-    with pytest.raises(ParameterError, match=r"more than 100 contexts .* set prune"):
+    with pytest.raises(ParameterError, match="more than 100 contexts"):
         Incremental(model, EveryEncoding(Vocabulary(TOKENS)), ExactOptions(max_contexts=100)).extend(TEXT)
 
 

@@ -33,7 +33,7 @@ def test_end_by_the_configuration_of_the_model(tmp_path):
 
 def test_bad_input(tmp_path):
     tiny_models.save_bytes(tmp_path / "none", with_bos=False)
-    with pytest.raises(InputError, match=r"no start token, so P\(first token\) is unknown"):
+    with pytest.raises(InputError, match="no start token"):
         load(tmp_path / "none")
     with pytest.raises(InputError, match="no such folder"):
         load(tmp_path / "missing")

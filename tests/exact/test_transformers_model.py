@@ -159,19 +159,19 @@ def test_other_attention_and_16_bit_weights():
 def test_contexts_longer_than_the_positions():
     tree = TransformersModel(random_model(GPT2), start=(0,), end=None).tree()
     tree.extend(range(159), [1] * 159)
-    with pytest.raises(InputError, match="161 tokens, but it has positions for 160; shorten the text"):
+    with pytest.raises(InputError, match=r"161 tokens, .* positions for 160"):
         tree.extend([159], [1])
     assert tree.extend([158], [2]).shape == (1, SIZE)  # The tree is whole.
 
 
 def test_bad_input():
     model = random_model(GPT2)
-    with pytest.raises(InputError, match=r"no start token, so P\(first token\) is unknown; give it the BOS"):
+    with pytest.raises(InputError, match=r"no start token"):
         TransformersModel(model, start=(), end=None)
-    with pytest.raises(InputError, match="end token 50 is not among its 50 ids"):
+    with pytest.raises(InputError, match="end token 50"):
         TransformersModel(model, start=(0,), end=SIZE)
     tree = TransformersModel(model, start=(0,), end=None).tree()
-    with pytest.raises(InputError, match="token 50 is not among the model's 50 ids"):
+    with pytest.raises(InputError, match="token 50 is not among the model's"):
         tree.extend([0], [SIZE])
     assert tree.extend([], []).shape == (0, SIZE)
     tree.extend([0, 0], [1, 2])

@@ -61,7 +61,7 @@ def test_a_damaged_table(tmp_path):
     path.write_bytes(small_bases.sentencepiece_model("bpe", normalization_rule_name="nmt_nfkc"))
     model = read_pieces(path)
     cut = PieceNormalizer(replace(model, character_map=model.character_map[:-20_000]), "a.model")
-    with pytest.raises(InputError, match=r"a\.model: its table of normalisation is damaged"):
+    with pytest.raises(InputError, match=r"a\.model: .* damaged"):
         cut("".join(CHANGED))
     for length in (1, 4, 5, 1000):
         PieceNormalizer(replace(model, character_map=model.character_map[:length]), "a.model")("no error")

@@ -1,28 +1,15 @@
 """SentencePiece models: the reader against the package, and on damaged files."""
 
-import io
-import random
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from real_tokenizers import tokenizer_folder
+from small_bases import sentencepiece_model
 
 from tokenlab.core.errors import InputError
 from tokenlab.formats.pieces import Algorithm, PieceKind, PieceModel, read_pieces
-
-
-def trained(algorithm: str, **options: object) -> bytes:
-    sentencepiece = pytest.importorskip("sentencepiece")
-    words = ["the", "cat", "sat", "on", "a", "mat", "and", "then", "another", "cat", "sat", "there", "too"]
-    order = random.Random(0)
-    lines = iter([" ".join(order.choices(words, k=8)) for _ in range(300)])
-    out = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=lines, model_writer=out, model_type=algorithm, minloglevel=2, **options
-    )
-    return out.getvalue()
 
 
 def compare(path: Path, model: PieceModel) -> None:
@@ -43,20 +30,20 @@ def compare(path: Path, model: PieceModel) -> None:
 @pytest.mark.parametrize(
     ("algorithm", "options"),
     [
-        ("bpe", {"vocab_size": 300, "byte_fallback": True, "normalization_rule_name": "identity"}),
-        ("unigram", {"vocab_size": 40, "user_defined_symbols": ["[X]"]}),
-        ("bpe", {"vocab_size": 60, "add_dummy_prefix": False, "bos_id": -1}),
+        ("bpe", {}),
+        ("unigram", {"byte_fallback": False, "normalization_rule_name": "nmt_nfkc"}),
+        ("bpe", {"byte_fallback": False, "normalization_rule_name": "nfkc", "add_dummy_prefix": False, "bos_id": -1}),
     ],
 )
 def test_models_trained_by_the_package(tmp_path: Path, algorithm: str, options: dict[str, object]) -> None:
     path = tmp_path / "a.model"
-    path.write_bytes(trained(algorithm, hard_vocab_limit=False, **options))
+    path.write_bytes(sentencepiece_model(algorithm, **options))
     model = read_pieces(path)
     compare(path, model)
     assert model.algorithm == (Algorithm.BPE if algorithm == "bpe" else Algorithm.UNIGRAM)
-    assert model.byte_fallback == options.get("byte_fallback", False)
+    assert model.byte_fallback == options.get("byte_fallback", True)
     assert model.dummy_prefix == options.get("add_dummy_prefix", True)
-    assert bool(model.character_map) == (options.get("normalization_rule_name") != "identity")
+    assert bool(model.character_map) == ("normalization_rule_name" in options)
 
 
 @pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3", "mistral-v7", "cluecorpussmall"])

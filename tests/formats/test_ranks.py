@@ -39,7 +39,7 @@ def test_an_empty_token_and_gaps_spell_nothing(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "0 bytes"),
-        (b"a b c\n", "line 1: not a token in base64 and its rank"),
+        (b"a b c\n", "line 1: not a token"),
         (lines(BYTES) + b"a=b 300\n", "line 257: not base64"),
         (lines(BYTES) + b"YWI= 3\n", "line 257: rank 3 stands for two tokens"),
         (lines([*BYTES, b"a"]), "a token has two ranks"),
@@ -58,9 +58,9 @@ def test_damaged_files_are_one_line_errors(tmp_path: Path, content: bytes, messa
 def test_an_unknown_file_needs_its_expression(tmp_path: Path) -> None:
     path = tmp_path / "a.tiktoken"
     path.write_bytes(lines(BYTES))
-    with pytest.raises(InputError, match=r"not among the known \(Llama 3, .*give its regular expression"):
+    with pytest.raises(InputError, match=r"known \(Llama 3, .*regular expression"):
         read_rank_tokenizer(path)
-    with pytest.raises(InputError, match="special token 300 is not among ids 256 to 257"):
+    with pytest.raises(InputError, match="special token 300"):
         read_rank_tokenizer(path, SETTINGS._replace(bos=300))
 
 

@@ -37,7 +37,7 @@ def test_a_tokenizer_json_and_the_ends_that_its_configuration_names(tmp_path: Pa
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"vocab": {"a": 0, "b": 10**9}}, r"the id 1000000000; ids are from 0 to 4194303"),
+        ({"vocab": {"a": 0, "b": 10**9}}, r"the id 1000000000; ids"),
         ({"vocab": {"a": 0, "b": -1}}, r"the id -1; ids"),
         ({"vocab": {"a": 0, "b": 3, "c": 3}}, r"the id 3 is that of 2 tokens"),
         ({"vocab": {"a": 0, "\u957f": 1}, "merges": [["a", "\u957f"]], "continuing_subword_prefix": "x"}, r"no contin"),
@@ -51,7 +51,7 @@ def test_what_would_take_gigabytes_or_end_the_process_in_the_library(
     settings = json.loads(Tokenizer(models.BPE({"a": 0, "b": 1}, [])).to_str())
     settings["model"] |= changed
     (tmp_path / "tokenizer.json").write_text(json.dumps(settings))
-    with pytest.raises(InputError, match=rf"tokenizer\.json: not a tokenizer\.json: .*{reason}"):
+    with pytest.raises(InputError, match=rf"tokenizer\.json: .*{reason}"):
         _ = read_tokenizer(tmp_path).tokenizer
 
 
@@ -59,7 +59,7 @@ def test_a_rank_file_has_tokens_but_no_engine_without_its_expression(tmp_path: P
     path = rank_file(tmp_path / "a.tiktoken", b"ab")
     file = read_tokenizer(tmp_path)
     assert (file.format, file.algorithm, file.tokens) == ("ranks", "BPE", (*BYTES, b"ab"))
-    with pytest.raises(InputError, match=r"a\.tiktoken: a rank file does not say how it splits .* regular expression"):
+    with pytest.raises(InputError, match=r"a\.tiktoken: .* regular expression"):
         _ = file.tokenizer
     known = read_tokenizer(path, RankSettings("toy", r"\S+|\s+", special=2, bos=257))
     assert known.ends == (257, None)
@@ -70,13 +70,13 @@ def test_a_rank_file_has_tokens_but_no_engine_without_its_expression(tmp_path: P
 def test_one_of_several_rank_files_is_not_guessed(tmp_path: Path) -> None:
     rank_file(tmp_path / "a.tiktoken")
     rank_file(tmp_path / "b.tiktoken")
-    with pytest.raises(InputError, match=r"several rank files \(a.tiktoken, b.tiktoken\); name one of them"):
+    with pytest.raises(InputError, match=r"rank files \(a.tiktoken, b.tiktoken\)"):
         read_tokenizer(tmp_path)
     assert read_tokenizer(tmp_path / "b.tiktoken").tokens == tuple(BYTES)
     for name in ("1000", "2000"):
         (tmp_path / "sizes" / name).mkdir(parents=True)
         (tmp_path / "sizes" / name / "tokenizer.json").touch()
-    with pytest.raises(InputError, match=r"a folder of several tokenizers \(1000, 2000\); name one of them"):
+    with pytest.raises(InputError, match=r"several tokenizers \(1000, 2000\)"):
         read_tokenizer(tmp_path / "sizes")
 
 
@@ -98,7 +98,7 @@ def test_a_sentencepiece_model_that_is_normalised_has_tokens_but_no_engine(tmp_p
     text = small_bases.sentencepiece_model("bpe", normalization_rule_name="nmt_nfkc")
     path.write_bytes(text)
     assert read_tokenizer(path).tokens[0] is None
-    with pytest.raises(InputError, match=r"its normalisation \(nmt_nfkc\) changes texts; use its tokenizer.json"):
+    with pytest.raises(InputError, match=r"normalisation \(nmt_nfkc\)"):
         _ = read_tokenizer(path).tokenizer
 
 
@@ -138,23 +138,23 @@ def test_metaspace_puts_a_space_before_a_text() -> None:
 
 
 def test_an_id_that_is_too_large_takes_no_memory() -> None:
-    with pytest.raises(InputError, match="has the id 4194304; at most 4194303 is read"):
+    with pytest.raises(InputError, match="the id 4194304; at most 4194303"):
         LibraryTokenizer(Tokenizer(models.BPE({"a": 1 << 22}, [])))
 
 
 def test_a_token_that_depends_on_its_place_is_refused() -> None:
     library = LibraryTokenizer(Tokenizer(models.BPE({"a</w>": 0}, [], end_of_word_suffix="</w>")))
     for marks in (None, ["end_of_word_suffix"]):
-        with pytest.raises(InputError, match="it: its BPE has end_of_word_suffix '</w>'"):
+        with pytest.raises(InputError, match=r"it: .*end_of_word_suffix"):
             library.check_spelling("it", marks)
 
 
 def test_chance_is_refused_in_memory_and_in_a_file(tmp_path) -> None:
     tokenizer = Tokenizer(models.BPE({"a": 0}, [], dropout=0.1))
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(InputError, match="it: BPE with dropout: a text has several encodings"):
+    with pytest.raises(InputError, match=r"it: .*dropout"):
         LibraryTokenizer(tokenizer).check_spelling("it")
-    with pytest.raises(InputError, match=r"tokenizer\.json: BPE with dropout: a text has several encodings"):
+    with pytest.raises(InputError, match=r"tokenizer\.json: .*dropout"):
         _ = read_tokenizer(tmp_path).tokenizer
 
 
@@ -173,5 +173,5 @@ def test_a_pre_tokenizer_that_drops_characters_is_refused(dropping) -> None:
     tokenizer = Tokenizer(models.BPE({"a": 0}, []))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([dropping, pre_tokenizers.ByteLevel(False)])
     assert "".join(piece for piece, _ in dropping.pre_tokenize_str("a, b")) != "a, b"
-    with pytest.raises(InputError, match=r"it: its pre-tokenizer .* drops characters"):
+    with pytest.raises(InputError, match=r"it: .* drops characters"):
         LibraryTokenizer(tokenizer).check_spelling("it")

@@ -146,7 +146,7 @@ class TestSpellings:
 
     @pytest.mark.parametrize("kind", ["tokens", "space"])
     def test_other_models_have_none(self, kind, folder):
-        with pytest.raises(ParameterError, match="spellings is for models with bpe patches"):
+        with pytest.raises(ParameterError, match="spellings is for"):
             generate(language_model(kind, folder), [b""], GenerationOptions(spellings=True))
 
 

@@ -186,7 +186,7 @@ class TestBadInput:
             evaluate_tasks(Recording(), {"mmlu": path})
 
     def test_unknown_task(self, files):
-        with pytest.raises(ParameterError, match="task 'boolq' is unknown; use one of hellaswag, "):
+        with pytest.raises(ParameterError, match="task 'boolq' is unknown"):
             evaluate_tasks(Recording(), {"boolq": files["piqa"]})
 
     def test_limit(self, files):

@@ -110,7 +110,7 @@ def test_a_stored_model_is_the_same_model(models, name, tmp_path):
 
 
 def test_folders_without_a_model_are_errors(models, tmp_path):
-    with pytest.raises(InputError, match=r"language.json: no such file; .* is no folder of a language model"):
+    with pytest.raises(InputError, match=r"language.json: no such file"):
         read_language_model(tmp_path)
     save_language_model(models["bytes"], tmp_path)
     (tmp_path / "coder" / "coder.json").unlink()

@@ -8,7 +8,14 @@ import pytest
 import torch
 from stored_passages import documents, store
 from torch.nn.functional import log_softmax
-from trainings import assert_close_curves, assert_same, killed_training, weights
+from trainings import (
+    assert_close_curves,
+    assert_close_weights,
+    assert_same,
+    in_a_group,
+    killed_training,
+    weights,
+)
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.language.coding import ByteCoder, PatchCoder
@@ -20,7 +27,6 @@ from tokenlab.networks.options import PatchShape, StackShape, TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.tokenizers.hierarchical import WITHOUT_MERGES
 from tokenlab.training import loop, processes
-from tokenlab.training.checkpoint import Evaluation
 
 CONTEXT = 32
 STACK = StackShape(layers=1, width=16, heads=2, feed_forward=24)
@@ -111,7 +117,7 @@ def test_a_checkpoint_of_another_configuration_is_an_error(tmp_path, stores):
         "held-out passages is ": {"stores": {None: (stores[None][0], stores[None][0])}},
     }
     for message, changes in others.items():
-        with pytest.raises(InputError, match=f"of another configuration .*{message}.*; remove it to start again"):
+        with pytest.raises(InputError, match=f"of another configuration .*{message}"):
             run(**{"stores": stores, "checkpoint": checkpoint, **changes})
     run(stores, checkpoint=checkpoint)
 
@@ -121,7 +127,7 @@ def test_a_damaged_checkpoint_is_an_error(tmp_path, stores):
     run(stores, checkpoint=checkpoint)
     for content in (b"damaged", checkpoint.read_bytes()[:-100]):
         checkpoint.write_bytes(content)
-        with pytest.raises(InputError, match=r"no checkpoint of this training .*remove it to start again"):
+        with pytest.raises(InputError, match=r"no checkpoint of this training"):
             run(stores, checkpoint=checkpoint)
 
 
@@ -130,24 +136,17 @@ def test_a_batch_in_parts_is_the_same(stores, shape):
     network, curve = run(stores, dataclasses.replace(OPTIONS, accumulate=4), shape)
     expected, whole = run(stores, OPTIONS, shape)
     assert_close_curves(curve, whole, rel=1e-4)
-    for name, tensor in weights(network).items():
-        torch.testing.assert_close(tensor, weights(expected)[name], rtol=1e-3, atol=1e-4, msg=name)
+    assert_close_weights(weights(network), weights(expected))
 
 
 def test_impossible_trainings_are_errors(stores):
-    with pytest.raises(ParameterError, match="processes is 2, but 1 are running"):
+    with pytest.raises(ParameterError, match="processes is 2, but 1"):
         run(stores, dataclasses.replace(OPTIONS, processes=2))
-    with pytest.raises(ParameterError, match="context is 16, but the model's is 32"):
+    with pytest.raises(ParameterError, match=r"context is 16, .* 32"):
         run(stores, dataclasses.replace(OPTIONS, context=16))
     if not torch.cuda.is_available():
-        with pytest.raises(ParameterError, match="device is 'cuda', but PyTorch sees 0 GPUs"):
+        with pytest.raises(ParameterError, match="PyTorch sees 0 GPUs"):
             run(stores, dataclasses.replace(OPTIONS, device="cuda"))
-
-
-def in_a_group(stores, options, shape, checkpoint):
-    with processes.group("cpu"):
-        network, curve = run(stores, options, shape, checkpoint)
-    return [Evaluation(*evaluation) for evaluation in curve], weights(network)
 
 
 @pytest.mark.nightly  # Translation models do the same.
@@ -155,10 +154,9 @@ def test_two_processes_train_as_one(tmp_path, stores):
     """Over Gloo; batches of an odd number of rows; the second call continues from the first one's checkpoint."""
     options = dataclasses.replace(OPTIONS, batch=5, processes=2)
     checkpoint = tmp_path / "checkpoint.safetensors"
-    curve, found = processes.launch(in_a_group, stores, options, PATCHES, checkpoint, processes=2)
+    curve, found = processes.launch(in_a_group, run, stores, options, PATCHES, checkpoint, processes=2)
     network, expected = run(stores, dataclasses.replace(options, processes=1), PATCHES)
     assert_close_curves(curve, expected, rel=1e-4)
-    for name, tensor in weights(network).items():
-        torch.testing.assert_close(found[name], tensor, rtol=1e-3, atol=1e-4, msg=name)
-    again, same = processes.launch(in_a_group, stores, options, PATCHES, checkpoint, processes=2)
+    assert_close_weights(found, weights(network))
+    again, same = processes.launch(in_a_group, run, stores, options, PATCHES, checkpoint, processes=2)
     assert again == curve and all(torch.equal(same[name], tensor) for name, tensor in found.items())

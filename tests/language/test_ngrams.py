@@ -72,7 +72,7 @@ def test_probabilities_sum_to_one_after_any_history():
 
 def test_orders_that_do_not_fit_are_refused():
     assert kneser_ney_nats([np.array([255])], [np.array([0])], 256, 7).shape == (7, 1)
-    with pytest.raises(ParameterError, match="largest is 8; n-grams of 256 symbols have at most 7"):
+    with pytest.raises(ParameterError, match=r"largest is 8; .* at most 7"):
         kneser_ney_nats([np.array([255])], [np.array([0])], 256, 8)
     with pytest.raises(ParameterError, match="largest"):
         kneser_ney_nats([np.array([1])], [np.array([0])], 256, 0)

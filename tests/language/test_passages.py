@@ -198,9 +198,9 @@ def test_nothing_to_write_is_an_error(tmp_path):
 
 def test_what_a_store_does_not_have_is_an_error(tmp_path):
     folder = written(tmp_path / "passages", random_block(30, 0))
-    with pytest.raises(InputError, match=r"a passage of 40 bytes, a row has 20; raise context"):
+    with pytest.raises(InputError, match=r"passage of 40 bytes, a row has 20"):
         next(shuffled_batches(open_passages(folder), 20, 4, 0))
-    with pytest.raises(ParameterError, match=r"patcher is 'space'; .* has fine, coarse-1"):
+    with pytest.raises(ParameterError, match=r"patcher is 'space'; .*fine, coarse-1"):
         open_passages(folder, "space")
 
 
@@ -213,7 +213,7 @@ def test_damaged_stores_are_errors(tmp_path, monkeypatch):
     place = whole.index(random_block(200, 0).data[1]) + 3
 
     shard.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match=r"part-00000.parquet: damaged, or no passages .*write the passages again"):
+    with pytest.raises(InputError, match=r"part-00000.parquet: damaged"):
         open_passages(folder)
 
     shard.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
@@ -222,9 +222,9 @@ def test_damaged_stores_are_errors(tmp_path, monkeypatch):
 
     shard.write_bytes(whole)
     (folder / "part-00001.parquet").rename(folder / "part-00009.parquet")
-    with pytest.raises(InputError, match=r"part-00001.parquet is missing between the other shards"):
+    with pytest.raises(InputError, match=r"part-00001.parquet is missing"):
         open_passages(folder)
-    with pytest.raises(InputError, match=r"no passages \(no part-00000.parquet in it\)"):
+    with pytest.raises(InputError, match=r"\(no part-00000.parquet in it\)"):
         open_passages(tmp_path)
 
 
@@ -233,12 +233,12 @@ def test_an_empty_shard_and_other_columns_are_errors(tmp_path):
     shard = folder / "part-00000.parquet"
     table = pq.read_table(shard)
     pq.write_table(table.slice(0, 0), shard)
-    with pytest.raises(InputError, match="no passage in this shard; write the passages again"):
+    with pytest.raises(InputError, match="no passage in this shard"):
         open_passages(folder)
     pq.write_table(pa.table({"text": ["a"]}), shard)
-    with pytest.raises(InputError, match="no passages, but the columns text; name another folder"):
+    with pytest.raises(InputError, match="no passages, but the columns text"):
         open_passages(folder)
     pq.write_table(table, shard)
     pq.write_table(table.drop(["starts_fine"]), folder / "part-00001.parquet")
-    with pytest.raises(InputError, match=r"part-00001.parquet: other patchers than in part-00000.parquet"):
+    with pytest.raises(InputError, match=r"part-00001.parquet: other patchers"):
         open_passages(folder)

@@ -83,7 +83,7 @@ def test_tokens_of_given_starts_are_looked_up(coders):
     starts = coders["bpe"].patcher.starts(DATA)
     looked_up, found = coders["tokens"].code(DATA, starts), coders["tokens"].code(DATA)
     assert [passage.ids.tolist() for passage in looked_up] == [passage.ids.tolist() for passage in found]
-    with pytest.raises(InputError, match=r"b'the cat saw' is no token of .*; these patches are of another one"):
+    with pytest.raises(InputError, match=r"b'the cat saw' is no token of"):
         coders["tokens"].code([b"the cat saw"], [np.array([0])])
 
 
@@ -142,19 +142,19 @@ def test_gpt2_of_two_files(mirror, tmp_path):
 def test_text_without_a_code_is_an_error(tmp_path):
     made = train(byte_level(EXPRESSIONS["gpt2"]), ["the cat"], 5)
     made.save(str(tmp_path / "tiny.json"))
-    with pytest.raises(InputError, match=r"does not spell the text 'x' with its tokens"):
+    with pytest.raises(InputError, match=r"the text 'x' with its tokens"):
         TokenCoder(tmp_path / "tiny.json").code([b"x"])
 
 
 def test_patches_that_cannot_be_known_are_errors(tokenizer):
-    with pytest.raises(ParameterError, match="the ends of these patches need its marker"):
+    with pytest.raises(ParameterError, match="patches need its marker"):
         PatchCoder(read_bpe_patcher(tokenizer))
     with pytest.raises(ParameterError, match="patcher is None; give the starts"):
         PatchCoder(None).code([b"the cat"])
 
 
 def test_damaged_folders_are_errors(coders, tmp_path):
-    with pytest.raises(InputError, match=r"coder.json: no such file; .* is no folder of a coder"):
+    with pytest.raises(InputError, match=r"coder.json: no such file"):
         read_coder(tmp_path)
     coders["bpe"].save(tmp_path)
     (tmp_path / "patches.json").unlink()
@@ -164,7 +164,7 @@ def test_damaged_folders_are_errors(coders, tmp_path):
         ("{", "damaged"),
         ("[]", "damaged"),
         ('{"kind": "tokens"}', "damaged"),
-        (json.dumps({"kind": "words"}), "the kind 'words' is none of bytes, tokens, patches"),
+        (json.dumps({"kind": "words"}), "the kind 'words' is none"),
     ):
         (tmp_path / "coder.json").write_text(content)
         with pytest.raises(InputError, match=message):

@@ -30,7 +30,7 @@ def test_a_row_of_predictions_for_each_seed():
 @pytest.mark.parametrize("wrong", [-1, 4])
 def test_a_label_outside_the_classes_is_an_error(wrong):
     for gold, predicted in (([0, wrong], [0, 1]), ([0, 1], [0, wrong])):
-        with pytest.raises(InputError, match=f"label {wrong} is outside the 4 classes, 0 to 3"):
+        with pytest.raises(InputError, match=f"label {wrong} is outside"):
             confusion_counts(np.array(gold), np.array(predicted), CLASSES)
 
 

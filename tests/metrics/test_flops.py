@@ -127,13 +127,13 @@ def test_pieces_of_several_sizes_cost_as_much_as_pieces_of_their_mean_over_bytes
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: transformer_flops(STACK, -1), "length is -1; it must be at least 0"),
-        (lambda: paper_flops(STACK, TINY, 256, 60, 0), "length is 0; it must be above 0"),
-        (lambda: patch_flops(STACK, TINY, 300, 5, 4, padded=3), "padded is 3; it must be at least the mean length"),
+        (lambda: transformer_flops(STACK, -1), "length is -1"),
+        (lambda: paper_flops(STACK, TINY, 256, 60, 0), "length is 0"),
+        (lambda: patch_flops(STACK, TINY, 300, 5, 4, padded=3), "padded is 3"),
         (lambda: forward_flops(TokenShape(9, STACK), 9, patches=-1), "patches is -1"),
-        (lambda: published_flops(ChunkShape(STACK, TINY), 9), "the paper's formula has no learned chunks"),
+        (lambda: published_flops(ChunkShape(STACK, TINY), 9), "learned chunks"),
     ],
 )
 def test_impossible_numbers(call, message):
-    with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
+    with pytest.raises(ParameterError, match=message):
         call()

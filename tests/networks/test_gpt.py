@@ -56,7 +56,7 @@ def test_saved_it_loads_in_transformers_and_computes_the_same(tmp_path, level):
     ("size", "message"),
     [
         ({"layers": 0}, "layers is 0"),
-        ({"heads": 5}, "heads is 5; it must divide the width, 32"),
+        ({"heads": 5}, "heads is 5; .* 32"),
         ({"dropout": 1.0}, "dropout is 1.0"),
     ],
 )

@@ -124,7 +124,7 @@ def test_a_second_backward_pass_is_refused():
 
 
 def test_flex_computes_no_gradients_on_the_cpu():
-    with pytest.raises(ParameterError, match="attention is 'flex', which computes no gradients on the CPU; use sdpa"):
+    with pytest.raises(ParameterError, match=r"attention is 'flex', .* on the CPU"):
         attend(values(4, 3, 2, 8), sequence_layout(np.array([4])), "flex")
 
 

@@ -4,14 +4,14 @@ import json
 
 import pytest
 import torch
-from random_pieces import BYTES, HASHED, MARKED, TOKENS, random_network, random_pieces, symbols_of
+from interrupted import files
+from random_pieces import HASHED, SHAPES, TOKENS, random_network, random_pieces, symbols_of
 from torch._dynamo.testing import CompileCounterWithBackend
 
 from tokenlab.core.errors import InputError
 from tokenlab.networks.options import SIZES, ChunkShape
 from tokenlab.networks.stored import build_network, read_network, save_network
 
-SHAPES = {"tokens": TOKENS, "marked": MARKED, "bytes": BYTES, "hashed": HASHED}
 CHUNKS = ChunkShape(*SIZES["tiny"], ratio=3.0)
 
 
@@ -26,9 +26,8 @@ def test_a_stored_network_is_the_same(kind, tmp_path):
     for one, other in zip(network.named_parameters(), read.named_parameters(), strict=True):
         assert one[0] == other[0] and other[1].requires_grad and torch.equal(one[1], other[1])
     save_network(read, tmp_path / "two")
-    for name in ("config.json", "model.safetensors"):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    assert sorted(path.name for path in (tmp_path / "one").iterdir()) == ["config.json", "model.safetensors"]
+    assert files(tmp_path / "one") == files(tmp_path / "two")
+    assert set(files(tmp_path / "one")) == {"config.json", "model.safetensors"}
 
 
 def test_weights_follow_the_seed():
@@ -69,7 +68,7 @@ def with_stack(**changes):
 def test_damaged_networks(name, damaged, tmp_path):
     save_network(random_network(TOKENS), tmp_path)
     (tmp_path / name).write_bytes(damaged((tmp_path / name).read_bytes()))
-    with pytest.raises(InputError, match=r"no network that can be read \(.+\); train it again") as caught:
+    with pytest.raises(InputError, match=r"no network that can be read") as caught:
         read_network(tmp_path)
     assert "\n" not in str(caught.value)
 

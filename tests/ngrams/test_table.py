@@ -6,12 +6,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ngram_texts import assert_same_columns, assert_same_statistics
 from unicode_text import SENTENCES, character
 
 from tokenlab.core.errors import InputError
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics, read_statistics, write_statistics
-
-COLUMNS = ("level", "last", "parent", "count", "min_pmi", "left_entropy", "right_entropy")
 
 
 @settings(max_examples=150, deadline=None)
@@ -30,11 +29,7 @@ def test_round_trip_over_unicode(tmp_path_factory, sentences, options):
     path = tmp_path_factory.mktemp("table") / "statistics.parquet"
     statistics = ngram_statistics(sentences, options)
     write_statistics(statistics, path)
-    restored = read_statistics(path)
-    for name in ("options", "tokens", "characters", "composed"):
-        assert getattr(restored, name) == getattr(statistics, name)
-    for name in COLUMNS:
-        np.testing.assert_array_equal(getattr(restored, name), getattr(statistics, name), err_msg=name)
+    assert_same_statistics(read_statistics(path), statistics)
 
 
 def test_a_table_that_names_no_unit_holds_code_points(tmp_path):
@@ -110,5 +105,4 @@ def test_no_damage_goes_unnoticed(tmp_path):
         except InputError as error:
             assert "\n" not in str(error) and "damaged" in str(error)
             continue
-        for name in COLUMNS:
-            np.testing.assert_array_equal(getattr(restored, name), getattr(statistics, name))
+        assert_same_columns(restored, statistics)

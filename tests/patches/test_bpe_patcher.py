@@ -65,7 +65,7 @@ def test_all_of_unicode(kind, text):
 def test_without_byte_fallback_known_characters_are_cut():
     found = characters()
     assert found.starts(["ab abéa".encode()])[0].tolist() == [0, 2, 3, 7]
-    with pytest.raises(InputError, match="does not spell the text 'ac' with its tokens: it has no tokens"):
+    with pytest.raises(InputError, match="'ac' with its tokens: it has no tokens"):
         found.starts([b"ac"])
 
 
@@ -80,7 +80,7 @@ def test_a_text_that_the_tokenizer_changes():
     content["normalizer"] = {"type": "Lowercase"}
     found = BpePatcher(Tokenizer.from_str(json.dumps(content)), "small letters")
     assert found.starts([b"abc abc"])[0].tolist()[0] == 0
-    with pytest.raises(InputError, match="small letters does not spell the text 'Abc' with its tokens: its normaliser"):
+    with pytest.raises(InputError, match="'Abc' with its tokens: its normaliser"):
         found.starts([b"abc", b"Abc"])
 
 

@@ -9,8 +9,8 @@ import unicode_text
 from hypothesis import given, settings
 
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.language.coding import ByteCoder
 from tokenlab.networks.chunk_network import ChunkNetwork
-from tokenlab.networks.interface import CodedPassage
 from tokenlab.networks.options import SIZES, ChunkShape, TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.patches.learned import LearnedPatcher
@@ -30,9 +30,8 @@ def patcher():
 
 def boundaries(piece):
     """Of a piece, by the model."""
-    ids = np.frombuffer(piece, np.uint8).astype(np.int32)
     with torch.no_grad():
-        batch = patcher().network.collate([[CodedPassage(ids, np.zeros(0, np.int32), len(piece))]])
+        batch = patcher().network.collate([ByteCoder().code([piece])])
         return patcher().network.boundaries(batch).nonzero()[:, 0].tolist()
 
 

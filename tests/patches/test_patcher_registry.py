@@ -5,6 +5,7 @@ import json
 import pytest
 import small_bases
 import unicode_text
+from interrupted import files
 
 from tokenlab.core.errors import InputError
 from tokenlab.networks.options import SIZES, ChunkShape, TokenShape
@@ -43,16 +44,14 @@ def test_a_patcher_read_again_cuts_the_same(kind, tmp_path):
     for one, other in zip(read.starts(TEXTS), patcher.starts(TEXTS), strict=True):
         assert one.tolist() == other.tolist()
     save_patcher(read, tmp_path / "second")
-    files = [path.relative_to(tmp_path / "first") for path in (tmp_path / "first").rglob("*") if path.is_file()]
-    for file in files:
-        assert (tmp_path / "first" / file).read_bytes() == (tmp_path / "second" / file).read_bytes()
+    assert files(tmp_path / "first") == files(tmp_path / "second")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"format": "another"}, "its format is not"),
-        ({"kind": "syllable"}, "the kind 'syllable' is none of bpe, space"),
+        ({"kind": "syllable"}, "the kind 'syllable'"),
         ({"options": {"caps": 1}}, "damaged"),
     ],
 )

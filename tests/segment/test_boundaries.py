@@ -68,7 +68,7 @@ def test_threshold_is_strict_and_bytes_are_like_characters():
 @pytest.mark.parametrize(
     ("rule", "threshold", "message"),
     [
-        ("peaks", None, "rule is 'peaks'; use one of maxima, prominence"),
+        ("peaks", None, "rule is 'peaks'; .* maxima"),
         ("maxima", 1.0, "no meaning"),
         ("prominence", None, "needs a number"),
         ("rise", NAN, "needs a number"),
@@ -93,9 +93,9 @@ def test_segments_stand_between_boundaries():
 
 
 def test_values_of_another_text_are_an_error():
-    with pytest.raises(InputError, match="sentence 2: 1 characters but 2 entropies"):
+    with pytest.raises(InputError, match="sentence 2: 1 characters but 2"):
         segment_by_entropy(["", "a"], [np.empty(0, np.float32), np.zeros(2, np.float32)], BoundaryOptions())
-    with pytest.raises(InputError, match="2 sentences but entropies of 1"):
+    with pytest.raises(InputError, match="2 sentences but"):
         segment_by_entropy(["", "a"], [np.empty(0, np.float32)], BoundaryOptions())
 
 

@@ -158,9 +158,9 @@ def test_bad_boundary_scores():
     with pytest.raises(ParameterError, match="decoder `viterbi`"):
         list(Segmenter(statistics, SegmentOptions(decoder="greedy")).segment(["天"], [np.zeros(1)]))
     for scores in ([np.zeros(1)], [np.zeros(1), np.zeros(3)]):
-        with pytest.raises(InputError, match=r"sentence 2: 2 characters but [03] boundary scores"):
+        with pytest.raises(InputError, match=r"sentence 2: 2 characters but [03]"):
             list(Segmenter(statistics).segment(["天", "天地"], scores))
-    with pytest.raises(InputError, match="more boundary scores than the 1 sentences"):
+    with pytest.raises(InputError, match="more boundary scores"):
         list(Segmenter(statistics).segment(["天"], [np.zeros(1), np.zeros(1)]))
 
 

@@ -48,7 +48,7 @@ def test_a_sign_inside_a_cluster_is_punctuation():
 
 
 def test_splitting_kana_without_isolating_scripts_is_refused():
-    with pytest.raises(ParameterError, match="split_kana has no meaning where isolate is `none`"):
+    with pytest.raises(ParameterError, match=r"split_kana .* isolate is `none`"):
         SegmentOptions(isolate="none", split_kana=True)
     with pytest.raises(ParameterError, match="isolate is 'scripts'"):
         segment_by_entropy([], [], BoundaryOptions(), "scripts")

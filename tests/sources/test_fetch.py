@@ -144,12 +144,12 @@ def test_wrong_bytes_in_the_mirror_are_an_error_not_a_reason_to_look_further(tmp
 
 
 def test_neither_mirror_nor_address_says_what_to_do(tmp_path: Path, mirror: Path) -> None:
-    with pytest.raises(SourceError, match=r"\[no mirror folder is set\]; set TOKENLAB_MIRROR to a folder that holds"):
+    with pytest.raises(SourceError, match=r"\[no mirror folder is set\]; set TOKENLAB_MIRROR"):
         get(tmp_path / "corpus", None)
     (mirror / "stand-in.gz").unlink()
-    with pytest.raises(SourceError, match=r"data\.zip: not there; .*stand-in\.gz: not there"):
+    with pytest.raises(SourceError, match=r"data\.zip: not there; .*stand-in\.gz"):
         get(tmp_path / "corpus", mirror)
-    with pytest.raises(ParameterError, match="does not exist; correct or unset TOKENLAB_MIRROR"):
+    with pytest.raises(ParameterError, match=r"nowhere.* unset TOKENLAB_MIRROR"):
         get(tmp_path / "corpus", tmp_path / "nowhere")
 
 
@@ -248,7 +248,7 @@ class TestPackageIndex:
         assert (tmp_path / "corpus" / "training.utf8").read_bytes() == self.plain
 
     def test_what_the_index_lacks_is_named(self, tmp_path: Path, index: Path) -> None:
-        with pytest.raises(SourceError, match=r"package Some_Words 1\.0: the package index does not have some_words-1"):
+        with pytest.raises(SourceError, match=r"Some_Words 1\.0: .* not have some_words-1"):
             get(tmp_path / "corpus", None, self.source(b"", size=None))
 
     def test_no_network(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +256,7 @@ class TestPackageIndex:
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
         monkeypatch.setenv("PIP_INDEX_URL", "http://user:secret@127.0.0.1:9/simple")
-        with pytest.raises(SourceError, match="the package index does not answer") as caught:
+        with pytest.raises(SourceError, match="index does not answer") as caught:
             get(tmp_path / "corpus", None, self.source(b""))
         assert "\n" not in str(caught.value) and "secret" not in str(caught.value)
 
@@ -265,7 +265,7 @@ class TestPackageIndex:
         without.write_text(f'#!/bin/sh\nshift; exec {sys.executable} -S "-m$@"\n')
         without.chmod(0o755)
         monkeypatch.setattr(sys, "executable", str(without))
-        with pytest.raises(SourceError, match="this Python has no pip; run `python -m ensurepip`"):
+        with pytest.raises(SourceError, match="no pip; run `python -m ensurepip`"):
             get(tmp_path / "corpus", None, self.source(b""))
 
     def test_words_without_tags_are_an_error(self, tmp_path: Path, index: Path) -> None:

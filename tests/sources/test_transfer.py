@@ -135,7 +135,7 @@ def test_wrong_bytes_are_asked_for_again_and_then_an_error(web: Web, tmp_path: P
         assert found in str(caught.value)
     assert names(tmp_path / "corpus") == []
     assert "/b.txt" not in [path for path, _, _ in web.requests]
-    with pytest.raises(SourceError, match=rf"\(7 bytes\), found sha256 {SHA} \({len(BODY)} bytes\)"):
+    with pytest.raises(SourceError, match=rf"7 bytes.*{SHA}"):
         get(tmp_path / "corpus", {"url": f"{web.base}/a.txt", "size": 7})
 
 

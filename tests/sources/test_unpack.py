@@ -129,7 +129,7 @@ def test_a_link_in_a_tar_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_missing_member_and_an_empty_file_are_named(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"data\.zip: has no file training\.utf8 inside"):
+    with pytest.raises(SourceError, match=r"data\.zip: .*no file training\.utf8"):
         unpack(tmp_path, zipped({"other": TEXT}), "data.zip", "training.utf8")
     with pytest.raises(SourceError, match=r"x\.gz: is empty"):
         unpack(tmp_path, gzip.compress(b""), "x.gz")

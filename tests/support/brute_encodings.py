@@ -3,9 +3,9 @@
 Tokens are bytes; encodings are tuples of ids.
 """
 
-from itertools import pairwise, product
+from itertools import product
 
-from plain_bpe import merged
+from plain_bpe import by_rank, merged
 
 
 def texts(alphabet, longest, shortest=0):
@@ -38,10 +38,7 @@ def merge_lowest(tokens, merges, text, ranks=None):
     ids = [tokens.index(text[i : i + 1]) for i in range(len(text))]
     ranks = range(len(merges)) if ranks is None else ranks
     table = {(left, right): (rank, new) for (left, right, new), rank in zip(merges, ranks, strict=True)}
-    while found := [(table[pair][0], i) for i, pair in enumerate(pairwise(ids)) if pair in table]:
-        at = min(found)[1]
-        ids[at : at + 2] = [table[ids[at], ids[at + 1]][1]]
-    return tuple(ids)
+    return tuple(by_rank(ids, table))
 
 
 def best_path(tokens, scores, text):
@@ -94,12 +91,13 @@ def beginnings(encode, tokens, strings, longest):
     return found
 
 
-def live_sequences(automaton, longest):
-    """All live sequences of at most `longest` bytes, by `allowed` and `step`; checks that the two agree.
+def live_sequences(automaton, longest, in_tokens=False):
+    """All live sequences of at most `longest` bytes, or tokens, by `allowed` and `step`; checks that the two agree.
 
     Returns a dictionary from sequences to their states.
     """
     vocabulary = automaton.vocabulary
+    lengths = [1] * len(vocabulary) if in_tokens else vocabulary.length.tolist()
     found, waiting = {}, [((), automaton.start(), 0)]
     while waiting:
         sequence, state, length = waiting.pop()
@@ -109,8 +107,8 @@ def live_sequences(automaton, longest):
         for position, id in enumerate(vocabulary.ids.tolist()):
             after = automaton.step(state, id)
             assert (after is not None) == allowed[position], (sequence, id)
-            if after is not None and length + vocabulary.length[position] <= longest:
-                waiting.append(((*sequence, id), after, length + int(vocabulary.length[position])))
+            if after is not None and length + lengths[position] <= longest:
+                waiting.append(((*sequence, id), after, length + lengths[position]))
     return found
 
 

@@ -1,5 +1,6 @@
-"""Texts and options for n-gram statistics, as strategies of hypothesis."""
+"""Texts and options for n-gram statistics, as strategies of hypothesis; and the comparison of two tables."""
 
+import numpy as np
 from hypothesis import strategies as st
 from unicode_text import text
 
@@ -18,3 +19,17 @@ all_options = st.builds(
     log_base=st.sampled_from(["e", "2"]),
     unit=st.sampled_from(["cluster", "character"]),
 )
+
+
+def assert_same_statistics(found, expected):
+    """To the last bit."""
+    for name in ("options", "tokens", "characters", "composed"):
+        assert getattr(found, name) == getattr(expected, name)
+    assert_same_columns(found, expected)
+
+
+def assert_same_columns(found, expected):
+    """Types included, but for that of the counts."""
+    for name in ("level", "last", "parent", "count", "min_pmi", "left_entropy", "right_entropy"):
+        pair = getattr(found, name), getattr(expected, name)
+        np.testing.assert_array_equal(*pair, err_msg=name, strict=name != "count")

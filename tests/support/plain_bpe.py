@@ -6,14 +6,16 @@ from itertools import pairwise
 
 def encode(sequence, alphabet, merges):
     """Again and again the merge of lowest rank at its leftmost place; merges: [(left, right)]."""
+    return by_rank(sequence, {tuple(pair): (rank, alphabet + rank) for rank, pair in enumerate(merges)})
+
+
+def by_rank(sequence, merges):
+    """The same; merges: pair -> (rank, the new symbol)."""
     tokens = list(sequence)
-    ranks = {tuple(pair): rank for rank, pair in enumerate(merges)}
-    while True:
-        found = [(ranks[pair], i) for i, pair in enumerate(pairwise(tokens)) if pair in ranks]
-        if not found:
-            return tokens
-        rank, i = min(found)
-        tokens[i : i + 2] = [alphabet + rank]
+    while found := [(merges[pair][0], place) for place, pair in enumerate(pairwise(tokens)) if pair in merges]:
+        _, place = min(found)
+        tokens[place : place + 2] = [merges[tokens[place], tokens[place + 1]][1]]
+    return tokens
 
 
 def merged(tokens, pair, new):

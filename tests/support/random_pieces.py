@@ -10,9 +10,13 @@ from tokenlab.networks.stored import build_network
 LATENT = StackShape(layers=2, width=32, heads=2, feed_forward=40)
 LOCAL = StackShape(layers=2, width=16, heads=2, feed_forward=24)
 TOKENS = TokenShape(50, LATENT)
-MARKED = PatchShape(300, True, LATENT, LOCAL)
-BYTES = PatchShape(256, False, LATENT, LOCAL)
 HASHED = PatchShape(256, False, LATENT, LOCAL, HashShape(97, 2, 4))
+SHAPES = {
+    "tokens": TOKENS,
+    "marked": PatchShape(300, True, LATENT, LOCAL),
+    "bytes": PatchShape(256, False, LATENT, LOCAL),
+    "hashed": HASHED,
+}
 
 
 def random_pieces(symbols, sizes, longest=7):

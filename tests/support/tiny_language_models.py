@@ -22,10 +22,10 @@ S = 4
 KINDS = ("bytes", "tokens", "bpe", "space", "space-hash", "character", "fixed", "entropy", "chunks")
 
 
-def language_model(kind: str, folder: Path, seed: int = 0, context: int = 64) -> LanguageModel:
+def language_model(kind: str, folder: Path, context: int = 64) -> LanguageModel:
     """A model of one of `KINDS`, or of "spaced" tokens; its tokenizer, if it has one, is written into the folder."""
     coder = _coder(kind, folder)
-    network = sharp_network(_shape(kind, coder), seed)
+    network = sharp_network(_shape(kind, coder))
     return LanguageModel(network, coder, context)
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -93,22 +93,6 @@ def automaton(tokenizer: Tokenizer) -> SplitEncoding:
         read_added_tokens(content["added_tokens"]),
         lambda text: tokenizer.encode(text.decode(), add_special_tokens=False).ids,
     )
-
-
-def live_sequences(automaton: SplitEncoding, most: int) -> Iterator[tuple[tuple[int, ...], object]]:
-    """All live sequences of at most so many tokens, with their states; checks `allowed` against `step`."""
-    level: list[tuple[tuple[int, ...], object]] = [((), automaton.start())]
-    for _ in range(most):
-        longer = []
-        for tokens, state in level:
-            allowed = automaton.allowed(state)
-            for position, id in enumerate(automaton.vocabulary.ids.tolist()):
-                after = automaton.step(state, id)
-                assert (after is not None) == bool(allowed[position]), (tokens, id)
-                if after is not None:
-                    longer.append(((*tokens, id), after))
-        yield from longer
-        level = longer
 
 
 def witness(automaton: SplitEncoding, state: Hashable) -> bytes:

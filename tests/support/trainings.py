@@ -1,11 +1,12 @@
-"""What tests of trainings share: kills after a checkpoint, and the comparison of two trained networks."""
+"""What tests of trainings share: kills after a checkpoint, processes, and the comparison of two trained networks."""
 
 from collections.abc import Callable
 
 import pytest
 import torch
 
-from tokenlab.training import loop
+from tokenlab.training import loop, processes
+from tokenlab.training.checkpoint import Evaluation
 
 
 class Killed(Exception):
@@ -45,6 +46,20 @@ def assert_same_weights(first, second):
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
+def assert_close_weights(found, expected, but=(), rtol=1e-3, atol=1e-4):
+    """Weights by their names, those alone whose names do not end with one of `but`."""
+    for name, tensor in expected.items():
+        if not name.endswith(tuple(but)):
+            torch.testing.assert_close(found[name], tensor, rtol=rtol, atol=atol, msg=name)
+
+
 def assert_close_curves(found, expected, rel=1e-5):
     for ours, theirs in zip(found, expected, strict=True):
         assert ours == pytest.approx(theirs, rel=rel)
+
+
+def in_a_group(train, *arguments):
+    """What `train` returns in a process of a group, as plain values: the curve, and the weights of the network."""
+    with processes.group("cpu"):
+        network, curve = train(*arguments)
+    return [Evaluation(*evaluation) for evaluation in curve], weights(network)

@@ -75,3 +75,7 @@ SYMBOLS = {
     "marks alone": "\u0301 \u0e34ก \u0301a",
 }
 SENTENCES = SPACED | UNSPACED | SYMBOLS
+_LIKE_TOKENS = ["<0x41>", "<0xFF><0x00>", "<|unk|>", "a<|endoftext|> b", "<pad>", "<|im_start|>", "a\u2581b", "\u2581"]
+_LIKE_TOKENS += ["  \t\n\r\n \u3000 x", "\x00\x1f\x85\u2028", ""]
+like_tokens = st.lists(text | st.sampled_from(_LIKE_TOKENS), max_size=4).map("".join)
+"""Text with parts that look like pieces and special tokens, and whitespace of all kinds."""

@@ -48,7 +48,7 @@ def test_ends_that_mean_something_in_a_pattern():
 
 @pytest.mark.parametrize("ends", ["", "。\n", " "])
 def test_ends_without_meaning(ends):
-    with pytest.raises(ParameterError, match=r"^ends: .* must be one or more characters without whitespace"):
+    with pytest.raises(ParameterError, match=r"^ends: "):
         list(split_sentences(Document("d", "text"), ends))
 
 

@@ -99,7 +99,7 @@ def test_bad_bytes_are_named_with_line_and_column(before, bad, after, block):
 
 @pytest.mark.parametrize(("encoding", "named"), [("utf-16", "UTF-16"), ("shift_jis", "ITS_ENCODING")])
 def test_the_conversion_of_other_encodings_is_told(encoding, named):
-    with pytest.raises(InputError, match=f"convert it by `iconv -f {named} -t UTF-8`"):
+    with pytest.raises(InputError, match=f"`iconv -f {named} -t UTF-8`"):
         list(read_lines(io.BytesIO("文字".encode(encoding)), "x.txt"))
 
 
@@ -119,9 +119,8 @@ def test_damaged_compressed_data(tmp_path, pack, damage):
     damaged = {"cut": packed[:-3], "garbage behind": packed + b"garbage", "header": packed[:4] + b"\xff" * 20}[damage]
     path = tmp_path / "text.packed"
     path.write_bytes(damaged)
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=r"text\.packed: truncated or corrupt"):
         list(read_lines(path))
-    assert str(error.value) == f"{path}: truncated or corrupt compressed data; fetch it again"
 
 
 def test_gzip_with_a_flipped_bit_never_gives_another_text():
@@ -139,12 +138,12 @@ def test_gzip_with_a_flipped_bit_never_gives_another_text():
 
 
 def test_what_is_no_readable_file(tmp_path):
-    with pytest.raises(InputError, match=r"missing.txt: no such file; check the path$"):
+    with pytest.raises(InputError, match=r"missing.txt: no such file"):
         list(read_lines(tmp_path / "missing.txt"))
-    with pytest.raises(InputError, match=r"a folder, not a file; name a file in it$"):
+    with pytest.raises(InputError, match="a folder, not a file"):
         list(read_lines(tmp_path))
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"cannot be read \(Not a directory\)"):
+    with pytest.raises(InputError, match=r"below: .*Not a directory"):
         list(read_lines(tmp_path / "file" / "below"))
 
 
@@ -152,7 +151,7 @@ def test_what_is_no_readable_file(tmp_path):
 def test_no_permission(tmp_path):
     path = tmp_path / "secret.txt"
     path.touch(mode=0)
-    with pytest.raises(InputError, match=r"secret.txt: no permission to read it"):
+    with pytest.raises(InputError, match=r"secret.txt: no permission"):
         list(read_lines(path))
 
 
@@ -160,7 +159,7 @@ def test_only_one_layer_of_compression_goes(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(gzip.compress(gzip.compress(b"text")))
     for source in (path, io.BytesIO(path.read_bytes())):
-        with pytest.raises(InputError, match=r":1: not UTF-8 \(byte 0x8B at column 2\)"):
+        with pytest.raises(InputError, match=r":1: .*byte 0x8B at column 2"):
             list(read_lines(source))
 
 

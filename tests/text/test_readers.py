@@ -182,16 +182,20 @@ REFUSED = [
     ("ces", bible(verse(1, "a")) + "<more/>", ":8: malformed XML ("),
     ("ces", bible(verse(1, "a")).encode().replace(b">a<", b">\xff<"), ":6: malformed XML ("),
     ("ces", bible(verse(1, "a")).replace('"1.0"', '"1.0" encoding="klingon"'), ": XML in an encoding that is not"),
-    ("ces", with_declaration(BOMB, "&b;"), ": a DOCTYPE or an entity, which corpora must not have"),
+    ("ces", with_declaration(BOMB, "&b;"), ": a DOCTYPE or an entity"),
     ("ces", with_declaration('<!DOCTYPE cesDoc SYSTEM "file:///etc/passwd">'), ": a DOCTYPE or an entity"),
-    ("ces", with_declaration('<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]>', "&b;"), ": a DOCTYPE or an"),
+    (
+        "ces",
+        with_declaration('<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]>', "&b;"),
+        ": a DOCTYPE or an entity",
+    ),
     ("ces", with_declaration('<!DOCTYPE a [<!ENTITY % b SYSTEM "http://localhost/x.dtd"> %b;]>'), ": a DOCTYPE or an"),
     ("ces", with_declaration("<!DOCTYPE cesDoc>"), ": a DOCTYPE or an entity"),
-    ("ces", bible('<seg id="x" type="heading">Title</seg>'), ': no verse (<seg id="..." type="verse">)'),
+    ("ces", bible('<seg id="x" type="heading">Title</seg>'), ": no verse ("),
     ("ces", bible(verse(1, " ")), ": no document;"),
     ("ces", bible(verse(1, "a"), verse(2, "b"), verse(1, "c")), ": the verse id b.GEN.1.1 occurs twice;"),
     ("ces", bible(verse(1, "a"), '<seg type="verse">without</seg>'), ": a verse without an id ('without');"),
-    ("jsonl", after_a_line('{"text": "a"'), ":3: not JSON (Expecting ',' delimiter: line 1 column 13 (char 12))"),
+    ("jsonl", after_a_line('{"text": "a"'), ":3: not JSON ("),
     ("jsonl", after_a_line("[" * 100_000), ":3: not JSON ("),
     ("jsonl", after_a_line('{"text": ' + "1" * 5000 + "}"), ":3: not JSON ("),
     ("jsonl", after_a_line('["text"]'), ":3: JSON, but not an object"),
@@ -202,11 +206,11 @@ REFUSED = [
     (
         "jsonl",
         after_a_line(r'{"text": "a", "meta": {"redpajama_set_name": "\udfff"}}'),
-        ":3: 'meta.redpajama_set_name' ho",
+        ":3: 'meta.redpajama_set_name'",
     ),
-    ("sighan", "", ": no document; check the file and its format"),
-    ("jsonl", "\n \r\n\u3000\n", ": no document; check the file and its format"),
-    ("text", "\ufeff", ": no document; check the file and its format"),
+    ("sighan", "", ": no document;"),
+    ("jsonl", "\n \r\n\u3000\n", ": no document;"),
+    ("text", "\ufeff", ": no document;"),
 ]
 
 
@@ -249,16 +253,15 @@ def test_parquet_of_others(tmp_path, type):
 def test_parquet_that_holds_no_texts(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"n": [1, 2], "s": ["a", None], "b": pa.array([b"\xff", b"a"]).view(pa.binary())}), path)
-    assert refused(path, "parquet") == ": no column 'text', only n, s, b; name another"
-    assert refused(path, "parquet", text_key="n") == ": the column 'n' is int64, not string; name another"
-    assert refused(path, "parquet", text_key="b") == ": the column 'b' is binary, not string; name another"
+    assert refused(path, "parquet").startswith(": no column 'text', only n, s, b;")
+    assert refused(path, "parquet", text_key="n").startswith(": the column 'n' is int64,")
+    assert refused(path, "parquet", text_key="b").startswith(": the column 'b' is binary,")
     assert refused(path, "parquet", text_key="s").startswith(": row 2: no value in the column 's';")
     pq.write_table(pa.table({"text": pa.array([b"\xff"]).view(pa.string())}), path)
-    assert refused(path, "parquet") == ": a text that is not UTF-8; write the file again"
+    assert refused(path, "parquet").startswith(": a text that is not UTF-8;")
     pq.write_table(pa.table({"text": pa.array([], pa.string())}), path)
     assert refused(path, "parquet").startswith(": no document;")
     assert "not the Parquet expected" in refused(write(path, b"PAR1 and nothing more"), "parquet")
-    assert refused(tmp_path / "missing.parquet", "parquet") == ": no such file; check the path"
 
 
 # files and folders
@@ -278,23 +281,24 @@ def test_a_folder_is_read_in_sorted_order(tmp_path):
 
 def test_folders_that_cannot_be_read(tmp_path):
     write(tmp_path / "a.md", "a")
-    assert refused(tmp_path, "sighan") == ": no file in this folder ends in .utf8 or .txt; name a file"
+    assert refused(tmp_path, "sighan").startswith(": no file in this folder ends in .utf8 or .txt;")
     write(tmp_path / "b.txt", "b\n")
     write(tmp_path / "b.txt.gz", gzip.compress(b"b\n"))
-    assert refused(tmp_path, "text").startswith("/b.txt.gz: its documents would have the same ids as those of ")
+    assert refused(tmp_path, "text").startswith("/b.txt.gz: its documents would have the same ids")
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    assert refused(tmp_path / "missing", "text") == ": no such file; check the path"
+@pytest.mark.parametrize("format", ["text", "parquet"])
+def test_a_file_that_is_not_there(tmp_path, format):
+    assert refused(tmp_path / "missing", format).startswith(": no such file;")
 
 
 @pytest.mark.parametrize(
     ("format", "options", "message"),
     [
-        ("csv", {}, "format: 'csv' is none of sighan, ces, jsonl, text, parquet"),
-        ("ces", {"text_key": "text"}, "text_key: the format ces has no such option"),
-        ("text", {"sources": ["a"]}, "sources: the format text has no such option"),
-        ("jsonl", {"sources": "RedPajamaC4"}, "sources: 'RedPajamaC4' must be a list of names"),
+        ("csv", {}, "format: 'csv' is none of"),
+        ("ces", {"text_key": "text"}, "text_key: the format ces"),
+        ("text", {"sources": ["a"]}, "sources: the format text"),
+        ("jsonl", {"sources": "RedPajamaC4"}, "sources: 'RedPajamaC4'"),
     ],
 )
 def test_parameters_are_checked_at_once(tmp_path, format, options, message):

@@ -267,7 +267,7 @@ def test_what_cannot_be_trained():
     with pytest.raises(InputError, match=r"lone surrogate \(U\+D800\)"):
         count_pieces(["a", "b \ud800"], [make_cut("none", [])])
     counts = PieceCounts(["ab", "<|pad|>x"], np.array([2, 2]), Cut("none", None))
-    with pytest.raises(ParameterError, match=r"vocabulary is 100, but 256 letters .* need 258"):
+    with pytest.raises(ParameterError, match=r"vocabulary is 100, .* need 258"):
         train_tokenizers(counts, TrainOptions((100,)))
     with pytest.raises(ParameterError, match="'Ã©', which is also a learned"):
         train_tokenizers(counts._replace(pieces=["é", "é"]), TrainOptions(special_tokens=("Ã©",)))

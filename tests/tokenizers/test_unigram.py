@@ -188,7 +188,7 @@ def test_m_step():
 
 def test_errors():
     symbols, offsets = flat([[0, 1], [1]])
-    with pytest.raises(ParameterError, match="seed_size is 3; use at least the largest size, 5"):
+    with pytest.raises(ParameterError, match=r"seed_size is 3; .* 5"):
         unigram_sweep(symbols, offsets, 2, [5], seed_size=3)
     with pytest.raises(InputError, match="symbol 1 at 1"):
         unigram_sweep(symbols, offsets, 1, [5])

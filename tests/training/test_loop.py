@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import torch
-from trainings import assert_close_curves, assert_same_weights, killed_training, weights
+from trainings import assert_close_curves, assert_close_weights, assert_same_weights, killed_training, weights
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.networks.interface import Loss
@@ -98,8 +98,8 @@ def test_updates_are_those_of_the_textbook():
                     scale = (second / (1 - 0.95**count)).sqrt() + 1e-8
                     parameter -= rate * first / (1 - 0.9**count) / scale
                 moments[name] = first, second, count
-    for name, value in weights(learner.network).items():
-        torch.testing.assert_close(value.double(), getattr(plain, name).detach(), rtol=1e-5, atol=1e-6, msg=name)
+    found = {name: value.double() for name, value in weights(learner.network).items()}
+    assert_close_weights(found, weights(plain), rtol=1e-5, atol=1e-6)
     assert [one.step for one in curve] == [2, 4, 6, 8, 9] and [one.size for one in curve] == [10, 20, 30, 40, 45]
     assert curve[0].training == pytest.approx(np.mean(losses[:2]), rel=1e-6)
     assert curve[0].extra == pytest.approx(np.mean(extras[:2]), rel=1e-6)
@@ -112,8 +112,7 @@ def test_parts_of_a_batch_add_up(accumulate):
     options = dataclasses.replace(OPTIONS, accumulate=accumulate)
     whole, parts = Learner(OPTIONS), Learner(options)
     expected, found = train(whole, OPTIONS), train(parts, options)
-    for name, value in weights(parts.network).items():
-        torch.testing.assert_close(value, weights(whole.network)[name], rtol=1e-5, atol=1e-6, msg=name)
+    assert_close_weights(weights(parts.network), weights(whole.network), rtol=1e-5, atol=1e-6)
     assert_close_curves(found, expected)
 
 
@@ -160,7 +159,7 @@ def test_parts_of_a_network_are_asked_to_compute_activations_again():
 
 def test_activations_that_a_network_cannot_compute_again_are_an_error():
     options = dataclasses.replace(OPTIONS, checkpoint_activations=True)
-    with pytest.raises(ParameterError, match="checkpoint_activations is True, but Numbers keeps all"):
+    with pytest.raises(ParameterError, match=r"checkpoint_activations .* Numbers"):
         train(Learner(options), options)
 
 
@@ -168,5 +167,5 @@ def test_a_loss_that_is_no_number_is_an_error():
     learner = Learner(OPTIONS)
     with torch.no_grad():
         learner.network.late.fill_(math.inf)
-    with pytest.raises(ParameterError, match="the loss is not a number at step 4; lower the rate"):
+    with pytest.raises(ParameterError, match="not a number at step 4"):
         train(learner, OPTIONS)

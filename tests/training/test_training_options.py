@@ -25,11 +25,11 @@ def test_learning_rate_by_hand():
         ({"steps": 0}, "steps is 0"),
         ({"learning_rate": float("nan")}, "learning_rate is nan"),
         ({"final_learning_rate": 0.1}, "final_learning_rate is 0.1"),
-        ({"warmup": 12}, "warmup is 12; it must be from 0 to 11"),
-        ({"processes": 5}, "processes is 5; it must be at most the rows"),
+        ({"warmup": 12}, "warmup is 12; .* 0 to 11"),
+        ({"processes": 5}, "processes is 5; .* rows"),
         ({"dtype": "float16"}, "dtype is 'float16'"),
-        ({"device": "tpu"}, "device is 'tpu'; use cpu, cuda or cuda:N"),
-        ({"device": "cuda:1", "processes": 2}, "device is 'cuda:1', but there are 2 processes"),
+        ({"device": "tpu"}, "device is 'tpu'"),
+        ({"device": "cuda:1", "processes": 2}, "'cuda:1', but there are 2 processes"),
     ],
 )
 def test_options_that_cannot_be(option, message):

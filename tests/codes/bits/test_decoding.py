@@ -67,5 +67,5 @@ def test_an_unknown_policy() -> None:
 
 
 def test_bytes_of_an_undecodable_stream() -> None:
-    with pytest.raises(InputError, match=r"^token 2: the prefix P:39 is not followed"):
+    with pytest.raises(InputError, match=r"^token 2: the prefix P:39"):
         decode_bytes(stream("B:80 P:39 B:61"))

@@ -58,14 +58,14 @@ def test_by_hand(text: str, options: BitOptions | None, tokens: str) -> None:
 
 
 def test_a_rewritten_stream_is_not_rewritten_again() -> None:
-    with pytest.raises(InputError, match=r"^token 2: N:1A0 is no token of byte fallback"):
+    with pytest.raises(InputError, match=r"^token 2: N:1A0"):
         rewrite(stream("B:41 N:1A0"))
 
 
 def test_a_batch_in_paper_mode_names_the_text() -> None:
     texts = ["你好", "好1", "好A"]
     starts = np.cumsum([0, *(plain(text).size for text in texts)])
-    with pytest.raises(InputError, match=r"^text 3, token 4 of the byte fallback: the byte 41 "):
+    with pytest.raises(InputError, match=r"^text 3, token 4 .*: the byte 41 "):
         rewrite_batch(plain("".join(texts)), starts, PAPER)
 
 

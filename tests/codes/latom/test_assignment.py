@@ -45,9 +45,7 @@ def test_the_floor_decides_what_impossible_atoms_cost():
 def test_too_few_codes_and_too_many():
     with pytest.raises(ParameterError, match=r"5 characters .* K\^N = 2\^2 = 4"):
         assignment(np.full((5, 2, 2), 0.5))
-    with pytest.raises(
-        ParameterError, match=r"62 characters x K\^N = 3000\^2 = 9,000,000 codes.*2 GiB.*smaller K or N"
-    ):
+    with pytest.raises(ParameterError, match=r"62 characters x K\^N = 3000\^2 .*2 GiB"):
         check_assignable(62, 2, 3000)
     check_assignable(LARGEST_COSTS // 4**13, 13, 4)
     with pytest.raises(ParameterError, match="2 GiB"):

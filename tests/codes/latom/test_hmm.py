@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_hmm import plain_counts
 from plain_sequences import flat
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -133,6 +132,43 @@ def test_wrong_sequences_are_refused(codes, offsets, message):
 def test_wrong_parameters_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
         train(*flat([[0, 1]]), **{"C": 2, "N": 1, "K": 2, **options})
+
+
+def plain_counts(hmm, codes, offsets):
+    """What `expected_counts` computes, by its definition: one sequence at a time, one vector product per digit; the
+    vectors of every digit are divided by their sums."""
+    N, K, C = hmm.emissions.shape
+    start, transitions, emissions, end = (np.zeros_like(x) for x in (*hmm[:3], hmm.start))
+    likelihood = 0.0
+    for text in np.split(codes, offsets[1:-1]):
+        if not len(text):
+            continue
+        observed = [(digit, int(character)) for character in text for digit in range(N)]
+        ends = np.ones(K) if hmm.end is None else hmm.end
+        forward, ahead = [], hmm.start
+        for n, c in observed:
+            here = ahead * hmm.emissions[n, :, c]
+            likelihood += np.log(here.sum())
+            forward.append(here / here.sum())
+            ahead = forward[-1] @ hmm.transitions[n]
+        likelihood += np.log(forward[-1] @ ends)
+        backward = ends
+        end += forward[-1] * ends / (forward[-1] @ ends)
+        for place in range(len(observed) - 1, -1, -1):
+            n, c = observed[place]
+            posterior = forward[place] * backward
+            emissions[n, :, c] += posterior / posterior.sum()
+            emitted = hmm.emissions[n, :, c] * backward
+            if place:
+                edges = forward[place - 1][:, None] * hmm.transitions[n - 1] * emitted
+                transitions[n - 1] += edges / edges.sum()
+                backward = hmm.transitions[n - 1] @ emitted
+                backward /= backward.max()
+            else:
+                start += posterior / posterior.sum()
+    occurrences = np.maximum(np.bincount(codes, minlength=C), 1)
+    posteriors = emissions.transpose(2, 0, 1) / occurrences[:, None, None]
+    return ExpectedCounts(likelihood, start, transitions, emissions, None if hmm.end is None else end, posteriors)
 
 
 def random_sequences(lengths, C):

@@ -74,7 +74,7 @@ def test_the_vocabulary_that_tokens_are_counted_at():
     assert latom(few, restarts=2).facts["tokens"] == [3, 3]  # Nothing is left to merge: a token a sequence.
     assert latom(few, restarts=2).facts["vocabulary"] == 300
     assert latom(few, N=1, K=200, restarts=2).facts["vocabulary"] == 400
-    with pytest.raises(ParameterError, match=r"vocabulary is 3, smaller than the alphabet of 2 x 2"):
+    with pytest.raises(ParameterError, match=r"vocabulary is 3, .* 2 x 2"):
         latom(few, restarts=2, vocabulary=3)
 
 

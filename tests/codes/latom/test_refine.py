@@ -144,5 +144,5 @@ def test_a_corpus_without_pairs():
 
 def test_too_many_codes():
     corpus = character_corpus(["ab"])
-    with pytest.raises(ParameterError, match=f"refine at most {LARGEST_CODES:,}"):
+    with pytest.raises(ParameterError, match=f"at most {LARGEST_CODES:,}"):
         refine_codes(corpus, np.array([0, 1]), 2, 20_000)

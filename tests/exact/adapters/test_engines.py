@@ -51,7 +51,7 @@ def test_pieces_as_sentencepiece(name: str) -> None:
     other = sentencepiece.SentencePieceProcessor(model_file=str(tokenizer_folder(name) / "tokenizer.model"))
     for text in texts():
         if "\u2581" in text:
-            with pytest.raises(InputError, match="which the tokenizer has no tokens for"):
+            with pytest.raises(InputError, match="has no tokens for"):
                 real.automaton.encode(text.encode())
         else:
             assert real.automaton.encode(text.encode()) == other.encode(text), text

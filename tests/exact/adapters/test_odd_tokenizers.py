@@ -43,7 +43,7 @@ def test_unigram_with_an_added_token() -> None:
 def test_an_added_token_of_characters_that_no_token_spells() -> None:
     tokenizer = Tokenizer(models.Unigram([("<unk>", 0.0), ("a", -1.0), ("b", -2.0)], unk_id=0))
     tokenizer.add_tokens([AddedToken("[b]", normalized=False)])
-    with pytest.raises(UnsupportedTokenizer, match=r"the added token '\[b\]' has '\[', which no other token spells"):
+    with pytest.raises(UnsupportedTokenizer, match=r"added token '\[b\]' has '\['"):
         from_tokenizer(tokenizer)
 
 

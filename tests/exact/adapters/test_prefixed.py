@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from tiny_tokenizers import live_sequences
+from brute_encodings import live_sequences
 from tokenizers import Tokenizer, models, normalizers
 
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
@@ -19,7 +19,7 @@ def tokenizer() -> Tokenizer:
 
 def test_all_texts_and_no_other_sequence() -> None:
     automaton = from_tokenizer(tokenizer()).automaton
-    states = {(): automaton.start(), **dict(live_sequences(automaton, 3))}
+    states = live_sequences(automaton, 3, in_tokens=True)
     engine = tokenizer()
     texts = ["".join(text) for length in range(1, 9) for text in product(" ab", repeat=length)]
     encodings = [tuple(engine.encode(text).ids) for text in texts]

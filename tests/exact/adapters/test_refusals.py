@@ -30,8 +30,8 @@ def bpe(normalizer: Any = None, pre_tokenizer: Any = None, **options: Any) -> To
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("gpt-neox", r"gpt-neox: the normaliser NFC changes the text: 'e\\u0301' and '\\xe9' both become '\\xe9'"),
-        ("cluecorpussmall", "cluecorpussmall: the normalisation nmt_nfkc makes texts equal"),
+        ("gpt-neox", r"gpt-neox: the normaliser NFC .*'e\\u0301' and '\\xe9'"),
+        ("cluecorpussmall", "cluecorpussmall: .*nmt_nfkc"),
     ],
 )
 def test_published_tokenizers_with_a_lossy_normaliser(name: str, message: str) -> None:
@@ -84,15 +84,12 @@ def word_piece(pre_tokenizer: Any, **options: Any) -> Tokenizer:
     [
         (word_piece(pre_tokenizers.BertPreTokenizer()), "depend on their place|drops white space"),
         (word_piece(None, continuing_subword_prefix="##"), "WordPiece with '##'"),
-        (word_piece(None, continuing_subword_prefix=""), "words of more than 100 characters"),
+        (word_piece(None, continuing_subword_prefix=""), "more than 100 characters"),
         (bpe(dropout=0.1), "several encodings"),
         (bpe(end_of_word_suffix="</w>"), "depend on their place"),
-        (bpe(pre_tokenizer=pre_tokenizers.ByteLevel(add_prefix_space=True)), "'a' and ' a' have the same tokens"),
+        (bpe(pre_tokenizer=pre_tokenizers.ByteLevel(add_prefix_space=True)), "'a' and ' a'"),
         (bpe(normalizers.Prepend("\u2581")), "keeps spaces"),
-        (
-            Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a")),
-            "WordLevel makes words that are no token unknown",
-        ),
+        (Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a")), "WordLevel"),
     ],
 )
 def test_the_reason_is_said(tokenizer: Tokenizer, message: str) -> None:
@@ -107,7 +104,7 @@ def test_a_space_before_each_part_of_the_text() -> None:
     tokenizer.normalizer = spaces
     assert from_tokenizer(tokenizer).automaton.encode(b"a a") == [2, 2]
     tokenizer.add_tokens([AddedToken("[X]")])
-    with pytest.raises(UnsupportedTokenizer, match=r"after the added token '\[X\]' gets a space"):
+    with pytest.raises(UnsupportedTokenizer, match=r"added token '\[X\]' gets a space"):
         from_tokenizer(tokenizer)
 
 
@@ -115,7 +112,7 @@ def test_word_piece_without_marks_is_the_longest_prefix() -> None:
     tokenizer = word_piece(None, continuing_subword_prefix="", max_input_chars_per_word=1_000_000)
     real = from_tokenizer(tokenizer)
     assert real.automaton.encode(b"abba") == [len(CHARACTERS) + 1, 3, 2]
-    with pytest.raises(InputError, match="'x' at byte 0, which the tokenizer has no tokens for"):
+    with pytest.raises(InputError, match="'x' at byte 0"):
         real.automaton.encode(b"x")
 
 
@@ -142,7 +139,7 @@ def test_damaged_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_tokenizer(tmp_path / "other.json")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"no tokenizer in this folder; expected one of tokenizer\.json"):
+    with pytest.raises(InputError, match=r"no tokenizer in this folder"):
         read_tokenizer(tmp_path / "empty")
 
 

@@ -56,7 +56,7 @@ def test_of_equal_tokens_the_first_is_produced():
 
 
 def test_alphabet_not_contained_in_the_vocabulary():
-    with pytest.raises(InputError, match="alphabet is not contained in the vocabulary: 'b', 'é'; add"):
+    with pytest.raises(InputError, match=r"not contained .*: 'b', 'é';"):
         MaximumPrefix(Vocabulary([b"a", b"ab", "é!".encode(), b"!"]))
     with pytest.raises(InputError, match="byte 0xff"):
         MaximumPrefix(Vocabulary([b"a", b"a\xff"]))

@@ -10,7 +10,7 @@ from tokenlab.exact.splits.regex_syntax import parse
     ("expression", "reason"),
     [
         ("a*", "matches the empty text"),
-        ("a(?!bc)", "look-ahead of more than one character"),
+        ("a(?!bc)", "look-ahead of more than one"),
         ("a(?<=b)", r"the group \(\?<="),
         ("^a", "an anchor"),
         (r"a\b", r"the escape \\b"),

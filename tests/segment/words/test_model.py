@@ -123,7 +123,7 @@ def test_length_bonus_by_script_and_for_unseen_text(sentences, model):
 
 @pytest.mark.parametrize("sentences", [[], [""], ["hello, world 123 ä"], [" ", "。"]])
 def test_text_without_runs(sentences):
-    with pytest.raises(InputError, match="no character of a script written without spaces"):
+    with pytest.raises(InputError, match="script written without spaces"):
         WordModel.fit(sentences)
 
 

@@ -4,7 +4,6 @@ import pytest
 import unicode_text
 from command import tokenlab_here
 from hypothesis import given
-from hypothesis import strategies as st
 
 from tokenlab.formats.tokenizer_file import read_tokenizer
 from tokenlab.ngrams import ngram_statistics
@@ -20,7 +19,6 @@ from tokenlab.tokenizers.export import (
 
 BEST = SegmentOptions(weight=1.25, vbe_weight=0.5)
 SPECIAL = ("pad=<pad>", "eos=<|im_end|>", "<|im_start|>")
-AWKWARD = ["<0x41>", "<|unk|>", "<pad>", "<|im_start|>", "  \t\n\r\n \u3000 x", "a\u2581b", "\x00\x1f\x85\u2028"]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +75,7 @@ def test_it_decodes_every_text_to_itself_also_read_as_a_tokenizer(library, vocab
     tokenizer = read_tokenizer(tmp_path / "exported.model").tokenizer
     tokenizer.encode_special_tokens = True
 
-    @given(st.lists(st.one_of(unicode_text.text, st.sampled_from(AWKWARD)), max_size=4).map("".join))
+    @given(unicode_text.like_tokens)
     def check(text):
         ids = tokenizer.encode(text, add_special_tokens=False).ids
         assert tokenizer.decode(ids, skip_special_tokens=False) == text

@@ -95,7 +95,7 @@ def test_a_normaliser_is_noted():
 
 
 def test_a_lone_surrogate_is_named():
-    with pytest.raises(InputError, match=r"text 2, character 3: U\+D800 is a lone surrogate"):
+    with pytest.raises(InputError, match=r"text 2, character 3: U\+D800"):
         BASES["byte level"].encode_batch(["a", "ab\ud800"])
     with pytest.raises(InputError, match="lone surrogate"):
         BASES["pieces"].encode("\udfff")

@@ -42,7 +42,7 @@ def test_a_byte_after_a_run_gets_a_reset():
     tokenizer = BitTokenizer(BASES["byte level"])
     reset = BASES["byte level"].size + 260
     assert tokenizer.encode("鼎A").tolist()[-2:] == [reset, BASES["byte level"].byte_ids[0x41]]
-    with pytest.raises(InputError, match="byte 41 after a run"):
+    with pytest.raises(InputError, match="byte 41 after"):
         BitTokenizer(BASES["byte level"], BitOptions(mode="paper")).encode("鼎A")
     with pytest.raises(InputError, match="text 2"):
         BitTokenizer(BASES["byte level"], BitOptions(mode="paper")).encode_batch(["鼎", "鼎A"])
@@ -84,7 +84,7 @@ def test_without_a_vocabulary_it_is_the_code_over_bytes():
 
 def test_bad_ids_are_named():
     for ids in ([5, PIECES.size], [5, -1]):
-        with pytest.raises(InputError, match=f"token 2: id {ids[1]} is none of the ids 0 to {PIECES.size - 1}"):
+        with pytest.raises(InputError, match=f"token 2: id {ids[1]} is none"):
             PIECES.decode(ids, "skip")
         with pytest.raises(InputError, match="token 2"):
             PIECES.decode_batch([[5], ids], "skip")

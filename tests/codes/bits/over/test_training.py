@@ -57,7 +57,7 @@ def test_the_order_of_texts_does_not_matter():
 
 
 def test_bad_arguments_are_one_line():
-    with pytest.raises(ParameterError, match=r"vocabulary_size is 460; .* need at least 461"):
+    with pytest.raises(ParameterError, match=r"vocabulary_size is 460; .* 461"):
         train_byte_fallback(TEXTS, 460, 200)
     with pytest.raises(ParameterError, match="characters is -1"):
         train_byte_fallback(TEXTS, 900, -1)
