@@ -47,27 +47,29 @@ def table(bench: Bench) -> list[str]:
 def _winners(folder: Path, text: Path, flops: float, comparisons: int) -> int:
     """In how many comparisons one of two names of the same tokenizer is called better."""
     tokenizer = folder / "tokenizer"
-    _tokenlab("train", text, "-o", tokenizer, "--cut", "gpt2", "--vocabulary", 2000)
-    found = [_compared(folder, text, flops, tokenizer, tokenizer, seed=3 * number) for number in range(comparisons)]
+    tokenlab("train", text, "-o", tokenizer, "--cut", "gpt2", "--vocabulary", 2000)
+    found = [compared(folder, text, flops, tokenizer, tokenizer, seed=3 * number) for number in range(comparisons)]
     return sum(result["separable"] for result in found)
 
 
 def _agreement(folder: Path, language: str, text: Path, flops: float) -> str:
     """A row: the choices of a short and of a long comparison."""
-    short, long = (_compared(folder, text, times * flops) for times in (1, _LONGER))
+    short, long = (compared(folder, text, times * flops) for times in (1, _LONGER))
     chosen = next(row for row in long["candidates"] if row["name"] == short["use"])
     behind = f"{chosen['behind']:.3f} ± {chosen['interval']:.3f}" if chosen["behind"] else "the best"
     characters = len(text.read_text(encoding="utf-8"))
     return f"| {language} | {characters:,} | {short['use']} | {long['use']} | {behind} |"
 
 
-def _compared(folder: Path, text: Path, flops: float, *candidates: Path, seed: int = 0) -> dict[str, Any]:
+def compared(folder: Path, text: Path, flops: float, *candidates: Path, **options: int) -> dict[str, Any]:
     """The result of a comparison."""
-    output = folder / f"{text.stem}-{flops:g}-{len(candidates)}-{seed}"
-    _tokenlab("compare", text, *candidates, "-o", output, "--flops", flops, "--seed", seed)
+    output = folder / "-".join(map(str, (text.stem, f"{flops:g}", len(candidates), *options.values())))
+    given = [part for name, value in options.items() for part in (f"--{name}", value)]
+    tokenlab("compare", text, *candidates, "-o", output, "--flops", flops, *given)
     return json.loads((output / "result.json").read_text(encoding="utf-8"))
 
 
-def _tokenlab(*arguments: object) -> None:
+def tokenlab(*arguments: object) -> None:
+    """Run the command."""
     command = [sys.executable, "-m", "tokenlab.cli", *map(str, arguments)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -55,7 +55,7 @@ def table(bench: Bench) -> list[str]:
         f"| text | characters | `--cut` | `--bytes` | {' | '.join(heads)} | CPU, s |",
         f"| --- | --: | --- | --- |{' --: |' * (3 * len(sizes) + 1)}",
     ]
-    for name, texts in _texts(bench.quick):
+    for name, texts in texts_of(bench.quick):
         parts = {"train": [text for i, text in enumerate(texts) if i % 10 < 9], "held_out": texts[9::10]}
         paths = [bench.folder / f"cuts-{part}.txt" for part in parts]
         for path, of_part in zip(paths, parts.values(), strict=True):
@@ -80,7 +80,7 @@ def _cells(facts: dict[tuple[str, Bytes], Facts], way: tuple[str, Bytes], size: 
     return f"{tokens:,}{few} | {' | '.join(ratios)}"
 
 
-def _texts(quick: bool) -> Iterator[tuple[str, list[str]]]:
+def texts_of(quick: bool) -> Iterator[tuple[str, list[str]]]:
     """The name of each text, and its lines."""
     size = 20_000 if quick else 0
     yield "English", verses("en", size)

@@ -19,8 +19,8 @@ from tokenlab.core.files import write_text
 
 _BENCHMARKS = (
     "ngram_statistics", "beyond_memory", "train_beyond_memory", "workers", "segmentation", "word_model", "export",
-    "bpe_training", "bpe_english", "cuts", "entropy", "hmm", "atoms", "exact", "bits", "translation", "gpt", "patches",
-    "patches_generation", "constrained", "answers",
+    "bpe_training", "bpe_english", "cuts", "cut_models", "entropy", "hmm", "atoms", "exact", "bits", "translation",
+    "gpt", "patches", "patches_generation", "constrained", "answers",
 )  # fmt: skip
 """Modules of this package, each with a TITLE, the names of its TEXTS, its TASKS and the function `table`; RUNS
 where they are fewer than elsewhere."""

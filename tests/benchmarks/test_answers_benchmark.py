@@ -19,8 +19,8 @@ def test_table(monkeypatch, tmp_path):
             "candidates": [dict(zip(("name", "behind", "interval"), row, strict=True)) for row in rows],
         }
 
-    monkeypatch.setattr(benchmark, "_compared", compared)
-    monkeypatch.setattr(benchmark, "_tokenlab", lambda *arguments: None)
+    monkeypatch.setattr(benchmark, "compared", compared)
+    monkeypatch.setattr(benchmark, "tokenlab", lambda *arguments: None)
     lines = benchmark.table(Bench(tmp_path, {}, 1, None))
     assert "1 of 2 comparisons" in lines[0]
     assert lines[-1].startswith("| en |") and lines[-1].endswith("| bpe | words | 0.040 ± 0.050 |")

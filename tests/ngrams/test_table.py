@@ -91,8 +91,8 @@ def test_other_clusters_are_refused(tmp_path):
             read_statistics(tmp_path / name)
 
 
-def test_no_damage_goes_unnoticed(tmp_path):
-    """A flipped bit anywhere is an error, or changes nothing."""
+def test_no_damage_of_a_row_goes_unnoticed(tmp_path):
+    """A flipped bit anywhere is an error, or changes no row."""
     statistics = ngram_statistics(["天地玄黄宇宙洪荒", "天地人"], StatisticsOptions(n_max=3))
     write_statistics(statistics, tmp_path / "good")
     data = (tmp_path / "good").read_bytes()
