@@ -56,9 +56,13 @@ def _agreement(folder: Path, language: str, text: Path, flops: float) -> str:
     """A row: the choices of a short and of a long comparison."""
     short, long = (compared(folder, text, times * flops) for times in (1, _LONGER))
     chosen = next(row for row in long["candidates"] if row["name"] == short["use"])
-    behind = f"{chosen['behind']:.3f} ± {chosen['interval']:.3f}" if chosen["behind"] else "the best"
     characters = len(text.read_text(encoding="utf-8"))
-    return f"| {language} | {characters:,} | {short['use']} | {long['use']} | {behind} |"
+    return f"| {language} | {characters:,} | {short['use']} | {long['use']} | {behind_best(chosen)} |"
+
+
+def behind_best(row: dict[str, Any]) -> str:
+    """The distance of a candidate from the best, with its interval."""
+    return f"{row['behind']:.3f} ± {row['interval']:.3f}" if row["behind"] else "the best"
 
 
 def compared(folder: Path, text: Path, flops: float, *candidates: Path, **options: int) -> dict[str, Any]:

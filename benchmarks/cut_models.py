@@ -4,7 +4,7 @@ The texts are those of `cuts`. Tokenizers are learned from all of a text, so eac
 `tokenlab compare` holds out for the models.
 """
 
-from benchmarks.answers import compared, tokenlab
+from benchmarks.answers import behind_best, compared, tokenlab
 from benchmarks.cuts import texts_of
 from benchmarks.measure import Bench, table_of
 
@@ -32,9 +32,7 @@ def table(bench: Bench) -> list[str]:
         result = compared(bench.folder, text, flops, *folders, seeds=seeds)
         found = {row["name"]: row for row in result["candidates"]}
         cells = [f"{found[name]['bits_per_byte']:.3f} ± {found[name]['deviation']:.3f}" for name in _WAYS]
-        auto = found["auto"]
-        behind = f"{auto['behind']:.3f} ± {auto['interval']:.3f}" if auto["behind"] else "the best"
-        rows.append([language, f"{text.stat().st_size:,}", *cells, behind])
+        rows.append([language, f"{text.stat().st_size:,}", *cells, behind_best(found["auto"])])
     return [
         f"{entries:,} entries, {flops:.0e} operations a training, {seeds} seeds: bits per byte, ± deviation. "
         "Byte-level is `--cut gpt2`, uncut is `--cut none --bytes fallback`. `auto` behind: what `--cut auto`, over "
