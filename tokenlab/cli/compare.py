@@ -184,7 +184,7 @@ def _named(paths: Sequence[str]) -> dict[str, Path]:
 
 def _make_candidates(work: _Work) -> None:
     """Save the candidates that were named, or train some."""
-    from tokenlab.comparison.candidates import train_candidates
+    from tokenlab.comparison.pool import trained_candidates
 
     for name, coder in work.coders.items():
         if not work.candidates[name].exists():
@@ -194,12 +194,11 @@ def _make_candidates(work: _Work) -> None:
         return
     with bar("training candidates", total=len(work.recipes)) as shown:
 
-        def progress(name: str) -> None:
-            shown.set_postfix_str(name)
-            shown.update()
+        def progress(begun: float) -> None:
+            shown.update(begun - shown.n)
 
         with named_errors(work.text):
-            train_candidates([*work.recipes.values()], work.parts.training, work.folder / "candidates", progress)
+            trained_candidates([*work.recipes.values()], work.parts.training, work.folder / "candidates", progress)
 
 
 def _how_made(recipe: "Recipe") -> str:

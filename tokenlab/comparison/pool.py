@@ -4,10 +4,11 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tokenlab.comparison.candidates import Recipe, train_candidates
 from tokenlab.comparison.trials import Score, Speed, Trial, measured_speed, run_trial
 from tokenlab.core.parent_death import die_with_parent
 
@@ -40,6 +41,16 @@ def run_trials(
     """
     jobs = [_Job(trial, folder, number) for number, trial in enumerate(trials)]
     return _in_processes(_run, jobs, workers, progress)
+
+
+def trained_candidates(
+    recipes: Sequence[Recipe], documents: Sequence[str], folder: Path, progress: Callable[[float], None]
+) -> None:
+    """`train_candidates` in a process of its own, whose memory is free again after it.
+
+    progress: called from time to time with the number of those that have begun.
+    """
+    _in_processes(_train_candidates, [(recipes, documents, folder)], 1, progress)
 
 
 def measured_speeds(trials: Sequence[Trial], seconds: float, workers: int) -> list[Speed]:
@@ -77,6 +88,7 @@ def _begin(done: Any) -> None:
     """A process of the pool: silent, since there is one bar for all, and gone when its parent is."""
     global _done
     _done = done
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # Cores are busy with processes.
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
     die_with_parent()
 
@@ -85,9 +97,18 @@ def _run(job: _Job) -> Score:
     def add(flops: float) -> None:
         _done[job.number] += flops
 
-    score = run_trial(job.trial, job.folder, add)
+    # In a thread of its own: `tokenizers` keeps what BPE has cached until the thread ends, not the tokenizer.
+    with ThreadPoolExecutor(1) as thread:
+        score = thread.submit(run_trial, job.trial, job.folder, add).result()
     _done[job.number] = score.training_flops
     return score
+
+
+def _train_candidates(job: tuple[Sequence[Recipe], Sequence[str], Path]) -> None:
+    def begun(name: str) -> None:
+        _done[0] += 1
+
+    train_candidates(*job, begun)
 
 
 def _measure(job: tuple[Trial, float]) -> Speed:
