@@ -100,7 +100,7 @@ segment good.txt --model BERT --entropies e.parquet -> not allowed with
 segment good.txt --model BERT --lambda 2 -> --lambda ... with --model
 segment good.txt --model BERT --boundaries rise -> --threshold is None
 segment good.txt --model folder -> no config.json
-segment good.txt --model folder --unit cluster -> no config.json
+segment good.txt --model folder --unit cluster -> --unit ... with --model
 segment good.txt --boundaries rise -> --boundaries ... with --method variation
 segment good.txt --entropies e.parquet --context 9 -> --context ... with --entropies
 segment good.txt --entropies good.txt -> good.txt:1: ... entropy

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tokenlab.entropy.scored_lines import Line
 
 _ENDINGS = (".parquet", ".jsonl")
-_NO_FLAG = ("unit",)
-"""The values are always one per character; a command may have another option of this name."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -36,7 +34,7 @@ def add_scoring_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of scoring with a model."""
     group = parser.add_argument_group("language model")
     add_options(group, DeviceOptions)
-    add_options(group, ScoringOptions, without=_NO_FLAG)
+    add_options(group, ScoringOptions, without=["unit"])  # The values are always one per character.
 
 
 def scored_lines(text: Corpus, options: argparse.Namespace) -> Iterator["Line"]:
@@ -44,7 +42,7 @@ def scored_lines(text: Corpus, options: argparse.Namespace) -> Iterator["Line"]:
 
     The model is loaded, and its errors are raised, before the first line is read.
     """
-    place, chosen = options_from(options, DeviceOptions), options_from(options, ScoringOptions, without=_NO_FLAG)
+    place, chosen = options_from(options, DeviceOptions), options_from(options, ScoringOptions)
     import torch
 
     from tokenlab.entropy.scorer import load_scorer

@@ -55,19 +55,13 @@ def add_options(
 
 
 def options_from(
-    arguments: argparse.Namespace,
-    kind: type[Options],
-    *,
-    without: Collection[str] = (),
-    defaults: Mapping[str, Any] = MappingProxyType({}),
+    arguments: argparse.Namespace, kind: type[Options], defaults: Mapping[str, Any] = MappingProxyType({})
 ) -> Options:
     """The options in parsed arguments; those that are not there have their default.
 
-    without: fields for which the command has no flag; another option may have their name. defaults: other defaults than
-    those of the dataclass. Raises ParameterError naming the flag.
+    defaults: other defaults than those of the dataclass. Raises ParameterError naming the flag.
     """
-    names = [name for name in flags_of(kind) if name not in without]
-    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    given = {name: getattr(arguments, name) for name in flags_of(kind) if hasattr(arguments, name)}
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     with named_as_flags(kind):
         return kind(**{**defaults, **given})

@@ -56,6 +56,8 @@ _METHODS = {
 _ISOLATION = {"isolate": "--isolate", "split_kana": "--split-kana"}
 _STATISTICS = flags_of(StatisticsOptions, SegmentOptions, MemoryOptions, statistics_from="--statistics-from")
 _BOUNDARIES = flags_of(BoundaryOptions, **_ISOLATION)
+_SCORED = _BOUNDARIES | flags_of(DeviceOptions, ScoringOptions)
+del _SCORED["unit"]  # `--unit` is that of the statistics.
 
 
 def add_parser(commands: Commands) -> None:
@@ -290,7 +292,7 @@ _WAYS: dict[str, tuple[dict[str, str], Callable[[argparse.Namespace, _Output], N
     "--method statistics": (_STATISTICS, _by_statistics),
     "--method words": (flags_of(WordOptions, sample="--sample", save_model="--save-model"), _by_words),
     "a fitted word model": ({}, _by_word_model),
-    "--model": (_BOUNDARIES | flags_of(DeviceOptions, ScoringOptions), _by_entropy),
+    "--model": (_SCORED, _by_entropy),
     "--entropies": (_BOUNDARIES, _by_entropy),
 }
 """The ways of segmenting: the flags that have a meaning with each, by the names of the options, and the function."""
