@@ -112,7 +112,8 @@ def sharded_statistics(
         InputError: as `ngram_statistics`; no room for the temporary files.
     """
     with scratch_folder(folder) as place:
-        runs = map_shards(partial(count_shard, options, str(place)), enumerate(shards), list, cluster)
+        texts = map("\n".join, shards)  # One string is sent to a worker in a third of the time of its lines.
+        runs = map_shards(partial(count_shard, options, str(place)), enumerate(texts), list, cluster)
         corpus, units = _divide(runs, options, place, memory)
         partitions = range(len(corpus.bounds) - 1)
         counts = np.concatenate(map_shards(partial(merge_partition, corpus), partitions, list, cluster))
@@ -129,13 +130,13 @@ def in_shards(sentences: Iterable[str], memory: int) -> Iterator[list[str]]:
     return in_batches(sentences, max(1, memory // _BYTES_PER_CHARACTER), size=lambda sentence: len(sentence) + 1)
 
 
-def count_shard(options: StatisticsOptions, folder: str, shard: tuple[int, list[str]]) -> Run:
-    """Write the run of a shard, which has a number.
+def count_shard(options: StatisticsOptions, folder: str, shard: tuple[int, str]) -> Run:
+    """Write the run of a shard: its number, and its sentences as lines.
 
     Raises InputError for a lone surrogate.
     """
-    number, sentences = shard
-    codes, alphabet, composed = encode_units(sentences, options)
+    number, text = shard
+    codes, alphabet, composed = encode_units([text], options)
     depth = options.n_max + 1
     codes, (positions, lengths, shared, _) = sort_text(codes, len(alphabet), depth)
     same = np.zeros(len(positions), bool)
