@@ -23,8 +23,8 @@ p { max-width: 46rem; margin: .5rem 0; }
 .answer.open { border-color: var(--accent); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; }
-th { font-weight: 600; color: var(--soft); vertical-align: bottom; }
+th, td { padding: .3rem .5rem; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; }
+th { font-weight: 600; color: var(--soft); vertical-align: bottom; white-space: normal; }
 th:first-child, td:first-child, td.word { text-align: left; }
 tr.use td:first-child { font-weight: 700; }
 td.best, td.tied { color: var(--good); font-weight: 600; }
@@ -146,7 +146,9 @@ def _gaps(rows: Sequence[Document], detectable: float) -> Iterator[str]:
 
 
 def _table(rows: Sequence[Document], columns: Mapping[str, tuple[str, str]], use: str) -> Iterator[str]:
-    headings = "".join(f'<th title="{escape(note)}">{heading}</th>' for heading, note in columns.values())
+    headings = "".join(
+        f'<th title="{escape(note)}">{heading.replace("/", "/<wbr>")}</th>' for heading, note in columns.values()
+    )
     yield f"<thead><tr>{headings}</tr></thead><tbody>"
     for row in rows:
         cells = "".join(f'<td class="{_class(row, name)}">{_cell(row, name)}</td>' for name in columns)
