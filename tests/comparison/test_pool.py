@@ -1,13 +1,14 @@
-"""Trials in processes of their own: an error ends these and no others."""
+"""Work in processes of their own: an error ends these and no others."""
 
 import multiprocessing
 import time
 
 import pytest
 
-from tokenlab.comparison.pool import run_trials
+from tokenlab.comparison.candidates import token_recipe
+from tokenlab.comparison.pool import run_trials, trained_candidates
 from tokenlab.comparison.trials import Body, Budget, Trial
-from tokenlab.core.errors import InputError
+from tokenlab.core.errors import ClusterError, InputError
 from tokenlab.networks.options import StackShape
 
 
@@ -28,3 +29,12 @@ def test_an_error_ends_the_processes_of_the_pool_alone(tmp_path):
     finally:
         ours.kill()
         ours.join()
+
+
+def test_a_process_that_is_killed_is_an_error_of_one_line(tmp_path):
+    def kill(begun):
+        for process in multiprocessing.active_children():
+            process.kill()
+
+    with pytest.raises(ClusterError, match="killed"):
+        trained_candidates([token_recipe("bytes", "none", 256)], ["a text"], tmp_path, kill)

@@ -4,12 +4,13 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokenlab.comparison.candidates import Recipe, train_candidates
 from tokenlab.comparison.trials import Score, Speed, Trial, measured_speed, run_trial
+from tokenlab.core.errors import ClusterError
 from tokenlab.core.parent_death import die_with_parent
 
 _SECONDS = 0.5
@@ -37,7 +38,8 @@ def run_trials(
         workers: processes; they end with this one.
         progress: called from time to time with the operations that all trials have done so far.
 
-    Raises as `run_trial`; the trials that have not begun are not begun then.
+    Raises as `run_trial`; the trials that have not begun are not begun then. Raises ClusterError, as the others here,
+    where a process was killed.
     """
     jobs = [_Job(trial, folder, number) for number, trial in enumerate(trials)]
     return _in_processes(_run, jobs, workers, progress)
@@ -76,10 +78,15 @@ def _in_processes(
                     future.result()
                 if progress is not None:
                     progress(sum(done[:]))
-        except BaseException:
+        except BaseException as error:
             for process in list(pool._processes.values()):
                 process.terminate()
             pool.shutdown(cancel_futures=True)
+            if isinstance(error, BrokenExecutor):
+                raise ClusterError(
+                    "a process was killed, perhaps for want of memory; use fewer --workers, and repeat the command: it"
+                    " goes on from there"
+                ) from None
             raise
         return [future.result() for future in futures]
 
