@@ -118,9 +118,10 @@ def _compare(arguments: argparse.Namespace) -> None:
     with open_corpus(arguments) as text, named_as_flags(CompareOptions):
         work = _begun(text, arguments.candidates, options, output)
         try:
-            _make_candidates(work)
-            flops = options.flops or _flops(work, began)
-            scores = _scores(work, flops)
+            with written(str(work.folder)):
+                _make_candidates(work)
+                flops = options.flops or _flops(work, began)
+                scores = _scores(work, flops)
         except KeyboardInterrupt:
             note(f"{work.folder.parent} holds what is done; the same command goes on from there")
             raise

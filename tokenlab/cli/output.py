@@ -98,13 +98,17 @@ def written(name: str) -> Iterator[None]:
     except (TokenlabError, MemoryError):
         raise
     except Exception as error:
-        # safetensors and tokenizers have errors of their own; only their text tells those of the system from others.
-        if not isinstance(error, OSError) and "os error" not in str(error):
+        if not isinstance(error, OSError) and not _is_of_system(error):
             raise
         reason = " ".join((getattr(error, "strerror", None) or str(error)).split())
         raise InputError(
             f"{name}: cannot be written ({reason}); nothing was changed there, so make room or name another place"
         ) from None
+
+
+def _is_of_system(error: BaseException) -> bool:
+    """Whether the system refused; of errors of safetensors and tokenizers only the text says so."""
+    return "os error" in str(error)
 
 
 @contextmanager
@@ -217,7 +221,7 @@ def named_errors(name: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, InputError) and not of_rust(error):
+        if not isinstance(error, InputError) and (not of_rust(error) or _is_of_system(error)):
             raise
         said = one_line(error)
         raise error if said.startswith(f"{name}:") else InputError(f"{name}: {said}") from None
