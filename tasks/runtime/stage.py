@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create
 from pydantic.dataclasses import dataclass
 
 from tasks.runtime.params import numbers_from_booleans, read_params
-from tokenlab.core.errors import EXIT_STATUS, ParameterError, TokenlabError, one_line
+from tokenlab.core.errors import EXIT_STATUS, ParameterError, TokenlabError, of_system, one_line
 from tokenlab.core.files import write_text
 from tokenlab.core.parent_death import die_with_parent
 
@@ -115,8 +115,6 @@ def run(work: Callable[[Stage], None]) -> None:
         params_file, variant = sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else ""
         sections = read_params(Path(params_file), params_file)
         work(Stage(params_file, str(sections.get("preset", "")), variant, sections))
-    except (TokenlabError, OSError, MemoryError) as error:
-        _end(one_line(error))
     except KeyError:
         # A name in the parameters that refers to nothing. The runner has checked them; a bare `dvc repro` has not.
         pipeline = str(Path(sys.argv[1]).with_name("dvc.yaml"))
@@ -125,6 +123,10 @@ def run(work: Callable[[Stage], None]) -> None:
         if not problems:
             raise
         _end(problems[0])
+    except Exception as error:
+        if not (isinstance(error, (TokenlabError, MemoryError)) or of_system(error)):
+            raise
+        _end(one_line(error))
 
 
 def _end(problem: str) -> None:

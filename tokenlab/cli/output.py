@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 from tqdm import tqdm
 
 from tokenlab.cli.ending import to_output
-from tokenlab.core.errors import InputError, ParameterError, TokenlabError, of_rust, one_line
+from tokenlab.core.errors import InputError, ParameterError, TokenlabError, of_rust, of_system, one_line
 
 Item = TypeVar("Item")
 
@@ -98,17 +98,12 @@ def written(name: str) -> Iterator[None]:
     except (TokenlabError, MemoryError):
         raise
     except Exception as error:
-        if not isinstance(error, OSError) and not _is_of_system(error):
+        if not of_system(error):
             raise
         reason = " ".join((getattr(error, "strerror", None) or str(error)).split())
         raise InputError(
             f"{name}: cannot be written ({reason}); nothing was changed there, so make room or name another place"
         ) from None
-
-
-def _is_of_system(error: BaseException) -> bool:
-    """Whether the system refused; of errors of safetensors and tokenizers only the text says so."""
-    return "os error" in str(error)
 
 
 @contextmanager
@@ -221,7 +216,7 @@ def named_errors(name: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, InputError) and (not of_rust(error) or _is_of_system(error)):
+        if not isinstance(error, InputError) and (not of_rust(error) or of_system(error)):
             raise
         said = one_line(error)
         raise error if said.startswith(f"{name}:") else InputError(f"{name}: {said}") from None

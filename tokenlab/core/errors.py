@@ -34,9 +34,14 @@ def of_rust(error: BaseException) -> bool:
     return type(error) is Exception or type(error).__module__ == "pyo3_runtime"
 
 
+def of_system(error: BaseException) -> bool:
+    """Whether the system refused: a full disk. Errors of safetensors and tokenizers are no OSErrors, but say so."""
+    return isinstance(error, OSError) or "os error" in str(error)
+
+
 def one_line(error: BaseException) -> str:
     """The one line that commands and stages print for an error."""
-    if of_rust(error):
+    if of_rust(error) and not of_system(error):
         return f"the tokenizer fails on this text: {' '.join(str(error).split())}; use another one"
     if isinstance(error, OSError) and error.strerror:
         if error.filename and isinstance(error, FileNotFoundError):
@@ -46,7 +51,8 @@ def one_line(error: BaseException) -> str:
         return f"writing failed: {error.strerror}; what was written is not whole, so make room and run again"
     if isinstance(error, MemoryError):
         return "out of memory; use a smaller text or shorter n-grams"
-    return " ".join(str(error).split())
+    said = " ".join(str(error).split())
+    return f"{said}; check the path, its permissions and the space left" if of_system(error) else said
 
 
 @contextmanager
