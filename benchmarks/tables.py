@@ -18,9 +18,9 @@ from tokenlab.core.errors import EXIT_STATUS, InputError, TokenlabError, one_lin
 from tokenlab.core.files import write_text
 
 _BENCHMARKS = (
-    "ngram_statistics", "beyond_memory", "train_beyond_memory", "workers", "segmentation", "word_model", "export",
-    "bpe_training", "bpe_english", "cuts", "cut_models", "entropy", "hmm", "atoms", "exact", "bits", "translation",
-    "gpt", "patches", "patches_generation", "constrained", "answers",
+    "ngram_statistics", "beyond_memory", "counted_by_others", "train_beyond_memory", "workers", "segmentation",
+    "word_model", "export", "bpe_training", "bpe_english", "cuts", "cut_models", "entropy", "hmm", "atoms", "exact",
+    "bits", "translation", "gpt", "patches", "patches_generation", "constrained", "answers",
 )  # fmt: skip
 """Modules of this package, each with a TITLE, the names of its TEXTS, its TASKS and the function `table`; RUNS
 where they are fewer than elsewhere."""
