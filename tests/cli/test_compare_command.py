@@ -1,12 +1,12 @@
 """`tokenlab compare` as a user runs it: bad input before any work, the folder, the same bytes after an interruption."""
 
 import json
-import resource
 import subprocess
 
 import pytest
 from command import PROGRAM
 from command import tokenlab_here as tokenlab
+from full_disk import no_file_above
 from interrupted import files
 from killing import wait_until
 
@@ -56,11 +56,8 @@ def test_a_killed_comparison_goes_on_to_the_same_bytes(folder, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [60_000, 300_000])  # There is room for the text, and then for tokenizers.
 def test_a_disk_that_is_full_is_one_line(folder, tmp_path, most):
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
-    try:
+    with no_file_above(most):
         said = tokenlab("compare", folder / "text.txt", "--flops", "3e10", "-o", tmp_path / "out", status=2)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert f"{tmp_path}/out.unfinished/" in said and "cannot be written" in said
+    assert said.endswith("make room or name another place\n")
     assert not (tmp_path / "out").exists()

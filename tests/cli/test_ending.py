@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from command import PROGRAM, tokenlab_here
+from full_disk import no_file_above
 
 from tokenlab.cli import main
 from tokenlab.cli.ending import ended_well
@@ -163,13 +164,9 @@ def test_a_full_disk_is_one_line_that_names_the_file(tmp_path, text, command):
     arguments = [part.replace("OUT", str(tmp_path / "out")) for part in command.split()]
     if command.startswith(("export", "statistics", "train")):  # Numba keeps what it compiles in files, too.
         tokenlab_here(*(part.replace("OUT", str(tmp_path)) for part in command.split()), text)
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20, before[1]))
-    try:
-        piped = command.endswith("-")
+    piped = command.endswith("-")
+    with no_file_above(20):
         said = tokenlab_here(*arguments, *([] if piped else [text]), stdin=TEXT * 9000 if piped else "", status=2)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert FULL[command].replace("OUT", str(tmp_path / "out")) in said and ".tmp" not in said
     assert not list((tmp_path / "out").iterdir())
 

@@ -4,14 +4,14 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokenlab.comparison.candidates import Recipe, train_candidates
 from tokenlab.comparison.trials import Score, Speed, Trial, measured_speed, run_trial
-from tokenlab.core.errors import ClusterError
 from tokenlab.core.parent_death import die_with_parent
+from tokenlab.core.shards import lost_processes_named
 
 _SECONDS = 0.5
 """Between two looks at the progress."""
@@ -68,7 +68,10 @@ def _in_processes(
     # Workers are spawned: a fork would copy the locks of threads.
     context = multiprocessing.get_context("spawn")
     done = context.Array("d", len(jobs))
-    with ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_begin, initargs=(done,)) as pool:
+    with (
+        lost_processes_named("a process"),
+        ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_begin, initargs=(done,)) as pool,
+    ):
         futures: list[Future[Any]] = [pool.submit(work, job) for job in jobs]
         try:
             waiting = set(futures)
@@ -78,15 +81,10 @@ def _in_processes(
                     future.result()
                 if progress is not None:
                     progress(sum(done[:]))
-        except BaseException as error:
+        except BaseException:
             for process in list(pool._processes.values()):
                 process.terminate()
             pool.shutdown(cancel_futures=True)
-            if isinstance(error, BrokenExecutor):
-                raise ClusterError(
-                    "a process was killed, perhaps for want of memory; use fewer --workers, and repeat the command: it"
-                    " goes on from there"
-                ) from None
             raise
         return [future.result() for future in futures]
 

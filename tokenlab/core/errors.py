@@ -36,7 +36,7 @@ def of_rust(error: BaseException) -> bool:
 
 def of_system(error: BaseException) -> bool:
     """Whether the system refused: a full disk. Errors of safetensors and tokenizers are no OSErrors, but say so."""
-    return isinstance(error, OSError) or "os error" in str(error)
+    return isinstance(error, OSError) or (not isinstance(error, TokenlabError) and "os error" in str(error))
 
 
 def one_line(error: BaseException) -> str:

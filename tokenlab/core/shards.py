@@ -173,17 +173,23 @@ def processes(workers: int, *state: Any) -> Iterator[Cluster]:
 
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, state)
     try:
-        yield Cluster(lambda function, shard: pool.submit(_with_state, function, shard), lambda: workers)
-    except BrokenExecutor:
-        raise ClusterError(
-            "a process that computed a shard was killed, perhaps for want of memory; use fewer workers, and run again"
-        ) from None
+        with lost_processes_named("a process that computed a shard"):
+            yield Cluster(lambda function, shard: pool.submit(_with_state, function, shard), lambda: workers)
     except (KeyboardInterrupt, SystemExit):  # What is computed is not waited for.
         for process in list(pool._processes.values()):
             process.kill()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def lost_processes_named(what: str) -> Iterator[None]:
+    """Raises ClusterError where a process of a pool of `concurrent.futures` was killed."""
+    try:
+        yield
+    except BrokenExecutor:
+        raise ClusterError(f"{what} was killed, perhaps for want of memory; use fewer workers, and run again") from None
 
 
 _state: tuple[Any, ...] = ()
