@@ -8,6 +8,7 @@ import json
 import random
 import re
 import unicodedata
+from dataclasses import replace
 from functools import cache
 from unittest import mock
 
@@ -33,7 +34,7 @@ from tokenlab.tokenizers.piece_counts import (
     read_counts,
     write_counts,
 )
-from tokenlab.tokenizers.trained import train_tokenizers, unreached_tokens
+from tokenlab.tokenizers.trained import train_tokenizers, unreached_tokens, with_alphabet
 
 SPECIAL = ("pad=<|pad|>", "eos=<|endoftext|>", "<|im_start|>")
 TOKENS = ["<|pad|>", "<|endoftext|>", "<|im_start|>"]
@@ -80,13 +81,14 @@ def test_the_file_is_that_of_hugging_face(tmp_path, corpora, cut):
         made = make_cut(cut, lines)
         (counts,) = count_pieces(lines, [made])
         expected = of_hugging_face(lines, made, 1000)
-        small, large = train_tokenizers(counts, TrainOptions((500, 1000), special_tokens=SPECIAL))
+        options = TrainOptions((500, 1000), byte_tokens="level", special_tokens=SPECIAL)
+        small, large = train_tokenizers(counts, options)
         assert large.to_str() == expected, name
         assert small.to_str() == of_hugging_face(lines, made, 500)
         for number, part in enumerate((lines[:100], lines[100:])):
             write_counts(count_pieces(part, [made])[0], tmp_path / f"{number}.parquet")
         merged = merge_counts([read_counts(tmp_path / f"{number}.parquet") for number in range(2)])
-        assert train_tokenizers(merged, TrainOptions((1000,), special_tokens=SPECIAL))[0].to_str() == expected
+        assert train_tokenizers(merged, options)[1].to_str() == expected
 
 
 def test_merges_of_characters_are_those_of_hugging_face(corpora):
@@ -106,7 +108,10 @@ def test_merges_of_characters_are_those_of_hugging_face(corpora):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("options", [{}, {"byte_tokens": "fallback"}, {"model": "unigram", "byte_tokens": "fallback"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"byte_tokens": "level"}, {"byte_tokens": "fallback"}, {"model": "unigram", "byte_tokens": "fallback"}],
+)
 def test_every_verse_of_every_bible_is_decoded_to_itself(mirror, options):
     for path in sorted((mirror / "bible").glob("*.gz")):
         verses = [document.text for document in read_documents(path, "ces")]
@@ -127,6 +132,30 @@ def test_a_million_random_strings_are_decoded_to_themselves():
             tokenizer.encode_special_tokens = True
             decoded = tokenizer.decode_batch([found.ids for found in tokenizer.encode_batch(texts)])
             assert decoded == texts
+
+
+HAN = "".join(map(chr, range(0x4E00, 0x4E00 + 100)))
+
+
+@pytest.mark.parametrize(
+    ("text", "cut", "size", "chosen"),
+    [
+        (f"{HAN} {'a' * 98}", "auto", 2 * (256 + 102), "fallback"),
+        (f"{HAN} {'a' * 98}", "auto", 2 * (256 + 102) - 1, "level"),  # They would take more than half of it.
+        (f"{HAN} {'a' * 99}", "auto", 5000, "level"),
+        ("かな漢字です。and", "auto", 5000, "fallback"),
+        ("한국어", "auto", 5000, "level"),
+        (HAN, "gpt2", 5000, "level"),
+        (HAN, "none", 5000, "level"),
+    ],
+)
+def test_characters_are_the_alphabet_where_most_of_the_text_is_han_and_kana(text, cut, size, chosen):
+    (counts,) = count_pieces([text], [make_cut(cut, [])])
+    options = TrainOptions((size, 6000), coverage=1.0)
+    assert with_alphabet(options, counts) == replace(options, byte_tokens=chosen)
+    for named in ("level", "fallback"):
+        asked = replace(options, byte_tokens=named)
+        assert with_alphabet(asked, counts) == asked
 
 
 def test_a_rare_character_is_bytes_and_ends_a_sequence():

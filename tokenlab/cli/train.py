@@ -106,8 +106,7 @@ def _train(arguments: argparse.Namespace) -> None:
     options, shards = options_from(arguments, TrainOptions), shards_from(arguments)
     if files := [token for token in options.special_tokens if Path(token).is_file()]:
         raise ParameterError(f"--special-tokens holds {files[0]}, which is a file; name INPUT before the options")
-    if options.byte_tokens == "level":
-        check_meaning(arguments, "with --bytes level, whose alphabet is bytes", (), coverage="--coverage")
+    _check_coverage(arguments, options)
     inputs, tables = getattr(arguments, "input", []), arguments.from_counts
     if bool(inputs) == bool(tables):
         raise ParameterError("name INPUT or --from-counts FILE, one of the two")
@@ -115,7 +114,7 @@ def _train(arguments: argparse.Namespace) -> None:
     given = [*inputs, *tables, *checked]
     _check_inputs(given, arguments.cut)
     check_folder("--output", arguments.output, given, _is_ours)
-    from tokenlab.tokenizers.trained import train_tokenizers
+    from tokenlab.tokenizers.trained import train_tokenizers, with_alphabet
 
     with ExitStack() as stack, named_as_flags(TrainOptions, cut="--cut"):
         compared, texts = (open_corpora(stack, names, arguments) for names in (checked, inputs))
@@ -123,6 +122,8 @@ def _train(arguments: argparse.Namespace) -> None:
             text.check(measured=True)  # Before any work: an error in a text must leave nothing behind.
         counts, plain = _counts(texts, tables, arguments.cut, *shards)
         with named_errors(", ".join([*inputs, *tables])):
+            options = with_alphabet(options, counts[0])
+            _check_coverage(arguments, options)
             with steps_shown("merging", " merges") as progress:
                 trained = train_tokenizers(counts[0], options, progress)
             beside = [] if plain is None else train_tokenizers(plain, _plain_options(options))
@@ -142,6 +143,11 @@ def _train(arguments: argparse.Namespace) -> None:
     for row, asked in zip(rows, options.vocabulary, strict=True):
         if row["vocabulary"] < asked:
             note(f"{row['vocabulary']:,} entries came out of the {asked:,} asked for; the text is too short for more")
+
+
+def _check_coverage(arguments: argparse.Namespace, options: TrainOptions) -> None:
+    if options.byte_tokens == "level":
+        check_meaning(arguments, "with --bytes level, whose alphabet is bytes", (), coverage="--coverage")
 
 
 def _count(arguments: argparse.Namespace) -> None:

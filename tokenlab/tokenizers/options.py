@@ -10,7 +10,7 @@ from tokenlab.core.options import check_choice, option
 from tokenlab.tokenizers.export.options import ROLES, SpecialTokens, parse_special_tokens
 
 TrainModel = Literal["bpe", "unigram"]
-Bytes = Literal["level", "fallback"]
+Bytes = Literal["auto", "level", "fallback"]
 CUTS = ("auto", "words", "statistics", "gpt2", "llama3", "whitespace", "none")
 WORDS_FILE = ".words"
 """End of the name of a word model's file, as a cut."""
@@ -25,7 +25,8 @@ class TrainOptions:
     vocabulary: several sizes come from one training; special tokens, bytes and alphabet are included.
 
     bytes: `level`: the alphabet is the 256 bytes, under their names of GPT-2; `fallback`: it is the most frequent
-    characters, which are `coverage` of the text, and 256 byte tokens spell all others.
+    characters, which are `coverage` of the text, and 256 byte tokens spell all others; `auto`: as `with_alphabet`
+    chooses.
 
     Raises ParameterError for sizes that do not ascend or are out of range, and for special tokens as
     `role_special_tokens`.
@@ -34,12 +35,13 @@ class TrainOptions:
     vocabulary: tuple[int, ...] = option("entries of the vocabulary; one training gives several sizes", (32_000,))
     model: TrainModel = option("byte-pair encoding, or a unigram model, whose pieces are up to 16 symbols long", "bpe")
     byte_tokens: Bytes = option(
-        "level: tokens are made of bytes; fallback: of characters, and rare characters are spelled as bytes",
-        "level",
+        "level: tokens are made of bytes; fallback: of characters, and rare characters are spelled as bytes; auto: "
+        "fallback with --cut auto where most of the text is Han and kana and the vocabulary large enough, else level",
+        "auto",
         flag="--bytes",
     )
     coverage: float = option(
-        "with --bytes fallback: the share of the text whose characters are in the alphabet", 0.9995, metavar="X"
+        "with characters as alphabet: the share of the text whose characters are in it", 0.9995, metavar="X"
     )
     special_tokens: tuple[str, ...] = option(
         f"special tokens: ROLE=TOKEN (roles: {', '.join(ROLES)}), or a token without a role",

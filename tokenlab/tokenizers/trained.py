@@ -11,6 +11,7 @@ text.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -26,9 +27,11 @@ from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.text.code_points import code_points
 from tokenlab.tokenizers.bpe import save_tokenizer
 from tokenlab.tokenizers.cuts import Cut
+from tokenlab.tokenizers.kinds import HAN_AND_KANA, kinds_of
 from tokenlab.tokenizers.merges import Progress, bpe_sweep
 from tokenlab.tokenizers.options import TrainOptions, role_special_tokens
 from tokenlab.tokenizers.piece_counts import PieceCounts
+from tokenlab.tokenizers.piece_kernels import RUN, SPACE
 from tokenlab.tokenizers.unigram import unigram_sweep
 
 _MARGIN = 10.0
@@ -62,6 +65,7 @@ def train_tokenizers(counts: PieceCounts, options: TrainOptions, progress: Progr
     """
     if counts.cut is None:
         raise InputError("the counts do not say how the text was cut; name the cut")
+    options = with_alphabet(options, counts)
     special = role_special_tokens(options.special_tokens).tokens
     reserved = [*special, *(BYTE_PIECES if options.byte_tokens == "fallback" else ())]
     sequences = _sequences(_without_reserved(counts, special, options.byte_tokens == "fallback"), options, reserved)
@@ -75,6 +79,32 @@ def train_tokenizers(counts: PieceCounts, options: TrainOptions, progress: Progr
     sizes = [size - len(reserved) for size in options.vocabulary]
     learn = partial(_bpe, progress=progress) if options.model == "bpe" else _unigram
     return [_complete(Tokenizer(model), counts.cut, special, options) for model in learn(sequences, sizes, reserved)]
+
+
+def with_alphabet(options: TrainOptions, counts: PieceCounts) -> TrainOptions:
+    """The options with `byte_tokens` chosen for a text, where they leave it open.
+
+    Characters are the alphabet (`fallback`) where the cut is `auto`, more than half of the text is Han and kana, and
+    they and the byte tokens take at most half of the smallest vocabulary; else bytes are. Small language models need
+    fewer bits for a text then (docs/benchmarks.md, Small models by cut). Raises InputError for a lone surrogate.
+    """
+    if options.byte_tokens != "auto":
+        return options
+    fits = counts.cut is not None and counts.cut.name == "auto" and _is_mostly_han_and_kana(counts)
+    if fits:
+        points, weights = _points(counts)
+        fits = 2 * (len(BYTE_PIECES) + len(_covering(points, weights, options.coverage))) <= options.vocabulary[0]
+    return replace(options, byte_tokens="fallback" if fits else "level")
+
+
+def _is_mostly_han_and_kana(counts: PieceCounts) -> bool:
+    """Whether they are more than half of the characters of all pieces, whitespace aside. Pieces are those of the cut
+    `auto`: a run of them has no other characters but a space before it."""
+    last = code_points("".join(piece[-1:] for piece in counts.pieces))
+    kinds = kinds_of(last)[last]
+    characters = counts.counts * np.fromiter(map(len, counts.pieces), np.int64, len(counts.pieces))
+    of_runs = int(characters[kinds & RUN == HAN_AND_KANA].sum())
+    return 2 * of_runs > int(characters[kinds & SPACE == 0].sum())
 
 
 def _bpe(
@@ -150,8 +180,8 @@ def _sequences(counts: PieceCounts, options: TrainOptions, reserved: Sequence[st
         symbols = symbol_of[np.frombuffer("".join(counts.pieces).encode(), np.uint8)]
         lengths = np.fromiter((len(piece.encode()) for piece in counts.pieces), np.int64, len(counts.pieces))
         return Sequences(symbols, _offsets(lengths), counts.counts, characters)
-    points, offsets = code_points("".join(counts.pieces)), _offsets([len(piece) for piece in counts.pieces])
-    weights = np.repeat(counts.counts, np.diff(offsets))
+    points, weights = _points(counts)
+    offsets = _offsets([len(piece) for piece in counts.pieces])
     alphabet = _covering(points, weights, options.coverage)
     if options.model == "unigram":  # Text that looks like a reserved token has a spelling, which is worth more.
         alphabet = np.union1d(alphabet, [ord(character) for token in reserved for character in token])
@@ -165,6 +195,12 @@ def _sequences(counts: PieceCounts, options: TrainOptions, reserved: Sequence[st
     inside = symbols >= 0
     lengths = np.bincount(sequence[inside], minlength=len(first))
     return Sequences(symbols[inside], _offsets(lengths), weights[first], list(map(chr, alphabet.tolist())))
+
+
+def _points(counts: PieceCounts) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The code points of all pieces, one after the other, and how often each occurs. InputError for a surrogate."""
+    lengths = np.fromiter(map(len, counts.pieces), np.int64, len(counts.pieces))
+    return code_points("".join(counts.pieces)), np.repeat(counts.counts, lengths)
 
 
 def _covering(points: NDArray[np.uint32], weights: NDArray[np.int64], coverage: float) -> NDArray[np.int64]:
