@@ -67,3 +67,12 @@ def test_segment_by_model_by_json_and_by_parquet(tokenlab, model, text, tmp_path
     records = map(json.loads, tokenlab("segment", text, "--model", model, "--json").splitlines())
     for record, line in zip(records, tokenlab("segment", text, "--model", model).splitlines(), strict=True):
         assert [record["text"][a:b] for a, b in record["offsets"]] == line.split()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "place"), [("entropy --json", "--workers 2"), ("segment", "--cluster local")])
+def test_the_same_bytes_by_several_processes(tokenlab, model, tmp_path, command, place):
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT * 30, encoding="utf-8")  # twelve blocks
+    alone = [*command.split(), text, "--model", model, "--threads", 1, "--batch-tokens", 8]
+    assert tokenlab(*alone, *place.split()) == tokenlab(*alone)

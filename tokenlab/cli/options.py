@@ -67,6 +67,11 @@ def options_from(
         return kind(**{**defaults, **given})
 
 
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Add the options that share the work."""
+    add_options(parser.add_argument_group("where it is computed; the result is the same"), ClusterOptions)
+
+
 def add_shards(parser: argparse.ArgumentParser) -> None:
     """Add the options that bound the memory of counting, and those that share the work."""
     add_options(parser, MemoryOptions)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
-from tokenlab.cli.entropy import add_scoring_options, scored_lines
+from tokenlab.cli.entropy import Scoring, add_scoring_options, scoring_of
 from tokenlab.cli.ngram_statistics import add_statistics_from, statistics_of
 from tokenlab.cli.options import (
     Commands,
+    add_cluster,
     add_command,
     add_options,
     check_meaning,
@@ -96,7 +97,7 @@ def add_parser(commands: Commands) -> None:
     group = parser.add_argument_group("boundaries by entropy (with --entropies or a language model)")
     add_options(group, BoundaryOptions)
     add_scoring_options(parser)
-    add_options(parser.add_argument_group("where it is computed; the result is the same"), ClusterOptions)
+    add_cluster(parser)
 
 
 def add_utilities(target: argparse._ActionsContainer, without: Collection[str] = ()) -> None:
@@ -173,9 +174,18 @@ def _by_entropy(options: argparse.Namespace, output: _Output) -> None:
     boundaries = options_from(options, BoundaryOptions)
     chosen = options_from(options, SegmentOptions)
     with open_corpus(options, checked=True) as text:
-        scored = scored_lines(text, options) if source is None else _read_entropies(text, source)
-        batches = in_batches(scored, _BATCH, size=lambda line: len(line[0]) + 1)
+        if source is None:
+            scoring, blocks = scoring_of(text, options, output.place)
+            output.segmented(partial(_scored_and_segmented, scoring, boundaries, chosen), blocks)
+            return
+        batches = in_batches(_read_entropies(text, source), _BATCH, size=lambda line: len(line[0]) + 1)
         output.segmented(partial(_at_boundaries, boundaries, chosen), batches)
+
+
+def _scored_and_segmented(
+    scoring: Scoring, boundaries: BoundaryOptions, chosen: SegmentOptions, lines: Sequence[str]
+) -> "Segmentation":
+    return _at_boundaries(boundaries, chosen, scoring.score(lines))
 
 
 def _at_boundaries(boundaries: BoundaryOptions, chosen: SegmentOptions, lines: Sequence["Line"]) -> "Segmentation":

@@ -62,6 +62,16 @@ class ClusterOptions:
     def __post_init__(self) -> None:
         check_workers(self.workers)
 
+    @property
+    def address(self) -> str | None:
+        """That of the Dask cluster; None where there is none."""
+        return self.cluster or os.environ.get(VARIABLE) or None
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes than this one compute."""
+        return self.address is not None or self.workers > 1
+
 
 def check_workers(workers: int) -> None:
     """Raises ParameterError for a number of processes below 1, or more than a pool takes."""
@@ -144,9 +154,8 @@ def open_cluster(options: ClusterOptions, *state: Any) -> Iterator[Cluster]:
             killed by the same shard again and again, or the scheduler has gone.
         ParameterError: `distributed` is not installed.
     """
-    address = options.cluster or os.environ.get(VARIABLE)
-    if address:
-        with _dask_client(address, options.workers) as client:
+    if options.address is not None:
+        with _dask_client(options.address, options.workers) as client:
             submit = client.get_executor(pure=False, retries=_RETRIES).submit
             # Results of tasks, not scattered data: Dask makes them again where all that had them were killed.
             sent = [client.submit(_given, value, pure=False) for value in state]
