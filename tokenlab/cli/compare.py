@@ -147,8 +147,7 @@ def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: 
     from tokenlab.language.coding import identity
 
     coders = {name: read_candidate(path) for name, path in _named(names).items()}
-    texts = (document.text for _, document in text.placed_documents())
-    joined = in_batches(texts, _DOCUMENT, size=lambda line: len(line.encode()) + 1)
+    joined = in_batches(text.texts(), _DOCUMENT, size=lambda line: len(line.encode()) + 1)
     documents = ["\n".join(lines) for lines in joined if any(lines)]
     body = Body(*SIZES[options.size])
     with named_errors(text.name):

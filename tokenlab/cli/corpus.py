@@ -121,11 +121,15 @@ class Corpus:
 
     def lines(self) -> Iterator[str]:
         """The sentences: lines, blank ones too, verses, or the lines of documents. Raises InputError with the place."""
-        for _, document in self.placed_documents():
-            if self.format in _DOCUMENTS:
-                yield from (line.removesuffix("\r") for line in document.text.split("\n"))
-            else:
-                yield document.text
+        if self.format in _DOCUMENTS:
+            return (line.removesuffix("\r") for text in self.texts() for line in text.split("\n"))
+        return self.texts()
+
+    def texts(self) -> Iterator[str]:
+        """The texts, empty ones too. Raises InputError with the place."""
+        if self.format == "text":
+            return self.plain_lines()
+        return (document.text for _, document in self.placed_documents())
 
     def read(self, what: str) -> Iterator[tuple[str, str]]:
         """The texts, each with its place for an error message. what: the title of the progress bar."""
@@ -141,8 +145,8 @@ class Corpus:
         measured: something will be measured on it, so a text without any character is an error, too.
         """
         found = False
-        for _, document in self.placed_documents():
-            found = found or bool(document.text.strip())
+        for text in self.texts():
+            found = found or bool(text.strip())
         if measured and not found:
             raise InputError(f"{self.name}: no character in it; nothing can be measured")
 

@@ -4,6 +4,7 @@ from."""
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ from tokenlab.tokenizers.options import CUTS, WORDS_FILE, TrainOptions, role_spe
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from tokenlab.text.documents import Document
+    from tokenlab.metrics.words import TextWithWords
     from tokenlab.tokenizers.cuts import Cut
     from tokenlab.tokenizers.piece_counts import PieceCounts
 
@@ -52,7 +53,7 @@ _ENDINGS = (".parquet", ".tsv")
 _MADE = "Made by `tokenlab train`"
 """In the card of every tokenizer."""
 _HEADINGS = ("this tokenizer", "byte-level BPE")
-_MEASURED = 3_000_000
+_MEASURED = 1_000_000
 """Characters of the text on which tokenizers are measured."""
 _BATCH = 1 << 17
 """Characters of a batch of lines, unless a single line has more."""
@@ -127,9 +128,10 @@ def _train(arguments: argparse.Namespace) -> None:
             with steps_shown("merging", " merges") as progress:
                 trained = train_tokenizers(counts[0], options, progress)
             beside = [] if plain is None else train_tokenizers(plain, _plain_options(options))
-        rows = [_measured(tokenizer, *counts, compared or texts) for tokenizer in trained]
+        measured = _beginning(compared or texts)
+        rows = [_measured(tokenizer, *counts, measured) for tokenizer in trained]
         for row, tokenizer in zip(rows, beside, strict=False):
-            measures = {"vocabulary": tokenizer.get_vocab_size(), **_measures(tokenizer, compared or texts)}
+            measures = {"vocabulary": tokenizer.get_vocab_size(), **_measures(tokenizer, measured)}
             row |= {_PLAIN + name: value for name, value in measures.items()}
         replaced = Path(arguments.output).is_dir() and any(Path(arguments.output).iterdir())
         former = sorted(path.parent.name for path in Path(arguments.output).glob("*/tokenizer.json"))
@@ -193,12 +195,8 @@ def _check_inputs(names: Sequence[str], cut: str | None) -> None:
             check_cut(cut)
 
 
-def _documents(corpora: Sequence[Corpus]) -> "Iterator[Document]":
-    return (document for corpus in corpora for _, document in corpus.placed_documents())
-
-
 def _texts(corpora: Sequence[Corpus]) -> Iterator[str]:
-    return (document.text for document in _documents(corpora))
+    return chain.from_iterable(corpus.texts() for corpus in corpora)
 
 
 def _count_texts(
@@ -246,41 +244,45 @@ def _plain_options(options: TrainOptions) -> TrainOptions:
     return TrainOptions(tuple(max(size, least) for size in options.vocabulary), special_tokens=options.special_tokens)
 
 
-def _measured(tokenizer: "Tokenizer", counts: "PieceCounts", cut: "Cut", texts: Sequence[Corpus]) -> Row:
+def _beginning(texts: Sequence[Corpus]) -> "list[TextWithWords]":
+    """The texts on which tokenizers are measured."""
+    from tokenlab.metrics.words import texts_with_words
+
+    documents = (document for text in texts for _, document in text.placed_documents())
+    first = next(in_batches(documents, _MEASURED, size=lambda document: len(document.text)), [])
+    return [*texts_with_words(first)]
+
+
+def _measured(tokenizer: "Tokenizer", counts: "PieceCounts", cut: "Cut", texts: "Sequence[TextWithWords]") -> Row:
     """Size and measures of a tokenizer."""
     from tokenlab.tokenizers.trained import cut_differently, unreached_tokens
 
     row = {"vocabulary": tokenizer.get_vocab_size(), **_measures(tokenizer, texts)}
     row["unreached_tokens"] = len(unreached_tokens(tokenizer, counts.pieces))
     if texts and cut.cutter is not None:
-        batches = in_batches((document.text for document in _beginning(texts)), _BATCH)
+        batches = in_batches((one.text for one in texts), _BATCH)
         row["lines_cut_differently"] = sum(cut_differently(tokenizer, cut, batch) for batch in batches)
     return row
 
 
-def _measures(tokenizer: "Tokenizer", texts: Sequence[Corpus]) -> Row:
-    """Measures on the beginning of texts; none where there are no texts."""
+def _measures(tokenizer: "Tokenizer", texts: "Sequence[TextWithWords]") -> Row:
+    """Measures on texts; none where there are no texts."""
     from tokenizers import Tokenizer
 
     from tokenlab.metrics.counting import count_tokens
     from tokenlab.metrics.tokenizer_measures import bytes_per_token, fertility
-    from tokenlab.metrics.words import texts_with_words
     from tokenlab.tokenizers.measured import HuggingFaceTokenizer
 
     if not texts:
         return {}
     copied = HuggingFaceTokenizer(Tokenizer.from_str(tokenizer.to_str()))  # It is changed there.
-    counts = count_tokens(copied, texts_with_words(_beginning(texts)))
+    counts = count_tokens(copied, texts)
     return {
         "lines": counts.texts,
         "tokens": counts.tokens,
         "bytes_per_token": bytes_per_token(counts),
         "tokens_per_word": fertility(counts),
     }
-
-
-def _beginning(texts: Sequence[Corpus]) -> "list[Document]":
-    return next(in_batches(_documents(texts), _MEASURED, size=lambda document: len(document.text)), [])
 
 
 def _write(
