@@ -13,10 +13,11 @@ TEXTS = ()
 _SIZES = {False: (8000, 3e11, 5), True: (1500, 3e10, 2)}
 """Entries, operations of a training, and seeds."""
 _WAYS = {
-    "byte-level": ("gpt2", "level"),
-    "uncut": ("none", "fallback"),
-    "auto": ("auto", "level"),
-    "auto-fallback": ("auto", "fallback"),
+    "byte-level": ("--cut", "gpt2", "--bytes", "level"),
+    "uncut": ("--cut", "none", "--bytes", "fallback"),
+    "bytes": ("--bytes", "level"),
+    "characters": ("--bytes", "fallback"),
+    "unigram": ("--model", "unigram", "--bytes", "fallback"),
 }
 
 
@@ -26,17 +27,31 @@ def table(bench: Bench) -> list[str]:
     for language, lines in texts_of(bench.quick):
         text = bench.folder / f"models-{language}.txt"
         text.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        folders = [bench.folder / language / name for name in _WAYS]
-        for folder, (cut, spelling) in zip(folders, _WAYS.values(), strict=True):
-            tokenlab("train", text, "-o", folder, "--cut", cut, "--bytes", spelling, "--vocabulary", entries)
-        result = compared(bench.folder, text, flops, *folders, seeds=seeds)
+        folders = {name: bench.folder / language / name for name in (*_WAYS, "default")}
+        for name, folder in folders.items():
+            tokenlab("train", text, "-o", folder, "--vocabulary", entries, *_WAYS.get(name, ()))
+        files = {name: (folder / "tokenizer.json").read_bytes() for name, folder in folders.items()}
+        default = next(name for name in ("bytes", "characters") if files[name] == files["default"])
+        result = compared(bench.folder, text, flops, *(folders[name] for name in _WAYS), seeds=seeds)
         found = {row["name"]: row for row in result["candidates"]}
         cells = [f"{found[name]['bits_per_byte']:.3f} ± {found[name]['deviation']:.3f}" for name in _WAYS]
-        rows.append([language, f"{text.stat().st_size:,}", *cells, behind_best(found["auto"])])
+        rows.append([language, f"{text.stat().st_size:,}", *cells, default, behind_best(found[default])])
+    heads = [
+        "text",
+        "bytes",
+        "byte-level",
+        "uncut",
+        "`auto`, bytes",
+        "`auto`, characters",
+        "unigram",
+        "default",
+        "behind",
+    ]
     return [
         f"{entries:,} entries, {flops:.0e} operations a training, {seeds} seeds: bits per byte, ± deviation. "
-        "Byte-level is `--cut gpt2`, uncut is `--cut none --bytes fallback`. `auto` behind: what `--cut auto`, over "
-        "bytes, has more than the best, with the interval of `tokenlab compare`.",
+        "Byte-level is `--cut gpt2 --bytes level`, uncut is `--cut none --bytes fallback`; the others have the cut "
+        "`auto`, the unigram model with characters as alphabet. Default: the alphabet of `tokenlab train` without "
+        "options; behind: what that tokenizer has more than the best, with the interval of `tokenlab compare`.",
         "",
-        *table_of(["text", "bytes", "byte-level", "uncut", "`auto`", "`auto`, `fallback`", "`auto` behind"], rows),
+        *table_of(heads, rows),
     ]
