@@ -231,7 +231,9 @@ def test_learned_words_cut_scripts_without_spaces_only():
     cut = make_cut("auto", THAI * 20)
     (pieces,) = cut.pieces([text])
     assert len(pieces) > 3 and pieces[-2:] == [" Wednesday", " 漢字漢字"]
-    assert make_cut("auto", ["no such script"]).cutter is None
+    among_others = make_cut("auto", [*["“no such script”"] * 20_000, *THAI * 20, "漢字"])
+    assert among_others.pieces(THAI) == cut.pieces(THAI)
+    assert make_cut("auto", ["no such script", "한국어", "漢字"]).cutter is None
     assert cut.pieces([]) == [] and cut.pieces([""]) == [[]]
 
 
