@@ -153,6 +153,8 @@ def test_characters_are_the_alphabet_where_most_of_the_text_is_han_and_kana(text
     (counts,) = count_pieces([text], [make_cut(cut, [])])
     options = TrainOptions((size, 6000), coverage=1.0)
     assert with_alphabet(options, counts) == replace(options, byte_tokens=chosen)
+    unigram = replace(options, model="unigram")
+    assert with_alphabet(unigram, counts).byte_tokens == ("fallback" if cut == "auto" and size == 5000 else chosen)
     for named in ("level", "fallback"):
         asked = replace(options, byte_tokens=named)
         assert with_alphabet(asked, counts) == asked
@@ -188,7 +190,7 @@ def built_in_tokenizers():
         built_in("none", byte_tokens="fallback"),
         built_in("auto", byte_tokens="fallback", coverage=0.9),
         built_in("x*|[a-d]", byte_tokens="level"),
-        built_in("auto", model="unigram"),
+        built_in("auto", model="unigram", byte_tokens="level"),
         built_in("whitespace", model="unigram", byte_tokens="fallback", coverage=0.9),
     ]
 
