@@ -76,7 +76,9 @@ def _tokenlab(sample: str, whole: str, entries: str, threads: str) -> Task:
 
     def run(path: str) -> list[Any]:
         (counts,) = count_pieces(read_lines(path), [gpt2_cut()])
-        return _merges(train_tokenizers(counts, TrainOptions((int(entries),), special_tokens=()))[0])
+        return _merges(
+            train_tokenizers(counts, TrainOptions((int(entries),), byte_tokens="level", special_tokens=()))[0]
+        )
 
     return _task(run, sample, whole, int(entries))
 

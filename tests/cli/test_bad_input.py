@@ -184,8 +184,8 @@ train --from-counts c.parquet --cut auto -o out -> was counted with gpt2
 train empty -o out -> there is no text
 train good.txt --cut no.words -o out -> no.words:
 train good.txt --check empty -o out -> empty: no character
-train good.txt --bytes level --coverage 0.9 -o out -> --coverage ... with --bytes level
-train good.txt --cut gpt2 --coverage 0.9 -o out -> --coverage ... with --bytes level
+train good.txt --bytes level --coverage 0.9 -o out -> --coverage ... without --bytes fallback
+train good.txt --cut gpt2 --coverage 0.9 -o out -> --coverage ... without --bytes fallback
 train good.txt --cut= -o out -> --cut is empty
 train good.txt --cut damaged -o out -> rename it to *.words
 train -o out --special-tokens <s> good.txt -> name INPUT before

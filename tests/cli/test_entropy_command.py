@@ -1,12 +1,15 @@
 """`tokenlab entropy`, and `tokenlab segment` by its values, as a user runs them."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import numpy as np
 import pytest
 from tiny_models import save_bert
 
-from tokenlab.entropy.options import ScoringOptions
+from tokenlab.cli.entropy import Scoring
+from tokenlab.entropy.options import DeviceOptions, ScoringOptions
 from tokenlab.entropy.scorer import load_scorer
 from tokenlab.segment.by_entropy import segment_by_entropy
 from tokenlab.segment.options import BoundaryOptions
@@ -67,6 +70,23 @@ def test_segment_by_model_by_json_and_by_parquet(tokenlab, model, text, tmp_path
     records = map(json.loads, tokenlab("segment", text, "--model", model, "--json").splitlines())
     for record, line in zip(records, tokenlab("segment", text, "--model", model).splitlines(), strict=True):
         assert [record["text"][a:b] for a, b in record["offsets"]] == line.split()
+
+
+def test_a_process_loads_the_model_once_in_a_run(tmp_path, monkeypatch):
+    """A worker of Dask has threads, and outlives the runs, between which the model may change."""
+    load = mock.Mock(wraps=load_scorer)
+    monkeypatch.setattr("tokenlab.entropy.scorer.load_scorer", load)
+    found = []
+    for run in range(2):
+        save_bert(tmp_path, n_layer=run + 1)
+        scoring = Scoring(str(run), str(tmp_path), DeviceOptions("cpu"), ScoringOptions(), "text")
+        with ThreadPoolExecutor(4) as pool:
+            found += pool.map(scoring.score, [LINES] * 4)
+        assert load.call_count == run + 1
+        for lines in found[4 * run :]:
+            for (_, values), expected in zip(lines, scores(tmp_path), strict=True):
+                np.testing.assert_array_equal(values, expected)
+    assert not np.array_equal(found[0][0][1], found[-1][0][1], equal_nan=True)
 
 
 @pytest.mark.slow

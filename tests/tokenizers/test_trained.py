@@ -140,8 +140,8 @@ HAN = "".join(map(chr, range(0x4E00, 0x4E00 + 100)))
 @pytest.mark.parametrize(
     ("text", "cut", "size", "chosen"),
     [
-        (f"{HAN} {'a' * 98}", "auto", 2 * (256 + 102), "fallback"),
-        (f"{HAN} {'a' * 98}", "auto", 2 * (256 + 102) - 1, "level"),  # They would take more than half of it.
+        (f"{HAN} {'a' * 98}", "auto", 2 * (2 + 256 + 102), "fallback"),
+        (f"{HAN} {'a' * 98}", "auto", 2 * (2 + 256 + 102) - 1, "level"),  # They would take more than half of it.
         (f"{HAN} {'a' * 99}", "auto", 5000, "level"),
         ("かな漢字です。and", "auto", 5000, "fallback"),
         ("한국어", "auto", 5000, "level"),

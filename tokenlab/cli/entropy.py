@@ -3,9 +3,12 @@
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from itertools import chain
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
+from uuid import uuid4
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
 from tokenlab.cli.options import (
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from tokenlab.entropy.scorer import Scorer
 
 _ENDINGS = (".parquet", ".jsonl")
+ONE_THREAD = "Several processes score with one thread each, unless --threads says otherwise."
 
 
 def add_parser(commands: Commands) -> None:
@@ -42,7 +46,7 @@ def add_parser(commands: Commands) -> None:
         "each character, its value after a tab, and an empty line after each sentence",
     )
     add_scoring_options(parser)
-    add_cluster(parser)
+    add_cluster(parser, ONE_THREAD)
 
 
 def add_scoring_options(parser: argparse.ArgumentParser) -> None:
@@ -55,21 +59,31 @@ def add_scoring_options(parser: argparse.ArgumentParser) -> None:
 class Scoring(NamedTuple):
     """The scoring of blocks of lines, as it is sent to the processes that share it. Each loads the model once."""
 
+    run: str
+    """Tells runs apart: a worker of Dask outlives them, and the model in a folder may change."""
     model: str
     place: DeviceOptions
     chosen: ScoringOptions
     text: str
     """The name of the text, for errors."""
 
+    def scorer(self) -> "Scorer":
+        """Raises InputError and ParameterError as `load_scorer`."""
+        with _LOADING, named_as_flags(DeviceOptions, model="--model"):  # Threads of a worker load one after the other.
+            return _loaded(self.run, self.model, self.place)
+
     def score(self, lines: Sequence[str]) -> "list[Line]":
         """The lines with their entropies."""
-        scorer = _scorer(self.model, self.place)
+        scorer = self.scorer()
         with named_errors(self.text):
-            return list(zip(lines, scorer.score(lines, self.chosen), strict=True))
+            return list(scorer.score_stream(lines, self.chosen))
 
 
-@cache
-def _scorer(model: str, place: DeviceOptions) -> "Scorer":
+_LOADING = Lock()
+
+
+@lru_cache(maxsize=1)
+def _loaded(run: str, model: str, place: DeviceOptions) -> "Scorer":
     import torch
 
     from tokenlab.entropy.scorer import load_scorer
@@ -84,20 +98,22 @@ def scoring_of(
 ) -> tuple[Scoring, Iterator[Sequence[str]]]:
     """The scoring of a text by the model and the options of the command line, and the blocks of its lines.
 
-    The model is loaded, and its errors are raised, before the first line is read.
+    The model is loaded, and its errors are raised, before the first line is read; on the CPU where others score.
     """
-    place, chosen = options_from(options, DeviceOptions), options_from(options, ScoringOptions)
-    if cluster.shared and place.threads is None:
-        place = replace(place, threads=1)
-    with named_as_flags(DeviceOptions, ScoringOptions, model="--model"):
-        scorer = _scorer(options.model, place)
-        scorer.window(chosen)
-    blocks = in_batches(
-        with_progress(text.lines(), "scoring"), scorer.block_characters(chosen), size=lambda line: len(line) + 1
-    )
+    place, model = options_from(options, DeviceOptions), options.model
     if cluster.shared:
-        _scorer.cache_clear()  # It is loaded where it is needed.
-    return Scoring(options.model, place, chosen, text.name), blocks
+        place = place if place.threads is not None else replace(place, threads=1)
+        model = str(Path(model).resolve()) if Path(model).is_dir() else model  # They may run in another folder.
+    scoring = Scoring(uuid4().hex, model, place, options_from(options, ScoringOptions), text.name)
+    loaded = scoring._replace(place=replace(place, device="cpu")) if cluster.shared else scoring
+    with named_as_flags(ScoringOptions):
+        scorer = loaded.scorer()
+        scorer.window(scoring.chosen)
+    size = scorer.block_characters(scoring.chosen)
+    blocks = in_batches(with_progress(text.lines(), "scoring"), size, size=lambda line: len(line) + 1)
+    if cluster.shared:
+        _loaded.cache_clear()
+    return scoring, blocks
 
 
 def _entropy(options: argparse.Namespace) -> None:

@@ -67,9 +67,9 @@ def options_from(
         return kind(**{**defaults, **given})
 
 
-def add_cluster(parser: argparse.ArgumentParser) -> None:
-    """Add the options that share the work."""
-    add_options(parser.add_argument_group("where it is computed; the result is the same"), ClusterOptions)
+def add_cluster(parser: argparse.ArgumentParser, about: str | None = None) -> None:
+    """Add the options that share the work; about: what the help says of them."""
+    add_options(parser.add_argument_group("where it is computed", about), ClusterOptions)
 
 
 def add_shards(parser: argparse.ArgumentParser) -> None:

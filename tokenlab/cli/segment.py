@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
-from tokenlab.cli.entropy import Scoring, add_scoring_options, scoring_of
+from tokenlab.cli.entropy import ONE_THREAD, Scoring, add_scoring_options, scoring_of
 from tokenlab.cli.ngram_statistics import add_statistics_from, statistics_of
 from tokenlab.cli.options import (
     Commands,
@@ -97,7 +97,7 @@ def add_parser(commands: Commands) -> None:
     group = parser.add_argument_group("boundaries by entropy (with --entropies or a language model)")
     add_options(group, BoundaryOptions)
     add_scoring_options(parser)
-    add_cluster(parser)
+    add_cluster(parser, f"The segments are the same. {ONE_THREAD}")
 
 
 def add_utilities(target: argparse._ActionsContainer, without: Collection[str] = ()) -> None:

@@ -107,7 +107,8 @@ def _train(arguments: argparse.Namespace) -> None:
     options, shards = options_from(arguments, TrainOptions), shards_from(arguments)
     if files := [token for token in options.special_tokens if Path(token).is_file()]:
         raise ParameterError(f"--special-tokens holds {files[0]}, which is a file; name INPUT before the options")
-    _check_coverage(arguments, options)
+    if options.byte_tokens != "fallback":
+        check_meaning(arguments, "without --bytes fallback", (), coverage="--coverage")
     inputs, tables = getattr(arguments, "input", []), arguments.from_counts
     if bool(inputs) == bool(tables):
         raise ParameterError("name INPUT or --from-counts FILE, one of the two")
@@ -124,7 +125,6 @@ def _train(arguments: argparse.Namespace) -> None:
         counts, plain = _counts(texts, tables, arguments.cut, *shards)
         with named_errors(", ".join([*inputs, *tables])):
             options = with_alphabet(options, counts[0])
-            _check_coverage(arguments, options)
             with steps_shown("merging", " merges") as progress:
                 trained = train_tokenizers(counts[0], options, progress)
             beside = [] if plain is None else train_tokenizers(plain, _plain_options(options))
@@ -145,11 +145,6 @@ def _train(arguments: argparse.Namespace) -> None:
     for row, asked in zip(rows, options.vocabulary, strict=True):
         if row["vocabulary"] < asked:
             note(f"{row['vocabulary']:,} entries came out of the {asked:,} asked for; the text is too short for more")
-
-
-def _check_coverage(arguments: argparse.Namespace, options: TrainOptions) -> None:
-    if options.byte_tokens == "level":
-        check_meaning(arguments, "with --bytes level, whose alphabet is bytes", (), coverage="--coverage")
 
 
 def _count(arguments: argparse.Namespace) -> None:
@@ -241,7 +236,8 @@ def _counts(
 def _plain_options(options: TrainOptions) -> TrainOptions:
     """Byte-level BPE of the same sizes, at least the smallest that there is."""
     least = 256 + len(role_special_tokens(options.special_tokens).tokens)
-    return TrainOptions(tuple(max(size, least) for size in options.vocabulary), special_tokens=options.special_tokens)
+    sizes = tuple(max(size, least) for size in options.vocabulary)
+    return TrainOptions(sizes, byte_tokens="level", special_tokens=options.special_tokens)
 
 
 def _beginning(texts: Sequence[Corpus]) -> "list[TextWithWords]":

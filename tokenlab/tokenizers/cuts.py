@@ -183,8 +183,8 @@ def make_cut(cut: str, texts: Iterable[str], progress: Callable[[int, int], None
 def _learn(cut: str, texts: Iterable[str], first: int, progress: Callable[[int, int], None] | None) -> Cutter | None:
     """Words of a sample; None where it has no character of the scripts that are cut."""
     sample, size = [], 0
-    for text in _with_runs(texts, first):
-        lines = [line for line in text[:_SAMPLE].split("\n") if _has_runs(line, first)]
+    for text in _with_runs((text[:_SAMPLE] for text in texts), first):
+        lines = [line for line in text.split("\n") if _has_runs(line, first)]
         sample += lines
         size += sum(map(len, lines))
         if size >= _SAMPLE:

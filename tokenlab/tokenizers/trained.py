@@ -85,8 +85,8 @@ def with_alphabet(options: TrainOptions, counts: PieceCounts) -> TrainOptions:
     """The options with `byte_tokens` chosen for a text, where they leave it open.
 
     Characters are the alphabet (`fallback`) where the cut is `auto`, the model is unigram or more than half of the text
-    is Han and kana, and they and the byte tokens take at most half of the smallest vocabulary; else bytes are. Small
-    language models need fewer bits for a text then (docs/benchmarks.md, Small models by cut).
+    is Han and kana, and they, byte tokens and special tokens take at most half of the smallest vocabulary; else bytes
+    are. Small language models need fewer bits for a text then (docs/benchmarks.md, Small models by cut).
 
     Raises InputError for a lone surrogate.
     """
@@ -95,7 +95,8 @@ def with_alphabet(options: TrainOptions, counts: PieceCounts) -> TrainOptions:
     is_auto = counts.cut is not None and counts.cut.name == "auto"
     if is_auto and (options.model == "unigram" or _is_mostly_han_and_kana(counts)):
         alphabet = _covering(*_points(counts), options.coverage)
-        if 2 * (len(BYTE_PIECES) + len(alphabet)) <= options.vocabulary[0]:
+        special = role_special_tokens(options.special_tokens).tokens
+        if 2 * (len(special) + len(BYTE_PIECES) + len(alphabet)) <= options.vocabulary[0]:
             return replace(options, byte_tokens="fallback")
     return replace(options, byte_tokens="level")
 
