@@ -78,7 +78,7 @@ def test_a_process_loads_the_model_once_in_a_run(tmp_path, monkeypatch):
     monkeypatch.setattr("tokenlab.entropy.scorer.load_scorer", load)
     found = []
     for run in range(2):
-        save_bert(tmp_path, n_layer=run + 1)
+        save_bert(tmp_path, seed=run)
         scoring = Scoring(str(run), str(tmp_path), DeviceOptions("cpu"), ScoringOptions(), "text")
         with ThreadPoolExecutor(4) as pool:
             found += pool.map(scoring.score, [LINES] * 4)
