@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from tokenlab.entropy.scorer import Scorer
 
 _ENDINGS = (".parquet", ".jsonl")
-ONE_THREAD = "Several processes score with one thread each, unless --threads says otherwise."
+ONE_THREAD = (
+    "Each of several processes scores with one thread, unless --threads says otherwise; values agree up to rounding."
+)
 
 
 def add_parser(commands: Commands) -> None:
@@ -106,8 +108,8 @@ def scoring_of(
         model = str(Path(model).resolve()) if Path(model).is_dir() else model  # They may run in another folder.
     scoring = Scoring(uuid4().hex, model, place, options_from(options, ScoringOptions), text.name)
     loaded = scoring._replace(place=replace(place, device="cpu")) if cluster.shared else scoring
+    scorer = loaded.scorer()
     with named_as_flags(ScoringOptions):
-        scorer = loaded.scorer()
         scorer.window(scoring.chosen)
     size = scorer.block_characters(scoring.chosen)
     blocks = in_batches(with_progress(text.lines(), "scoring"), size, size=lambda line: len(line) + 1)

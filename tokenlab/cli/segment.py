@@ -97,7 +97,7 @@ def add_parser(commands: Commands) -> None:
     group = parser.add_argument_group("boundaries by entropy (with --entropies or a language model)")
     add_options(group, BoundaryOptions)
     add_scoring_options(parser)
-    add_cluster(parser, f"The segments are the same. {ONE_THREAD}")
+    add_cluster(parser, f"Words and statistics give the same segments. Language models: {ONE_THREAD}")
 
 
 def add_utilities(target: argparse._ActionsContainer, without: Collection[str] = ()) -> None:
