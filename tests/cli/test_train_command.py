@@ -115,6 +115,13 @@ def test_words_of_a_file(tmp_path, text):
     assert str(tmp_path) not in (tmp_path / "out/README.md").read_text(encoding="utf-8")
 
 
+def test_an_expression_may_be_longer_than_a_file_name(tmp_path):
+    (tmp_path / "short.txt").write_text("to be or not to be\n", encoding="utf-8")
+    cut = "|".join(f" ?word{number}" for number in range(100)) + r"| ?\w+"
+    tokenlab("count", tmp_path / "short.txt", "-o", tmp_path / "counts.tsv", "--cut", cut)
+    assert " be\t2\n" in (tmp_path / "counts.tsv").read_text(encoding="utf-8")
+
+
 def test_fewer_entries_than_asked_are_said(tmp_path):
     (tmp_path / "short.txt").write_text("to be or not to be\n", encoding="utf-8")
     ended = ended_here("train", tmp_path / "short.txt", "-o", tmp_path / "out", "--vocabulary", 400)

@@ -2,6 +2,7 @@
 from."""
 
 import argparse
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
@@ -184,7 +185,8 @@ def _check_inputs(names: Sequence[str], cut: str | None) -> None:
     if cut is not None:
         from tokenlab.tokenizers.cuts import check_cut
 
-        if cut not in CUTS and not cut.endswith(WORDS_FILE) and Path(cut).is_file():
+        # An expression may be longer than the name of a file, for which a Path raises.
+        if cut not in CUTS and not cut.endswith(WORDS_FILE) and os.path.isfile(cut):  # noqa: PTH113
             raise ParameterError(f"--cut is {cut}, a file; rename it to *{WORDS_FILE} if it is a word model")
         with named_as_flags(cut="--cut"):
             check_cut(cut)
