@@ -43,19 +43,20 @@ json.dump(ids, sys.stdout)
 """
 
 
-def by_library(cut="auto", **options):
+def by_library(cut, **options):
     (counts,) = count_pieces(LINES, [make_cut(cut, LINES)])
     return [tokenizer.to_str(pretty=True) for tokenizer in train_tokenizers(counts, TrainOptions(**options))]
 
 
 def test_equals_the_library_from_text_and_from_counts(tmp_path, text):
-    sizes = ["--vocabulary", 400, 500]
-    expected = by_library(vocabulary=(400, 500))
-    rows = [json.loads(line) for line in tokenlab("train", text, "-o", tmp_path / "a", *sizes, "--json").splitlines()]
+    sizes, cut = ["--vocabulary", 400, 500], ["--cut", "words"]
+    expected = by_library("words", vocabulary=(400, 500))
+    shown = tokenlab("train", text, "-o", tmp_path / "a", *sizes, *cut, "--json")
+    rows = [json.loads(line) for line in shown.splitlines()]
     parts = [tmp_path / "1.txt", tmp_path / "2.txt"]
     for part, lines in zip(parts, (LINES[:50], LINES[50:]), strict=True):
         part.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert tokenlab("count", *parts, "-o", tmp_path / "c.parquet") == ""
+    assert tokenlab("count", *parts, "-o", tmp_path / "c.parquet", *cut) == ""
     counted = json.loads(
         tokenlab("train", "-o", tmp_path / "b", "--from-counts", tmp_path / "c.parquet", *sizes[:2], "--json")
     )

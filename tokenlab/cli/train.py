@@ -93,8 +93,8 @@ def _add_cut(parser: argparse.ArgumentParser) -> None:
     cut = (
         f"where no token may reach across: {', '.join(CUTS)}, FILE{WORDS_FILE} (a word model of `tokenlab segment "
         "--method words --save-model FILE.words`), or a regular expression. auto (default): words with the space "
-        "before them, up to three digits, punctuation; in Thai, Lao, Khmer, Burmese and Tibetan also words of a word "
-        "model, which shape the merges but are not in the file"
+        "before them, runs of scripts without spaces, up to three digits, punctuation; words, statistics: these runs, "
+        "too, are cut into words, which are learned from the text, shape the merges and are not in the file"
     )
     parser.add_argument("--cut", default=None, metavar="CUT", help=cut)
 

@@ -87,7 +87,7 @@ def suited_recipes(documents: Sequence[str], vocabulary: int) -> list[Recipe]:
     recipes: list[Recipe] = [
         plain,
         token_recipe("gpt2-small", "gpt2", max(256, vocabulary // 4)),
-        token_recipe("words", "words", vocabulary) if unspaced else token_recipe("auto", "auto", vocabulary),
+        token_recipe("auto", "auto", vocabulary),
         token_recipe("uncut", "none", vocabulary),
         token_recipe("unigram", "auto", vocabulary, model="unigram", byte_tokens="fallback"),
         PatchRecipe("patches", plain, 10),

@@ -4,18 +4,17 @@ A cut is a regular expression, whose matches and the text between them are the p
 possibly learned words inside them. The expression is in the tokenizer (`pre_tokenizers.Split`); learned words are not,
 and shape only the merges.
 
-    auto        the expression below, and for Thai, Lao, Khmer, Burmese and Tibetan words of a word model
-    words       the same expression; words in Chinese and Japanese, too, also by a word model from a file, FILE.words
-    statistics  the same; words by n-gram statistics
+    auto        the expression below
+    words       the same, and in scripts without spaces words of a word model; also of one from a file, FILE.words
+    statistics  the same, and there words by n-gram statistics
     gpt2        the expression of GPT-2
     llama3      the expression of Llama 3
     whitespace  words with the space before them
     none        each text is one piece
     REGEX       any expression of Oniguruma
 
-Words are learned from the beginning of the text. `auto` cuts where that was better, on held-out text that the written
-tokenizer encodes without the words. Thai, 900 sentences, 2,000 entries: 3,374 tokens with the word model, 3,655 with
-statistics, 3,797 without words. Chinese, 5,400 lines of news, 4,000 entries: 48,099, 47,723 and 47,172.
+Words are learned from the beginning of the text. `auto` learns none: small language models need more bits for a text
+that was cut into words (docs/benchmarks.md, Small models by cut).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -87,8 +86,6 @@ class Cut(NamedTuple):
     """The regular expression; None where a text is one piece."""
     cutter: Cutter | None = None
     """Learned words, which are in no tokenizer.json."""
-    first_kind: int = FREE
-    """The first kind of run that the words cut, of `tokenlab.segment.isolation.CharacterClasses`."""
 
     def split(self) -> Any:
         """The step of a tokenizer; None where a text is one piece."""
@@ -137,7 +134,7 @@ class Cut(NamedTuple):
             offsets = np.array(starts, np.int64)
             if starts:
                 kinds = _SCRIPTS(code_points(text))
-                offsets = offsets[(kinds[offsets] == kinds[offsets - 1]) & (kinds[offsets] >= self.first_kind)]
+                offsets = offsets[(kinds[offsets] == kinds[offsets - 1]) & (kinds[offsets] >= FREE)]
             yield begin + offsets
 
 
@@ -174,24 +171,23 @@ def make_cut(cut: str, texts: Iterable[str], progress: Callable[[int, int], None
         from tokenlab.segment.words.model import WordModel
 
         return Cut(Path(cut).name, _AUTO, WordModel.load(cut))
-    if cut in ("auto", "words", "statistics"):
-        first = FREE + (cut == "auto")  # Han and kana are the first kind.
-        return Cut(cut, _AUTO, _learn(cut, texts, first, progress), first)
+    if cut in ("words", "statistics"):
+        return Cut(cut, _AUTO, _learn(cut, texts, progress))
     return Cut(cut, None if cut == "none" else _PATTERNS.get(cut, cut))
 
 
-def _learn(cut: str, texts: Iterable[str], first: int, progress: Callable[[int, int], None] | None) -> Cutter | None:
-    """Words of a sample; None where it has no character of the scripts that are cut."""
+def _learn(cut: str, texts: Iterable[str], progress: Callable[[int, int], None] | None) -> Cutter | None:
+    """Words of a sample; None where it has no character of a script without spaces."""
     sample, size = [], 0
-    for text in _with_runs((text[:_SAMPLE] for text in texts), first):
-        lines = [line for line in text.split("\n") if _has_runs(line, first)]
+    for text in _with_runs(text[:_SAMPLE] for text in texts):
+        lines = [line for line in text.split("\n") if _has_runs(line)]
         sample += lines
         size += sum(map(len, lines))
         if size >= _SAMPLE:
             break
     if not sample:
         return None
-    if cut != "statistics":
+    if cut == "words":
         from tokenlab.segment.words.model import WordModel
 
         return WordModel.fit(sample, progress=progress)
@@ -202,20 +198,20 @@ def _learn(cut: str, texts: Iterable[str], first: int, progress: Callable[[int, 
     return Segmenter(ngram_statistics(sample), SegmentOptions())
 
 
-def _with_runs(texts: Iterable[str], first: int) -> Iterator[str]:
+def _with_runs(texts: Iterable[str]) -> Iterator[str]:
     """The texts without most of those that have no run; many are looked at as one, in a tenth of the time."""
     for batch in in_batches(texts, _BATCH):
-        if _has_runs("\n".join(batch), first):
+        if _has_runs("\n".join(batch)):
             yield from batch
 
 
-def _has_runs(text: str, first: int) -> bool:
-    """Whether a text has a character of the scripts that are cut."""
+def _has_runs(text: str) -> bool:
+    """Whether a text has a character of a script without spaces."""
     if text.isascii():
         return False
     points = code_points(text)
     above = points[points >= _FIRST_UNSPACED]
-    return bool((above >> 6 != _DASHES_AND_QUOTES).any() and (_SCRIPTS(points) >= first).any())
+    return bool((above >> 6 != _DASHES_AND_QUOTES).any() and (_SCRIPTS(points) >= FREE).any())
 
 
 def gpt2_cut() -> Cut:

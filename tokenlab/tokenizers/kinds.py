@@ -12,8 +12,6 @@ RUNS = (
     *(rf"\p{{{script}}}" for script in ("Thai", "Lao", "Khmer", "Myanmar", "Tibetan")),
 )
 """The scripts without spaces."""
-HAN_AND_KANA = 1
-"""The place of the first run, from 1: as in the flags of characters."""
 IN_WORDS = r"\p{L}\p{M}○\x{0F0B}\x{0F0C}"
 """Of the characters of a script without spaces: the two marks between syllables of Tibetan are in words."""
 IN_SPACED_WORDS = rf"\p{{L}}\p{{M}}&&[^{''.join(RUNS)}]"

@@ -36,8 +36,8 @@ class TrainOptions:
     model: TrainModel = option("byte-pair encoding, or a unigram model, whose pieces are up to 16 symbols long", "bpe")
     byte_tokens: Bytes = option(
         "level: tokens are made of bytes; fallback: of characters, and rare characters are spelled as bytes; auto: "
-        "fallback with --cut auto for a unigram model, and for text that is mostly Han and kana, where the vocabulary "
-        "is large enough; else level",
+        "fallback with --cut auto for a unigram model, and for text that is mostly of scripts without spaces, if the "
+        "vocabulary is large enough; else level",
         "auto",
         flag="--bytes",
     )

@@ -27,7 +27,7 @@ from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.text.code_points import code_points
 from tokenlab.tokenizers.bpe import save_tokenizer
 from tokenlab.tokenizers.cuts import Cut
-from tokenlab.tokenizers.kinds import HAN_AND_KANA, kinds_of
+from tokenlab.tokenizers.kinds import kinds_of
 from tokenlab.tokenizers.merges import Progress, bpe_sweep
 from tokenlab.tokenizers.options import TrainOptions, role_special_tokens
 from tokenlab.tokenizers.piece_counts import PieceCounts
@@ -85,15 +85,15 @@ def with_alphabet(options: TrainOptions, counts: PieceCounts) -> TrainOptions:
     """The options with `byte_tokens` chosen for a text, where they leave it open.
 
     Characters are the alphabet (`fallback`) where the cut is `auto`, the model is unigram or more than half of the text
-    is Han and kana, and they, byte tokens and special tokens take at most half of the smallest vocabulary; else bytes
-    are. Small language models need fewer bits for a text then (docs/benchmarks.md, Small models by cut).
+    is of scripts without spaces, and they, byte tokens and special tokens take at most half of the smallest vocabulary;
+    else bytes are. Small language models need fewer bits for a text then (docs/benchmarks.md, Small models by cut).
 
     Raises InputError for a lone surrogate.
     """
     if options.byte_tokens != "auto":
         return options
     is_auto = counts.cut is not None and counts.cut.name == "auto"
-    if is_auto and (options.model == "unigram" or _is_mostly_han_and_kana(counts)):
+    if is_auto and (options.model == "unigram" or _is_mostly_unspaced(counts)):
         alphabet = _covering(*_points(counts), options.coverage)
         special = role_special_tokens(options.special_tokens).tokens
         if 2 * (len(special) + len(BYTE_PIECES) + len(alphabet)) <= options.vocabulary[0]:
@@ -101,14 +101,14 @@ def with_alphabet(options: TrainOptions, counts: PieceCounts) -> TrainOptions:
     return replace(options, byte_tokens="level")
 
 
-def _is_mostly_han_and_kana(counts: PieceCounts) -> bool:
-    """Whether they are more than half of the characters of all pieces, whitespace aside. Pieces are those of the cut
-    `auto`: a run of them has no other characters but a space before it."""
+def _is_mostly_unspaced(counts: PieceCounts) -> bool:
+    """Whether runs of scripts without spaces are more than half of the characters of all pieces, whitespace aside.
+    Pieces are those of the cut `auto`: a run has no other characters but a space before it."""
     last = code_points("".join(piece[-1:] for piece in counts.pieces))
     kinds = kinds_of(last)[last]
-    characters = counts.counts * np.fromiter(map(len, counts.pieces), np.int64, len(counts.pieces))
-    of_runs = int(characters[kinds & RUN == HAN_AND_KANA].sum())
-    return 2 * of_runs > int(characters[kinds & SPACE == 0].sum())
+    characters = counts.counts * np.fromiter(map(len, counts.pieces), np.float64, len(counts.pieces))
+    of_runs = characters[kinds & RUN != 0].sum()
+    return bool(2 * of_runs > characters[kinds & SPACE == 0].sum())
 
 
 def _bpe(
