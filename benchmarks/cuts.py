@@ -25,8 +25,10 @@ TEXTS = ()
 _OWN = {"Finnish": "finnish.txt", "Thai": "thai.txt", "Burmese": "burmese.txt"}
 _THAI = "segmentation/ud_th.utf8.gz"
 _SIZES = {False: ("8000", "32000"), True: ("1500", "3000")}
-_BASELINE, _UNCUT = ("gpt2", "level"), ("none", "fallback")
-_WAYS: tuple[tuple[str, Bytes], ...] = (
+_Way = tuple[str, Bytes]
+_BASELINE: _Way = ("gpt2", "level")
+_UNCUT: _Way = ("none", "fallback")
+_WAYS: tuple[_Way, ...] = (
     _BASELINE,
     _UNCUT,
     ("none", "level"),
@@ -35,14 +37,9 @@ _WAYS: tuple[tuple[str, Bytes], ...] = (
     ("auto", "level"),
     ("auto", "fallback"),
 )
-_STATISTICS: tuple[str, Bytes] = ("statistics", "level")
-_MORE: dict[str, tuple[tuple[str, Bytes], ...]] = {
-    "Thai": (_STATISTICS,),
-    "Burmese": (_STATISTICS,),
-    "Chinese": (("words", "level"), _STATISTICS),
-    "Japanese": (("words", "level"), _STATISTICS),
-}
-"""Elsewhere these are `auto`, without learned words in scripts with spaces, and with those of `words` in Thai."""
+_LEARNED: tuple[_Way, ...] = (("words", "fallback"), ("statistics", "fallback"))
+SPACED = ("English", "Finnish")
+"""There learned words are those of `auto`."""
 
 
 def table(bench: Bench) -> list[str]:
@@ -62,7 +59,7 @@ def table(bench: Bench) -> list[str]:
             path.write_text("\n".join(of_part) + "\n", encoding="utf-8")
         found = {
             way: bench.measure("cuts:train", *map(str, paths), *way, *sizes, runs=1)
-            for way in (*_WAYS, *_MORE.get(name, ()))
+            for way in (*_WAYS, *(() if name in SPACED else _LEARNED))
         }
         characters = sum(map(len, parts["train"]))
         facts = {way: one.facts for way, one in found.items()}
@@ -72,7 +69,7 @@ def table(bench: Bench) -> list[str]:
     return lines
 
 
-def _cells(facts: dict[tuple[str, Bytes], Facts], way: tuple[str, Bytes], size: str) -> str:
+def _cells(facts: dict[_Way, Facts], way: _Way, size: str) -> str:
     """Tokens of a way at a size, and their ratios to those of byte-level BPE and of uncut characters."""
     tokens, entries = (facts[way][f"{name}_{size}"] for name in ("tokens", "entries"))
     few = "" if entries == int(size) else f" ({entries:,})"
