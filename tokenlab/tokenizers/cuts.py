@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Regex, pre_tokenizers
 
-from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import ParameterError
 from tokenlab.segment.isolation import FREE, CharacterClasses
 from tokenlab.segment.segmentation import Segmentation
@@ -38,13 +37,7 @@ from tokenlab.tokenizers.piece_kernels import find_pieces
 
 _SAMPLE = 500_000
 """Characters of the text from which words are learned: whole texts, until they are so many; of each one no more."""
-_BATCH = 1 << 17
-"""Characters of texts that are looked at as one."""
 _SCRIPTS = CharacterClasses("script")
-_FIRST_UNSPACED = 0x0E00
-"""The first character of a script without spaces."""
-_DASHES_AND_QUOTES = 0x2000 >> 6
-"""None of these 64 characters is of such a script, and most others of spaced ones are below the first."""
 _RUNS = "|".join(rf" ?[{run}&&[{IN_WORDS}]][{run}\p{{M}}&&[{IN_WORDS}]]*" for run in RUNS)
 _WORD = f"[{IN_SPACED_WORDS}]+"
 _AUTO = rf"{_RUNS}| ?{_WORD}(?:['’]{_WORD})*| ?\p{{N}}{{1,3}}| ?[^{NO_SIGN}]+|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -179,8 +172,8 @@ def make_cut(cut: str, texts: Iterable[str], progress: Callable[[int, int], None
 def _learn(cut: str, texts: Iterable[str], progress: Callable[[int, int], None] | None) -> Cutter | None:
     """Words of a sample; None where it has no character of a script without spaces."""
     sample, size = [], 0
-    for text in _with_runs(text[:_SAMPLE] for text in texts):
-        lines = [line for line in text.split("\n") if _has_runs(line)]
+    for text in texts:
+        lines = [line for line in text[:_SAMPLE].split("\n") if _has_runs(line)]
         sample += lines
         size += sum(map(len, lines))
         if size >= _SAMPLE:
@@ -198,20 +191,9 @@ def _learn(cut: str, texts: Iterable[str], progress: Callable[[int, int], None] 
     return Segmenter(ngram_statistics(sample), SegmentOptions())
 
 
-def _with_runs(texts: Iterable[str]) -> Iterator[str]:
-    """The texts without most of those that have no run; many are looked at as one, in a tenth of the time."""
-    for batch in in_batches(texts, _BATCH):
-        if _has_runs("\n".join(batch)):
-            yield from batch
-
-
 def _has_runs(text: str) -> bool:
     """Whether a text has a character of a script without spaces."""
-    if text.isascii():
-        return False
-    points = code_points(text)
-    above = points[points >= _FIRST_UNSPACED]
-    return bool((above >> 6 != _DASHES_AND_QUOTES).any() and (_SCRIPTS(points) >= FREE).any())
+    return not text.isascii() and bool((_SCRIPTS(code_points(text)) >= FREE).any())
 
 
 def gpt2_cut() -> Cut:
