@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from tokenlab.core.devices import check_device_name
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice, check_least, option
 from tokenlab.core.shards import check_workers
@@ -39,6 +40,7 @@ class CompareOptions:
         metavar="N",
     )
     workers: int = option("trainings at a time", 2, metavar="N")
+    device: str = option("device of the trainings, which share it", "cpu", metavar="cpu|cuda|cuda:N")
 
     def __post_init__(self) -> None:
         for name in ("minutes", "flops"):
@@ -50,3 +52,4 @@ class CompareOptions:
         check_choice("size", self.size, BodySize)
         check_least("vocabulary", self.vocabulary, 512)
         check_workers(self.workers)
+        check_device_name(self.device)

@@ -20,7 +20,7 @@ import numpy as np
 
 from tokenlab.comparison.candidates import read_candidate
 from tokenlab.comparison.chunk_coder import ChunkCoder
-from tokenlab.core.devices import computing
+from tokenlab.core.devices import check_device_name, computing
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.language.coding import Coder
@@ -46,6 +46,9 @@ class Body:
 
     latent, local: the stacks; models over tokens have the latent one alone. batch: rows of `context` bytes in an
     update. warmup: share of the updates. evaluations: on `evaluate_bytes` of held-out text, evenly over the training.
+    device: of the training; documents are scored on the CPU.
+
+    Raises ParameterError for another device than cpu, cuda and cuda:N.
     """
 
     latent: StackShape
@@ -57,6 +60,10 @@ class Body:
     evaluations: int = 4
     evaluate_bytes: int = 1 << 14
     threads: int = 1
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        check_device_name(self.device)
 
     def training(self, steps: int, seed: int) -> LanguageTraining:
         """The options of a training of so many updates."""
@@ -70,6 +77,7 @@ class Body:
             evaluate_bytes=self.evaluate_bytes,
             seed=seed,
             threads=self.threads,
+            device=self.device,
         )
 
 
