@@ -234,10 +234,10 @@ def _by_statistics(options: argparse.Namespace, output: _Output) -> None:
         with named_as_flags(SegmentOptions):
             segmenter = Segmenter(statistics, chosen)
         del statistics  # The segmenter keeps the part that it needs.
-        lines = with_progress(text.lines(), "segmenting")
+        batches = with_progress(segmenter.batches(text.lines()), "segmenting", _characters)
         if chosen.isolate == "script":
-            lines = _noting_scripts(lines, text.name)
-        output.segmented(segmenter.segment_batch, segmenter.batches(lines))
+            batches = _noting_scripts(batches, text.name)
+        output.segmented(segmenter.segment_batch, batches)
 
 
 def _by_words(options: argparse.Namespace, output: _Output) -> None:
@@ -274,21 +274,26 @@ def _by_word_model(options: argparse.Namespace, output: _Output) -> None:
 
 
 def _by_model(model: "WordModel", text: Corpus, output: _Output) -> None:
-    lines = _noting_scripts(with_progress(text.lines(), "segmenting"), text.name)
-    output.segmented(model.segment_batch, model.batches(lines))
+    batches = with_progress(model.batches(text.lines()), "segmenting", _characters)
+    output.segmented(model.segment_batch, _noting_scripts(batches, text.name))
 
 
-def _noting_scripts(lines: Iterator[str], name: str) -> Iterator[str]:
-    """The lines; where they end without a character that the method segments, that is said on standard error."""
+def _characters(lines: Sequence[str]) -> int:
+    return sum(map(len, lines))
+
+
+def _noting_scripts(batches: Iterator[list[str]], name: str) -> Iterator[list[str]]:
+    """The batches of lines; where they end without a character that the method segments, that is said on standard
+    error."""
     import regex
 
     from tokenlab.segment.isolation import run_sets
 
     segmented = regex.compile(f"[{''.join(run_sets())}]").search
     found = False
-    for line in lines:
-        found = found or segmented(line) is not None
-        yield line
+    for lines in batches:
+        found = found or any(map(segmented, lines))
+        yield lines
     if not found:
         note(
             f"{name}: no character of a script that is written without spaces (Chinese, kana, Thai, Lao, "
