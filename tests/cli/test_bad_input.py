@@ -225,6 +225,7 @@ compare long.txt BPE -o out -> BPE ... only candidate
 compare long.txt -o out --device gpu -> --device is 'gpu'; use cpu, cuda or cuda:N
 compare long.txt -o out --device cuda:99 -> --device is 'cuda:99', but PyTorch sees
 compare long.txt -o out --workers 99999999999 -> --workers is 999 ... at most
+compare long.txt -o out --batch 0 -> --batch is 0
 compare long.txt -o out --seeds 1 -> --seeds is 1
 compare long.txt -o folder -> --output is
 compare good.txt --flops 1e9 --minutes 5 -o out -> --minutes ... with --flops

@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_killed_comparison_goes_on_to_the_same_bytes(folder, tmp_path):
-    given = [folder / "text.txt", folder / "bytes", folder / "bpe", "--flops", "3e10", "--seeds", "2"]
+    given = [folder / "text.txt", folder / "bytes", folder / "bpe", "--flops", "3e10", "--seeds", "2", "--batch", "1"]
     printed = tokenlab("compare", *given, "-o", tmp_path / "whole", "--json")
     whole, result = files(tmp_path / "whole"), json.loads(printed)
     assert {"index.html", "table.tsv", "result.json"} < set(whole)
@@ -37,7 +37,7 @@ def test_a_killed_comparison_goes_on_to_the_same_bytes(folder, tmp_path):
         coder = read_candidate(tmp_path / "whole/candidates" / row["name"])
         assert len(coder.spellings) == row["entries"]
     assert not (tmp_path / "whole.unfinished").exists()
-    printed = "tokenlab compare text.txt bytes bpe --flops 3e+10 --seeds 2 -o FOLDER"
+    printed = "tokenlab compare text.txt bytes bpe --flops 3e+10 --seeds 2 --batch 1 -o FOLDER"
     assert result["settings"]["again"] == printed
 
     command = ["compare", *given, "--workers", "1", "-o", tmp_path / "parts"]

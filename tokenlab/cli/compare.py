@@ -153,7 +153,7 @@ def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: 
     coders = {name: read_candidate(path) for name, path in _named(names).items()}
     joined = in_batches(text.texts(), _DOCUMENT, size=lambda line: len(line.encode()) + 1)
     documents = ["\n".join(lines) for lines in joined if any(lines)]
-    body = Body(*SIZES[options.size], device=options.device)
+    body = Body(*SIZES[options.size], batch=options.batch, device=options.device)
     with named_errors(text.name):
         parts = divide(documents, options.seed)
     for name, coder in coders.items():

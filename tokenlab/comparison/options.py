@@ -39,6 +39,7 @@ class CompareOptions:
         None,
         metavar="N",
     )
+    batch: int = option("rows of 512 bytes in each update", 2, metavar="N")
     workers: int = option("trainings at a time", 2, metavar="N")
     device: str = option("device of the trainings, which share it", "cpu", metavar="cpu|cuda|cuda:N")
 
@@ -51,5 +52,6 @@ class CompareOptions:
         check_least("seed", self.seed, 0)
         check_choice("size", self.size, BodySize)
         check_least("vocabulary", self.vocabulary, 512)
+        check_least("batch", self.batch, 1)
         check_workers(self.workers)
         check_device_name(self.device)
