@@ -25,7 +25,7 @@ from tokenlab.cli.options import (
 from tokenlab.cli.output import bar, check_folder, json_line, named_errors, note, write, written
 from tokenlab.comparison.options import CompareOptions
 from tokenlab.core.batches import in_batches
-from tokenlab.core.devices import check_device
+from tokenlab.core.devices import all_devices
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.networks.options import SIZES
@@ -141,15 +141,13 @@ def _compare(arguments: argparse.Namespace) -> None:
 
 def _begun(text: Corpus, names: Sequence[str], options: CompareOptions, output: Path) -> _Work:
     """Everything that can be wrong is found here, before any training."""
-    import torch
-
     from tokenlab.comparison.candidates import read_candidate, suited_recipes
     from tokenlab.comparison.texts import check_spelled, divide, write_documents
     from tokenlab.comparison.trials import Body
     from tokenlab.comparison.verdict import enough_seeds
     from tokenlab.language.coding import identity
 
-    check_device(torch.device(options.device), "float32")
+    all_devices(options.device)
     coders = {name: read_candidate(path) for name, path in _named(names).items()}
     joined = in_batches(text.texts(), _DOCUMENT, size=lambda line: len(line.encode()) + 1)
     documents = ["\n".join(lines) for lines in joined if any(lines)]
