@@ -20,7 +20,7 @@ from statistics import mean
 import torch
 
 from tokenlab.comparison.trials import Body, Budget, Score, Trial, read_score, run_trial
-from tokenlab.comparison.verdict import compare_scores
+from tokenlab.comparison.verdict import Standing, compare_scores
 from tokenlab.core.devices import check_device
 from tokenlab.core.files import write_text
 from tokenlab.networks.options import SIZES
@@ -36,7 +36,6 @@ _WAYS = (
 from all that is read."""
 _ABOUT = "about.txt"
 _HEADS = ["way", "bits/byte ↓", "behind", "verdict", "seeds", "gained since half", "MB read"]
-_Scores = dict[str, list[Score]]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -103,26 +102,23 @@ def _tables(folder: Path) -> Iterator[str]:
 
     yield (folder / _ABOUT).read_text(encoding="utf-8").strip()
     for language in _LANGUAGES:
-        scores: _Scores = {}
+        scores: dict[str, list[Score]] = {}
         for file in sorted((folder / language).glob("*.json")):
             scores.setdefault(file.stem.rpartition("-")[0], []).append(read_score(file))
         scores = {name: of_way for name, of_way in scores.items() if len(of_way) > 1}
         found = compare_scores(scores)
-        rows = []
-        for one in found.standings:
-            runs = scores[one.name]
-            halves = [min(run.curve, key=lambda point: abs(point[0] - run.training_bytes / 2))[1] for run in runs]
-            ends = [run.curve[-1][1] for run in runs]
-            rows.append(
-                [
-                    one.name,
-                    f"{one.bits_per_byte:.3f} ± {one.deviation:.3f}",
-                    f"{one.behind:.3f} ± {one.interval:.3f}" if one.behind else "",
-                    "best" if not one.behind else "worse" if one.separable else "not separable",
-                    len(runs),
-                    f"{mean(halves) - mean(ends):.3f}",
-                    f"{mean(run.training_bytes for run in runs) / 1e6:.1f}",
-                ]
-            )
+        rows = [_row(one, scores[one.name]) for one in found.standings]
         detectable = f"differences from {found.detectable:.3f} bits per byte on are found in about four of five cases"
         yield from ("", f"**{language}**: {found.answer}", "", *table_of(_HEADS, rows), "", f"*{detectable}*")
+
+
+def _row(one: Standing, runs: Sequence[Score]) -> list[object]:
+    return [
+        one.name,
+        f"{one.bits_per_byte:.3f} ± {one.deviation:.3f}",
+        f"{one.behind:.3f} ± {one.interval:.3f}" if one.behind else "",
+        "best" if not one.behind else "worse" if one.separable else "not separable",
+        len(runs),
+        f"{mean(run.curve[len(run.curve) // 2 - 1][1] - run.curve[-1][1] for run in runs):.3f}",
+        f"{mean(run.training_bytes for run in runs) / 1e6:.1f}",
+    ]
