@@ -17,7 +17,7 @@ from tokenlab.codes.latom.refine import (
     character_bigrams,
     refine_codes,
 )
-from tokenlab.codes.latom.refine_kernels import swap, swap_gain
+from tokenlab.codes.latom.refine_kernels import swap, swap_gain, xlog2x_table
 from tokenlab.core.errors import ParameterError
 
 TEXTS = ["the cat sat on the mat", "a hat", "that is the hat of the cat", "x", "tea at ten"]
@@ -82,7 +82,7 @@ def test_gains_and_tables_are_those_of_counting_anew(shape, seed, balance):
         d = int(state.owner[place])
         target = np.array(np.unravel_index(place, (K,) * N), np.int32)
         before = objective(state, balance)
-        gain = swap_gain(c, d, target, state, following, counts, balance)
+        gain = swap_gain(c, d, target, state, following, counts, balance, xlog2x_table(5))
         swap(c, place, target, state, following, preceding, counts)
         if d < len(assigned):
             assigned[d] = assigned[c]

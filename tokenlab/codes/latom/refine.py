@@ -18,10 +18,12 @@ from scipy.sparse import csr_array
 
 from tokenlab.codes.codebook import check_capacity
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.latom.refine_kernels import Bigrams, State, sweep
+from tokenlab.codes.latom.refine_kernels import Bigrams, State, sweep, xlog2x_table
 from tokenlab.core.errors import ParameterError
 
 _PAIRS_AT_ONCE = 1 << 20
+_TABLE = 1 << 16
+"""Numbers whose m log m is looked up: half a megabyte, which stays in the cache."""
 BALANCE = 2.0
 """Weight of the entropy of the atoms; with 2 the refinement maximises the mutual information of adjacent atoms."""
 LARGEST_CODES = 1 << 28
@@ -120,11 +122,12 @@ def refine_codes(
     following, preceding = _rows(bigrams), _rows(bigrams.T.tocsr())
     pairs, characters = int(state.within.sum() + state.across.sum()), len(best)
     weight = balance * pairs / int(state.atoms.sum())  # The gain is in bits times pairs.
+    table = xlog2x_table(min(pairs + 1, _TABLE))
     random = np.random.default_rng(seed)
     for temperature in np.geomspace(schedule.start, schedule.end, schedule.sweeps):
         chosen, places = random.integers(characters, size=characters), random.integers(K**N, size=characters)
         slack = random.standard_exponential(characters) * (temperature * pairs)
-        sweep(chosen, places, slack, state, following, preceding, counts, weight)
+        sweep(chosen, places, slack, state, following, preceding, counts, weight, table)
         entropy = _entropy(state)
         if entropy.bigram - balance * entropy.atom < after.bigram - balance * after.atom:
             best, after = np.ravel_multi_index(state.digits[:-1].T, (K,) * N), entropy

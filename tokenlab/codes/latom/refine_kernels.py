@@ -44,17 +44,28 @@ class Bigrams(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def xlog2x(count: int) -> float:
-    """m log2 m, 0 where m is 0."""
-    return count * np.log2(count) if count > 0 else 0.0
+def xlog2x_table(size: int) -> np.ndarray:
+    """float64[size]: m log2 m of the numbers below `size`."""
+    table = np.zeros(size)
+    for m in range(1, size):
+        table[m] = m * np.log2(m)
+    return table
 
 
 @njit(cache=True, nogil=True)
-def _moved(source: int, target: int, change: int) -> float:
+def xlog2x(count: int, table: np.ndarray) -> float:
+    """m log2 m, 0 where m is 0: from the table where it has it, else computed, with the same result."""
+    return table[count] if count < table.size else count * np.log2(count)
+
+
+@njit(cache=True, nogil=True)
+def _moved(source: int, target: int, change: int, table: np.ndarray) -> float:
     """Gain in the sum of m log2 m if `change` moves from the cell `target` to the cell `source`."""
     if change == 0:
         return 0.0
-    return xlog2x(source + change) - xlog2x(source) + xlog2x(target - change) - xlog2x(target)
+    return (
+        xlog2x(source + change, table) - xlog2x(source, table) + xlog2x(target - change, table) - xlog2x(target, table)
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -73,12 +84,19 @@ def _count(c: int, d: int, bigrams: Bigrams) -> int:
 
 @njit(cache=True, nogil=True)
 def swap_gain(
-    c: int, d: int, target: np.ndarray, state: State, following: Bigrams, counts: np.ndarray, balance: float
+    c: int,
+    d: int,
+    target: np.ndarray,
+    state: State,
+    following: Bigrams,
+    counts: np.ndarray,
+    balance: float,
+    table: np.ndarray,
 ) -> float:
     """Change in the sum of m log2 m over pairs of atoms, minus `balance` times that over atoms, if c and d swap codes.
 
     target: int32[N], the code of d, an unused one where d is |C|; following: row c has the characters after c;
-    counts: int64[|C| + 1].
+    counts: int64[|C| + 1]; table: `xlog2x_table`.
     """
     code = state.digits[c]
     N, K = code.size, state.across.shape[0]
@@ -86,30 +104,30 @@ def swap_gain(
     more = counts[d] - counts[c]
     for n in range(N):
         if code[n] != target[n]:
-            gain -= balance * _moved(state.atoms[n, code[n]], state.atoms[n, target[n]], more)
+            gain -= balance * _moved(state.atoms[n, code[n]], state.atoms[n, target[n]], more, table)
     for n in range(N - 1):
         if code[n] != target[n] or code[n + 1] != target[n + 1]:
-            table = state.within[n]
-            gain += _moved(table[code[n], code[n + 1]], table[target[n], target[n + 1]], more)
+            within = state.within[n]
+            gain += _moved(within[code[n], code[n + 1]], within[target[n], target[n + 1]], more, table)
     p, q, r, s = code[N - 1], target[N - 1], code[0], target[0]
     across, before, after = state.across, state.before, state.after
     both = p != q and r != s
     if p != q:
         for j in range(K):
             if not both or (j != r and j != s):
-                gain += _moved(across[p, j], across[q, j], after[d, j] - after[c, j])
+                gain += _moved(across[p, j], across[q, j], after[d, j] - after[c, j], table)
     if r != s:
         for i in range(K):
             if not both or (i != p and i != q):
-                gain += _moved(across[i, r], across[i, s], before[d, i] - before[c, i])
+                gain += _moved(across[i, r], across[i, s], before[d, i] - before[c, i], table)
     if both:
         between = _count(c, c, following) + _count(d, d, following) - _count(c, d, following) - _count(d, c, following)
         row_r, row_s = after[d, r] - after[c, r], after[d, s] - after[c, s]
         column_p, column_q = before[d, p] - before[c, p], before[d, q] - before[c, q]
-        gain += xlog2x(across[p, r] + row_r + column_p + between) - xlog2x(across[p, r])
-        gain += xlog2x(across[p, s] + row_s - column_p - between) - xlog2x(across[p, s])
-        gain += xlog2x(across[q, r] - row_r + column_q - between) - xlog2x(across[q, r])
-        gain += xlog2x(across[q, s] - row_s - column_q + between) - xlog2x(across[q, s])
+        gain += xlog2x(across[p, r] + row_r + column_p + between, table) - xlog2x(across[p, r], table)
+        gain += xlog2x(across[p, s] + row_s - column_p - between, table) - xlog2x(across[p, s], table)
+        gain += xlog2x(across[q, r] - row_r + column_q - between, table) - xlog2x(across[q, r], table)
+        gain += xlog2x(across[q, s] - row_s - column_q + between, table) - xlog2x(across[q, s], table)
     return gain
 
 
@@ -169,6 +187,7 @@ def sweep(
     preceding: Bigrams,
     counts: np.ndarray,
     balance: float,
+    table: np.ndarray,
 ) -> None:
     """Try swaps one after the other; keep each that loses at most its slack.
 
@@ -186,5 +205,5 @@ def sweep(
         for n in range(N - 1, -1, -1):
             target[n] = rest % K
             rest //= K
-        if swap_gain(c, d, target, state, following, counts, balance) >= -slack[proposal]:
+        if swap_gain(c, d, target, state, following, counts, balance, table) >= -slack[proposal]:
             swap(c, place, target, state, following, preceding, counts)
