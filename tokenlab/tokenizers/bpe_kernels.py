@@ -202,9 +202,9 @@ def _merge(cells, weights, owners, widths, pairs, pool, used, row, token, before
     """
     left, right = pairs.keys[row] >> 32, pairs.keys[row] & 0xFFFFFFFF
     positions = pool[pairs.starts[row] : pairs.starts[row] + pairs.lengths[row]]
-    replaced, gone = _replace(cells, weights, owners, widths, positions, left, right, token, before, after, kept)
-    lefts = _neighbours(cells, kept[:replaced] - 1, before[0])
-    rights = _neighbours(cells, kept[:replaced] + widths[token], after[0])
+    replaced, gone, lefts, rights = _replace(
+        cells, weights, owners, widths, positions, left, right, token, before, after, kept
+    )
     pairs = with_room(pairs, lefts.size + rights.size)
     for x in lefts:
         length, count = before[0, x + 1], before[1, x + 1]
@@ -239,33 +239,16 @@ def _merge(cells, weights, owners, widths, pairs, pool, used, row, token, before
 
 
 @njit(cache=True, nogil=True)
-def _neighbours(cells, places, numbers):
-    """The distinct tokens in cells beside new tokens that `numbers` counts, ascending, -1 where there is none.
-
-    Most merges have few neighbours, so a search of all tokens would cost more than the merges. A number is negative
-    while its token is known; sorting equal values is slow.
-    """
-    found, size = np.empty(min(places.size, numbers.size), np.int64), 0
-    for place in places:
-        token = cells[place]
-        if numbers[token + 1] > 0:
-            numbers[token + 1] *= -1
-            found[size] = token
-            size += 1
-    found = np.sort(found[:size])
-    for token in found:
-        numbers[token + 1] *= -1
-    return found
-
-
-@njit(cache=True, nogil=True)
 def _replace(cells, weights, owners, widths, positions, left, right, token, before, after, kept):
     """Replace the pair by the token at each position that still has it, from left to right.
 
     Counts in before[:, x + 1] and after[:, y + 1] the final neighbours x and y of the new tokens (-1: none); adjacent
-    new tokens count as right neighbours only. Writes the positions into `kept` and returns their number and weight.
+    new tokens count as right neighbours only. Writes the positions into `kept` and returns their number and weight, and
+    the distinct left and right neighbours (int64), ascending.
     """
     size, end_before, gone = 0, -1, np.int64(0)
+    lefts, rights = np.empty((2, min(positions.size, token + 2)), np.int64)
+    found_left, found_right = 0, 0
     for i in range(positions.size):
         p = positions[i]
         second = p + widths[left]
@@ -277,21 +260,26 @@ def _replace(cells, weights, owners, widths, positions, left, right, token, befo
         cells[p] = token
         cells[end - 1] = token
         weight = _weight(weights, owners, p)
-        if p == end_before:
-            after[0, left + 1] -= 1
-            after[1, left + 1] -= weight
-            after[0, token + 1] += 1
-            after[1, token + 1] += weight
-        else:
-            before[0, cells[p - 1] + 1] += 1
-            before[1, cells[p - 1] + 1] += weight
-        after[0, cells[end] + 1] += 1
-        after[1, cells[end] + 1] += weight
+        if p != end_before:
+            x = cells[p - 1]
+            if before[0, x + 1] == 0:
+                lefts[found_left] = x
+                found_left += 1
+            before[0, x + 1] += 1
+            before[1, x + 1] += weight
+        y = cells[end]
+        if y == left and cells[end + widths[left]] == right:
+            y = token  # The next position is this pair, too.
+        if after[0, y + 1] == 0:
+            rights[found_right] = y
+            found_right += 1
+        after[0, y + 1] += 1
+        after[1, y + 1] += weight
         kept[size] = p
         size += 1
         gone += weight
         end_before = end
-    return size, gone
+    return size, gone, np.sort(lefts[:found_left]), np.sort(rights[:found_right])
 
 
 @njit(cache=True, nogil=True)
