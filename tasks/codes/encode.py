@@ -115,7 +115,7 @@ class EncodedText(NamedTuple):
             "variant": self.name,
             "characters": self.characters,
             "atoms": len(self.numbers),
-            "alphabet": len(np.unique(self.numbers)),
+            "alphabet": np.count_nonzero(np.bincount(self.numbers)),
             "reversible": self.reversible,
         }
 

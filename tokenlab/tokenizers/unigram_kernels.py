@@ -154,13 +154,15 @@ def expected_counts(codes, starts, weights, longest, trie, probability):
     expected = np.zeros(probability.size, np.float64)
     forward, backward = np.empty(longest + 1, np.float64), np.empty(longest + 1, np.float64)
     scaled = np.empty(longest + 1, np.int32)
+    # The nodes that the forward pass walks through, for the way back: of each position, from arcs[p] to arcs[p + 1].
+    nodes, arcs = np.empty(longest * LONGEST, np.uint32), np.zeros(longest + 1, np.int64)
     likelihood = 0.0
     for i in range(starts.size):
         text = codes[starts[i] :]
         length = 0
         while text[length] != 0:
             length += 1
-        scalings = _forward(text, length, base, owner, probability, forward, scaled)
+        scalings = _forward(text, length, base, owner, probability, forward, scaled, nodes, arcs)
         likelihood += weights[i] * (np.log(forward[length]) - scalings * _LOG_SCALE)
         backward[length] = weights[i] / forward[length]
         for p in range(length - 1, -1, -1):
@@ -168,13 +170,8 @@ def expected_counts(codes, starts, weights, longest, trie, probability):
                 scalings -= 1
                 for q in range(p + 1, min(p + 1 + LONGEST, length + 1)):
                     backward[q] *= _SCALE
-            here, total = forward[p], 0.0
-            node, q = np.uint64(0), p
-            while True:
-                child = np.uint64(base[node]) + np.uint64(text[q])
-                if owner[child] != node:
-                    break
-                node = child
+            here, total, q = forward[p], 0.0, p
+            for node in nodes[arcs[p] : arcs[p + 1]]:
                 q += 1
                 arc = probability[node] * backward[q]
                 total += arc
@@ -184,9 +181,10 @@ def expected_counts(codes, starts, weights, longest, trie, probability):
 
 
 @njit(cache=True, nogil=True)
-def _forward(text, length, base, owner, probability, forward, scaled):
-    """Compute forward values; write the positions at which scaling begins into `scaled`, and return their number."""
-    scalings = 0
+def _forward(text, length, base, owner, probability, forward, scaled, nodes, arcs):
+    """Compute forward values, and write the nodes of all arcs into `nodes` and where each position begins into `arcs`;
+    write the positions at which scaling begins into `scaled`, and return their number."""
+    scalings, size = 0, 0
     forward[0] = 1.0
     forward[1 : length + 1] = 0.0
     for p in range(length):
@@ -205,6 +203,9 @@ def _forward(text, length, base, owner, probability, forward, scaled):
             node = child
             q += 1
             forward[q] += here * probability[node]
+            nodes[size] = node
+            size += 1
+        arcs[p + 1] = size
     return scalings
 
 
