@@ -45,6 +45,7 @@ def test_parity_and_gini_of_parallel_texts(files):
     assert [row["normalised_length"] for row in rows[3:]] == relative
     table = tokenlab("measure", texts[0], *parallel, *chosen)
     assert table.count("\nparity ") == table.count("\ngini ") == 3 and f"\n{texts[2]}\n" in table
+    assert tokenlab("measure", texts[0], *parallel, *chosen, "--workers", "2") == table
 
 
 def test_verses_are_parallel_by_their_ids(files):

@@ -3,15 +3,19 @@
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_tokenizers import EXPRESSIONS, byte_level, train
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from tokenlab.core.shards import ClusterOptions, open_cluster
+from tokenlab.formats.hugging_face import LibraryTokenizer
 from tokenlab.metrics import of_tokenizer
 from tokenlab.metrics.counting import count_tokens, words_kept_whole
 from tokenlab.metrics.words import texts_with_words
 from tokenlab.text.documents import Document
-from tokenlab.tokenizers.measured import HuggingFaceTokenizer
+from tokenlab.tokenizers.measured import HuggingFaceTokenizer, SpellingTokenizer
 
 
 def word_pieces(*tokens):
@@ -29,6 +33,26 @@ def test_counts_by_hand():
     assert (sorted(counts.types), counts.vocabulary, counts.words, counts.whole_words) == ([1, 1, 3], 5, 4, 2)
     assert (counts.byte_tokens, counts.unknown_tokens) == (0, 1)
     assert counts.reference_tokens is None and counts.parallel_tokens is None
+
+
+@pytest.mark.parametrize("kind", ["HuggingFaceTokenizer", "SpellingTokenizer"])
+def test_shards_give_the_same_counts(monkeypatch, kind):
+    """Also of special tokens in the text, which are text, in other processes too."""
+    lines = ["a </s> b", "", "né <s>", "walking", "神 </s>"] * 20
+    texts = list(texts_with_words(Document(str(number), line) for number, line in enumerate(lines)))
+    trained = train(byte_level(EXPRESSIONS["gpt2"]), lines, 30)
+    trained.add_special_tokens(["<s>", "</s>"])
+    of_library = kind == "HuggingFaceTokenizer"
+    tokenizer = HuggingFaceTokenizer(trained) if of_library else SpellingTokenizer(LibraryTokenizer(trained))
+    whole = count_tokens(tokenizer, texts)
+    ids = np.concatenate([tokens.ids for tokens in tokenizer.encode_batch(lines)])
+    assert not np.isin(ids, [trained.token_to_id("<s>"), trained.token_to_id("</s>")]).any()
+    assert (np.sort(whole.types) == np.sort(np.unique(ids, return_counts=True)[1])).all()
+    with open_cluster(ClusterOptions(2), tokenizer) as cluster:
+        for characters in (1, 90):
+            monkeypatch.setattr("tokenlab.metrics.counting._CHARACTERS", characters)
+            for counts in (count_tokens(tokenizer, texts), count_tokens(tokenizer, texts, cluster)):
+                assert counts == whole and (counts.types == whole.types).all()
 
 
 def test_nothing_is_undefined():
@@ -62,11 +86,3 @@ def test_whole_words_equal_the_definition(case):
         expected.append(alone)
     words, spans = (np.array(some, np.int32).reshape(-1, 2) for some in (words, spans))
     assert words_kept_whole(words, spans, np.array(unknown, bool)).tolist() == expected
-
-
-def test_counts_do_not_depend_on_batches(monkeypatch):
-    documents = [Document(str(i), f"walking walk {'talk ' * (i % 3)}") for i in range(50)]
-    tokenizer = word_pieces("walk", "##ing", "talk")
-    whole = count_tokens(tokenizer, texts_with_words(documents))
-    monkeypatch.setattr("tokenlab.metrics.counting._TEXTS_AT_ONCE", 7)
-    assert count_tokens(tokenizer, texts_with_words(documents)) == whole

@@ -12,6 +12,7 @@ from tokenlab.cli.output import bar, check_output, json_line, named_errors, tabb
 from tokenlab.codes.registry import KINDS, learn_code, read_code
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import write_text
+from tokenlab.core.shards import ClusterOptions
 
 if TYPE_CHECKING:
     from tokenlab.codes.interface import Code, Violation
@@ -77,6 +78,9 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
         if title not in groups:
             groups[title] = parser.add_argument_group(title, argument_default=argparse.SUPPRESS)
         add_options(groups[title], options)
+    about = "An E-step is computed in shards of eight million characters; the code is the same."
+    place = parser.add_argument_group("where latom is learned", about, argument_default=argparse.SUPPRESS)
+    add_options(place, ClusterOptions)
 
 
 def _learn(options: argparse.Namespace) -> None:
@@ -100,7 +104,7 @@ def _learn(options: argparse.Namespace) -> None:
             # An error of a code from a table may be one of the table, which it names itself.
             named = nullcontext() if kind.table else named_errors(text.name)
             with named, named_as_flags(*kind.options, tables="--tables"):
-                code = learn_code(options.code, corpus, **given)
+                code = learn_code(options.code, corpus, place=options_from(options, ClusterOptions), **given)
     # A code of components that takes no character of the text apart: each would stand for itself.
     if isinstance(code, ComponentCode) and all(len(names) == 1 for names in code.components.values()):
         raise InputError(
@@ -118,9 +122,10 @@ def _learn(options: argparse.Namespace) -> None:
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """The options of the code that were given. Raises ParameterError for a bad value or one of another kind of code."""
     own = KINDS[options.code]
-    flags = flags_of(*_OPTIONS, tables="--tables")
+    places = flags_of(ClusterOptions)
+    flags = flags_of(*_OPTIONS, tables="--tables") | places
     given = {name: value for name, value in vars(options).items() if name in flags}
-    known = own.option_names | ({"tables"} if own.table else set())
+    known = own.option_names | ({"tables"} if own.table else set()) | (places.keys() if own.iterative else set())
     for name in given:
         if name not in known:
             raise ParameterError(f"{flags[name]}: the code `{options.code}` has no such option")
@@ -128,7 +133,7 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
         options_from(options, kind)
     if "vocabulary" in given and not {"restarts", "refine"} & given.keys():
         raise ParameterError("--vocabulary has no meaning without --restarts or --refine; leave it out")
-    return given
+    return {name: value for name, value in given.items() if name not in places}
 
 
 def _figures(facts: dict[str, Any]) -> Iterator[str]:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokenlab.cli.corpus import TOKENIZER, Corpus, add_corpus, add_json, open_corpora
-from tokenlab.cli.options import Commands, add_command
+from tokenlab.cli.options import Commands, add_cluster, add_command, options_from
 from tokenlab.cli.output import check_stdin, json_line, named_errors, note, with_progress, write
 from tokenlab.core.errors import InputError
+from tokenlab.core.shards import Cluster, ClusterOptions, open_cluster
 
 if TYPE_CHECKING:
     from tokenlab.metrics.counting import TextTokenizer
@@ -39,6 +40,7 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("--parallel", metavar="FILE", action="append", default=[], help=parallel)
     add_json(parser, "print a list with an object for each tokenizer and text")
+    add_cluster(parser, "The measures are the same.")
 
 
 def _measure(options: argparse.Namespace) -> None:
@@ -56,7 +58,10 @@ def _measure(options: argparse.Namespace) -> None:
         names = dict.fromkeys([*options.tokenizer, *filter(None, [options.reference])])
         tokenizers = {name: read_text_tokenizer(name) for name in names}
         places = _places(texts)
-        counts = {name: [_count(tokenizers[name], name, text, places) for text in texts] for name in names}
+        counts = {}
+        for name, tokenizer in tokenizers.items():
+            with open_cluster(options_from(options, ClusterOptions), tokenizer) as cluster:
+                counts[name] = [_count(tokenizer, name, text, places, cluster) for text in texts]
     rows: list[Row] = []
     for name in dict.fromkeys(options.tokenizer):
         found = counts[name]
@@ -103,7 +108,9 @@ def _placed(text: Corpus) -> "Iterator[tuple[int | str, Document]]":
         yield place if isinstance(place, str) else number, document
 
 
-def _count(tokenizer: "TextTokenizer", name: str, text: Corpus, places: Places | None) -> "TokenizerCounts":
+def _count(
+    tokenizer: "TextTokenizer", name: str, text: Corpus, places: Places | None, cluster: Cluster
+) -> "TokenizerCounts":
     """The counts of a tokenizer on the texts at some places, or on all that are not blank."""
     from tokenlab.metrics.counting import count_tokens
     from tokenlab.metrics.words import texts_with_words
@@ -111,7 +118,7 @@ def _count(tokenizer: "TextTokenizer", name: str, text: Corpus, places: Places |
     documents = (one for place, one in _placed(text) if (one.text.strip() if places is None else place in places))
     measured = with_progress(documents, "measuring", size=lambda one: len(one.text))
     with named_errors(name):
-        counts = count_tokens(tokenizer, texts_with_words(measured))
+        counts = count_tokens(tokenizer, texts_with_words(measured), cluster)
     if not counts.texts:
         raise InputError(f"{text.name}: no text in it; nothing can be measured")
     return counts

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.options import CodeShape, LatomOptions, SelectionOptions
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.shards import ClusterOptions
 
 if TYPE_CHECKING:
     from tokenlab.codes.corpus import CharacterCorpus
@@ -27,7 +28,7 @@ class Kind:
     name: str
     learner: str
     """`module:function` below `tokenlab.codes`, called as `learner(corpus, *options)` with the keywords `unknown`
-    (unless the kind is total), `tables` (if it has a table) and `progress` (if it is iterative)."""
+    (unless the kind is total), `tables` (if it has a table), and `place` and `progress` (if it is iterative)."""
     module: str = "tokenlab.codes.codebook"
     """The module that defines the class of the code."""
     code: str = "Codebook"
@@ -39,7 +40,7 @@ class Kind:
     total: bool = False
     """Whether every text has a code, so that no character is unknown."""
     iterative: bool = False
-    """Whether learning takes long enough to report its progress."""
+    """Whether learning takes long enough to report its progress, and to be shared out."""
 
     @property
     def shaped(self) -> bool:
@@ -91,6 +92,7 @@ def learn_code(
     *,
     unknown: "Unknown" = "error",
     tables: str | Path | None = None,
+    place: ClusterOptions | None = None,
     progress: Any = None,
     **options: Any,
 ) -> "Code":
@@ -100,6 +102,7 @@ def learn_code(
         kind: a name in `tokenlab.codes.registry.KINDS`.
         unknown: how characters missing from the corpus are encoded; ignored by kinds that encode every text.
         tables: for kinds made from a published table, the folder of the catalogue's source with that table.
+        place: where kinds that take long are learned, as `learn_latom` describes; it does not matter to the others.
         progress: called during learning by kinds that take long, as `learn_latom` describes.
         options: fields of the kind's dataclasses of options, by name.
 
@@ -122,7 +125,7 @@ def learn_code(
     if found.table:
         keywords["tables"] = _folder(found, found.table, tables)
     if found.iterative:
-        keywords["progress"] = progress
+        keywords |= {"place": place, "progress": progress}
     return found.load_learner()(corpus, *given, **keywords)
 
 

@@ -122,6 +122,10 @@ class LibraryTokenizer:
         self.byte_ids = np.array([ids.get(name, -1) for name in names] or [-1] * 256, np.int32)
         self.tokens = self._tokens(ids)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew where it is copied: a copied `bare` would forget that special tokens are text."""
+        return type(self), (self.tokenizer,)
+
     def _tokens(self, ids: dict[str, int]) -> tuple[bytes | None, ...]:
         added = self.settings["added_tokens"]
         size = max([*ids.values(), *(entry["id"] for entry in added)], default=-1) + 1

@@ -4,16 +4,20 @@ A tokenizer that is measured takes text and gives tokens with their spans (`Text
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from functools import partial, reduce
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenlab.core.batches import in_batches
+from tokenlab.core.shards import Cluster, map_shards
 from tokenlab.metrics.tokenizer_measures import TokenizerCounts
 from tokenlab.metrics.words import TextWithWords
 
-_TEXTS_AT_ONCE = 1 << 10
+_CHARACTERS = 1 << 18
+"""Of a shard, unless one text has more."""
 
 
 class Tokens(NamedTuple):
@@ -47,17 +51,30 @@ class TextTokenizer(Protocol):
         """The tokens of each text. Raises InputError for a text that the tokenizer cannot encode."""
 
 
-def count_tokens(tokenizer: TextTokenizer, texts: Iterable[TextWithWords]) -> TokenizerCounts:
+def count_tokens(
+    tokenizer: TextTokenizer, texts: Iterable[TextWithWords], cluster: Cluster | None = None
+) -> TokenizerCounts:
     """The counts of a tokenizer on texts; those of words are None where a text has no known words.
+
+    cluster: of `open_cluster`, with the tokenizer as its state; None counts in this process.
 
     Raises InputError for a text that the tokenizer cannot encode.
     """
-    totals = _Totals(tokenizer)
-    remaining = iter(texts)
-    while some := list(islice(remaining, _TEXTS_AT_ONCE)):
-        for text, tokens in zip(some, tokenizer.encode_batch([text.text for text in some]), strict=True):
-            totals.add(text, tokens)
-    return totals.counts()
+    shards = chain([[]], in_batches(texts, _CHARACTERS, size=lambda one: len(one.text) + 1))
+    sums = map_shards(_counted, shards, partial(reduce, _added), cluster or Cluster(None, lambda: 1, (tokenizer,)))
+    types = sums.types[sums.types > 0]
+    return TokenizerCounts(
+        texts=sums.texts,
+        characters=sums.characters,
+        bytes=sums.bytes,
+        tokens=int(types.sum()),
+        types=types,
+        vocabulary=tokenizer.vocabulary,
+        byte_tokens=sums.byte_tokens,
+        unknown_tokens=0 if tokenizer.unknown is None else int(sums.types[tokenizer.unknown]),
+        words=sums.words,
+        whole_words=sums.whole_words,
+    )
 
 
 def words_kept_whole(
@@ -84,49 +101,49 @@ def words_kept_whole(
     return (beyond - first == 1) & holds_all & (held == 1) & known[first]
 
 
-class _Totals:
-    """Sums over the texts so far."""
+class _Sums(NamedTuple):
+    """Sums over the texts of a shard."""
 
-    def __init__(self, tokenizer: TextTokenizer) -> None:
-        self._vocabulary = tokenizer.vocabulary
-        self._unknown = tokenizer.unknown
-        self._types = np.zeros(tokenizer.ids, np.int64)
-        self._texts = self._characters = self._bytes = 0
-        self._byte_tokens: int | None = 0
-        self._words: int | None = 0
-        self._whole: int | None = 0
-
-    def add(self, text: TextWithWords, tokens: Tokens) -> None:
-        """Add a text and its tokens."""
-        self._texts += 1
-        self._characters += len(text.text)
-        self._bytes += len(text.text.encode())
-        np.add.at(self._types, tokens.ids, 1)
-        whole = None
-        if text.words is not None and tokens.spans is not None:
-            unknown = None if self._unknown is None else tokens.ids == self._unknown
-            whole = int(words_kept_whole(text.words, tokens.spans, unknown).sum())
-        self._byte_tokens = _sum(self._byte_tokens, tokens.byte_tokens)
-        self._words = _sum(self._words, None if text.words is None else len(text.words))
-        self._whole = _sum(self._whole, whole)
-
-    def counts(self) -> TokenizerCounts:
-        """The sums."""
-        types = self._types[self._types > 0]
-        return TokenizerCounts(
-            texts=self._texts,
-            characters=self._characters,
-            bytes=self._bytes,
-            tokens=int(types.sum()),
-            types=types,
-            vocabulary=self._vocabulary,
-            byte_tokens=self._byte_tokens,
-            unknown_tokens=0 if self._unknown is None else int(self._types[self._unknown]),
-            words=self._words,
-            whole_words=self._whole,
-        )
+    types: NDArray[np.int64]
+    """int64[ids]: how often each token occurs."""
+    texts: int
+    characters: int
+    bytes: int
+    byte_tokens: int | None
+    words: int | None
+    whole_words: int | None
 
 
-def _sum(total: int | None, more: int | None) -> int | None:
-    """None once a part is unknown."""
-    return None if total is None or more is None else total + more
+def _counted(tokenizer: TextTokenizer, texts: Sequence[TextWithWords]) -> _Sums:
+    encoded, no_ids = tokenizer.encode_batch([text.text for text in texts]), np.empty(0, np.int32)
+    return _Sums(
+        types=np.bincount(np.concatenate([no_ids, *(tokens.ids for tokens in encoded)]), minlength=tokenizer.ids),
+        texts=len(texts),
+        characters=sum(len(text.text) for text in texts),
+        bytes=sum(len(text.text.encode()) for text in texts),
+        byte_tokens=_sum(tokens.byte_tokens for tokens in encoded),
+        words=_sum(None if text.words is None else len(text.words) for text in texts),
+        whole_words=_sum(map(partial(_whole, tokenizer.unknown), texts, encoded)),
+    )
+
+
+def _whole(unknown: int | None, text: TextWithWords, tokens: Tokens) -> int | None:
+    """How many words of a text are kept whole."""
+    if text.words is None or tokens.spans is None:
+        return None
+    is_unknown = None if unknown is None else tokens.ids == unknown
+    return int(words_kept_whole(text.words, tokens.spans, is_unknown).sum())
+
+
+def _added(one: _Sums, other: _Sums) -> _Sums:
+    return _Sums._make([one.types + other.types, *map(_sum, zip(one[1:], other[1:], strict=True))])
+
+
+def _sum(parts: Iterable[int | None]) -> int | None:
+    """None where a part is unknown."""
+    total = 0
+    for part in parts:
+        if part is None:
+            return None
+        total += part
+    return total

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,6 +61,10 @@ class HuggingFaceTokenizer:
         self.unknown = library.unknown
         self.changes = tuple(step for step in library.changes if step != "ByteLevel")
         self._is_byte = library.byte_tokens
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew where it is copied: a copied tokenizer would forget that special tokens are text."""
+        return type(self), (self.tokenizer,)
 
     def encode_batch(self, texts: Sequence[str]) -> list[Tokens]:
         """The tokens of each text."""

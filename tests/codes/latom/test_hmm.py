@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from tokenlab.codes.latom.hmm import expected_counts, train
 from tokenlab.codes.latom.hmm_model import ExpectedCounts, PeriodicHmm, draw_hmm, maximise
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.shards import ClusterOptions
 
 
 def all_paths(hmm, texts):
@@ -233,6 +234,19 @@ def test_forward_vectors_computed_again_are_the_same(monkeypatch, kept):
     assert again.log_likelihood == pytest.approx(whole.log_likelihood, rel=1e-14)
     for one, other in zip(whole[1:], again[1:], strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("shards", [1, 2, 7])
+def test_sums_of_shards_are_the_same_wherever_they_are_computed(monkeypatch, shards):
+    codes, offsets = random_sequences([60, 1, 41, 0, 40, 500, *range(90)], 5)
+    whole = train(codes, offsets, 5, 3, 4, iterations=2)
+    monkeypatch.setattr("tokenlab.codes.latom.hmm._SHARD", len(codes) // shards)
+    here, there = (train(codes, offsets, 5, 3, 4, iterations=2, place=ClusterOptions(workers)) for workers in (1, 2))
+    assert here.log_likelihoods == pytest.approx(whole.log_likelihoods, rel=1e-13)
+    np.testing.assert_allclose(here.posteriors, whole.posteriors, rtol=1e-9)
+    assert (here.log_likelihoods == whole.log_likelihoods) == (shards == 1)
+    assert here.log_likelihoods == there.log_likelihoods
+    assert here.posteriors.tobytes() == there.posteriors.tobytes()
 
 
 def test_same_input_same_bytes_on_any_number_of_threads():

@@ -15,7 +15,9 @@ K^2 numbers for every character). It is left out.
 """
 
 from collections.abc import Callable
-from functools import cache
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache, partial, reduce
+from operator import add
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -26,6 +28,7 @@ from tokenlab.codes.latom.hmm_kernels import forward_backward
 from tokenlab.codes.latom.hmm_model import ExpectedCounts, Floats, PeriodicHmm, draw_hmm, maximise
 from tokenlab.codes.options import Backend
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.shards import Cluster, ClusterOptions, map_shards, open_cluster
 
 Progress = Callable[[int, float], object]
 """Called with the number of M-steps done and the log-likelihood (nats) after them."""
@@ -34,6 +37,13 @@ _BATCH = 64
 """Sequences in a batch."""
 _KEPT = 1 << 21
 """Largest number of elements in the forward vectors of a stretch: 16 MiB."""
+_SHARD = 1 << 23
+"""Least characters of a shard of the E-step, unless there are fewer. The sums of shards are added in order, so they do
+not depend on where shards are computed."""
+
+
+_Sums = tuple[float, Floats, Floats, Floats, Floats]
+"""The log-likelihood (nats), and the sums of starts, transitions, ends and atoms, as `forward_backward` leaves them."""
 
 
 class Training(NamedTuple):
@@ -57,6 +67,7 @@ def train(
     seed: int | np.random.Generator = 0,
     end_state: bool = False,
     backend: Backend = "auto",
+    place: ClusterOptions | None = None,
     progress: Progress | None = None,
 ) -> Training:
     """Train an HMM on sequences of characters, from a random draw.
@@ -69,9 +80,12 @@ def train(
         seed: of the draw, or its generator.
         end_state: learn the probability that a sequence ends after each state of the last group.
         backend: "auto" is the engine of this module, "hmmlearn" the reference; their results are equal up to rounding.
+        place: where the E-step is computed, in shards of eight million characters; None: in this process. All workers
+            hold the sequences.
         progress: called after every E-step.
 
     Raises:
+        ClusterError: as `open_cluster`.
         ParameterError: N, K, C or iterations below the least value, or no such backend.
         InputError: no characters, a code outside 0 to C - 1, or offsets that do not fit.
     """
@@ -91,18 +105,28 @@ def train(
                 f"backend: {error.name} is not installed; pip install tokenlab[reference], or take another backend"
             ) from None
         return Training(*train_hmmlearn(hmm, codes, offsets, iterations, report))
-    counts = expected_counts(hmm, codes, offsets)
-    trace = [counts.log_likelihood]
-    report(0, trace[0])
-    for iteration in range(1, iterations + 1):
-        hmm = maximise(hmm, counts)
-        counts = expected_counts(hmm, codes, offsets)
-        trace.append(counts.log_likelihood)
-        report(iteration, trace[-1])
+    with _workers(place, codes, offsets) as cluster:
+        counts = expected_counts(hmm, codes, offsets, cluster)
+        trace = [counts.log_likelihood]
+        report(0, trace[0])
+        for iteration in range(1, iterations + 1):
+            hmm = maximise(hmm, counts)
+            counts = expected_counts(hmm, codes, offsets, cluster)
+            trace.append(counts.log_likelihood)
+            report(iteration, trace[-1])
     return Training(hmm, trace, counts.posteriors)
 
 
-def expected_counts(hmm: PeriodicHmm, codes: NDArray[np.int32], offsets: NDArray[np.int64]) -> ExpectedCounts:
+def _workers(
+    place: ClusterOptions | None, codes: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> AbstractContextManager[Cluster | None]:
+    """The workers, which know the sequences."""
+    return nullcontext() if place is None else open_cluster(place, codes, offsets)
+
+
+def expected_counts(
+    hmm: PeriodicHmm, codes: NDArray[np.int32], offsets: NDArray[np.int64], cluster: Cluster | None = None
+) -> ExpectedCounts:
     """The E-step: log-likelihood (nats), expected counts and posteriors of the sequences under `hmm`.
 
     BLAS runs on one thread meanwhile: products as small as these gain nothing from more threads, and the result does
@@ -110,33 +134,26 @@ def expected_counts(hmm: PeriodicHmm, codes: NDArray[np.int32], offsets: NDArray
 
     Args:
         codes, offsets: as in `train`.
+        cluster: of `open_cluster`, with codes and offsets as its state; None computes here.
 
     Raises:
         InputError: as in `train`, or a sequence has probability zero under `hmm`. That cannot happen to the sequences
             of a training: a path that adds to the expected counts keeps a probability above zero.
     """
-    N, K, C = hmm.emissions.shape
     codes, offsets = np.ascontiguousarray(codes, np.int32), np.ascontiguousarray(offsets, np.int64)
+    C = hmm.emissions.shape[2]
     _check(codes, offsets, C)
     # (N, C, K): emissions, divided by their maximum over the states to keep products in range.
     emissions = hmm.emissions.transpose(0, 2, 1).copy(order="C")
     largest = emissions.max(axis=-1, keepdims=True)
     largest[largest == 0] = 1
     emissions /= largest
-    lengths = np.diff(offsets)
-    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
-    start, transitions, end, atoms = np.zeros(K), np.zeros((N, K, K)), np.zeros(K), np.zeros((N, C, K))
-    with _thread_pools().limit(limits=1, user_api="blas"):
-        log_likelihood, failed = forward_backward(
-            codes, offsets[order], lengths[order], _BATCH, max(1, _KEPT // (_BATCH * N * K)),
-            hmm.start, np.ascontiguousarray(hmm.transitions), np.ascontiguousarray(hmm.transitions.transpose(0, 2, 1)),
-            np.ones(K) if hmm.end is None else hmm.end, emissions, start, transitions, end, atoms,
-        )  # fmt: skip
-    if failed >= 0:
-        raise InputError(
-            f"sequence {order[failed]} (from 0) has probability zero under this HMM, or one too small for float64; "
-            "leave it out, or use an HMM that was trained on it"
-        )
+    log_likelihood, start, transitions, end, atoms = map_shards(
+        partial(_sums, hmm, emissions),
+        _shards(offsets),
+        partial(reduce, _added),
+        cluster or Cluster(None, lambda: 1, (codes, offsets)),
+    )
     occurrences = np.bincount(codes, minlength=C)
     return ExpectedCounts(
         float(log_likelihood + occurrences @ np.log(largest).sum(axis=(0, 2))),
@@ -146,6 +163,44 @@ def expected_counts(hmm: PeriodicHmm, codes: NDArray[np.int32], offsets: NDArray
         None if hmm.end is None else end,
         np.ascontiguousarray((atoms / np.maximum(occurrences, 1)[:, None]).transpose(1, 0, 2)),
     )
+
+
+def _shards(offsets: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The numbers of the sequences that are not empty, longest first, in parts of about equally many characters."""
+    lengths = np.diff(offsets)
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    characters = int(offsets[-1])
+    shards = max(1, characters // _SHARD)
+    return np.split(order, np.searchsorted(np.cumsum(lengths[order]), np.arange(1, shards) * characters // shards))
+
+
+def _sums(
+    hmm: PeriodicHmm,
+    emissions: Floats,
+    codes: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    sequences: NDArray[np.int64],
+) -> _Sums:
+    """Those of a shard."""
+    N, C, K = emissions.shape
+    start, transitions, end, atoms = np.zeros(K), np.zeros((N, K, K)), np.zeros(K), np.zeros((N, C, K))
+    with _thread_pools().limit(limits=1, user_api="blas"):
+        log_likelihood, failed = forward_backward(
+            codes, offsets[sequences], offsets[sequences + 1] - offsets[sequences],
+            _BATCH, max(1, _KEPT // (_BATCH * N * K)),
+            hmm.start, np.ascontiguousarray(hmm.transitions), np.ascontiguousarray(hmm.transitions.transpose(0, 2, 1)),
+            np.ones(K) if hmm.end is None else hmm.end, emissions, start, transitions, end, atoms,
+        )  # fmt: skip
+    if failed >= 0:
+        raise InputError(
+            f"sequence {sequences[failed]} (from 0) has probability zero under this HMM, or one too small for float64; "
+            "leave it out, or use an HMM that was trained on it"
+        )
+    return log_likelihood, start, transitions, end, atoms
+
+
+def _added(one: _Sums, other: _Sums) -> _Sums:
+    return tuple(map(add, one, other))
 
 
 def _check(codes: NDArray[np.int32], offsets: NDArray[np.int64], C: int) -> None:

@@ -21,6 +21,7 @@ from tokenlab.codes.latom.hmm import train
 from tokenlab.codes.latom.refine import Refinement, character_bigrams, refine_codes
 from tokenlab.codes.options import FLOOR, CodeShape, LatomOptions, SelectionOptions
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.shards import ClusterOptions
 from tokenlab.tokenizers.merges import bpe_sweep, tokenize
 
 LARGEST_COSTS = 1 << 28
@@ -96,6 +97,7 @@ def learn_latom(
     selection: SelectionOptions = _SELECTION,
     *,
     unknown: Unknown = "error",
+    place: ClusterOptions | None = None,
     progress: Progress | None = None,
 ) -> Codebook:
     """Learn a codebook: train the HMM, assign codes by its posteriors; optionally refine it and restart.
@@ -107,6 +109,7 @@ def learn_latom(
         selection: refinement as `refine_codebook` does it, and the number of restarts; the codebook that BPE cuts into
             the fewest tokens is kept, the first of equals.
         unknown: how characters missing from the corpus are encoded.
+        place: where the HMM is trained, as in `train`.
 
     The facts of the codebook are the options, the corpus (SHA-256, sequences, characters), and the results:
     log-likelihoods in nats (before every M-step and after the last), the objective of the assignment and that of random
@@ -132,6 +135,7 @@ def learn_latom(
             seed=_generator(shape.seed, restart),
             end_state=training.end_state,
             backend=training.backend,
+            place=place,
             progress=partial(progress, restart) if progress else None,
         )
         found = assignment(trained.posteriors, training.floor)
