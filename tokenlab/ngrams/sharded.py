@@ -120,7 +120,8 @@ def sharded_statistics(
         if counts.sum() != sum(run.characters for run in runs):
             raise _changed(place)
         tokens = sum(run.tokens for run in runs)
-        _write_pairs(corpus, counts, tokens)
+        # By a worker: the kernels are there already.
+        map_shards(partial(_write_pairs, corpus, counts), [tokens], list, cluster)
         rows = map_shards(partial(finish_partition, corpus), partitions, list, cluster)
         return _assemble(corpus, units, tokens, rows)
 

@@ -197,8 +197,12 @@ def _code_points(ngrams: pa.ChunkedArray, n: int, path: Path) -> NDArray[np.uint
 
 def _strings(symbols: NDArray[np.uint32], composed: tuple[str, ...]) -> pa.Array:
     """n-grams given as symbols, uint32[rows, n], as an Arrow string array."""
-    distinct, places = np.unique(symbols, return_inverse=True)
-    units = pa.array(spell(distinct[:, np.newaxis], composed), pa.string()).take(pa.array(places.ravel()))
+    flat = symbols.ravel()
+    distinct = np.flatnonzero(np.bincount(flat)).astype(np.uint32)
+    place_of = np.zeros(1 + flat.max(initial=0), np.int32)
+    place_of[distinct] = np.arange(len(distinct))
+    spelled = pa.array(spell(distinct[:, np.newaxis], composed), pa.string())
+    units = spelled.take(pa.array(place_of[flat]))
     ends = np.frombuffer(units.buffers()[1], np.int32)[: symbols.size + 1 : symbols.shape[1]]
     return pa.StringArray.from_buffers(len(symbols), pa.py_buffer(ends.copy()), units.buffers()[2])
 

@@ -120,8 +120,8 @@ def train(
 def _workers(
     place: ClusterOptions | None, codes: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> AbstractContextManager[Cluster | None]:
-    """The workers, which know the sequences."""
-    return nullcontext() if place is None else open_cluster(place, codes, offsets)
+    """The workers, which know the sequences; None where there is one shard."""
+    return nullcontext() if place is None or len(codes) < 2 * _SHARD else open_cluster(place, codes, offsets)
 
 
 def expected_counts(
