@@ -354,5 +354,7 @@ def test_a_panic_of_the_library_is_one_line(folder, tmp_path):
     settings = json.loads((folder / "t.json").read_text())
     split = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
     (tmp_path / "panics.json").write_text(json.dumps(settings | {"pre_tokenizer": split}))
-    said = tokenlab("measure", "-", "--tokenizer", tmp_path / "panics.json", stdin="a" * 40 + "b\n", status=2)
-    assert "panics.json: " in said and "Onig: Regex" in said
+    for workers in ("1", "2"):
+        command = ("measure", "-", "--tokenizer", tmp_path / "panics.json", "--workers", workers)
+        said = tokenlab(*command, stdin="a" * 40 + "b\n", status=2)
+        assert "panics.json: " in said and "Onig: Regex" in said

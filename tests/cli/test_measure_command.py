@@ -63,7 +63,9 @@ def test_a_normalising_model_is_named_and_unknown_tokens_are_warned_of(files):
     pytest.importorskip("sentencepiece")
     options = {"normalization_rule_name": "nmt_nfkc", "remove_extra_whitespaces": True}
     (files / "a.model").write_bytes(small_bases.sentencepiece_model("unigram", **options))
-    ended = ended_here("measure", files / "text.txt", "--tokenizer", files / "a.model", "--tokenizer", files / "0.json")
+    chosen = ["--tokenizer", files / "a.model", "--tokenizer", files / "0.json"]
+    ended = ended_here("measure", files / "text.txt", *chosen)
+    assert ended == ended_here("measure", files / "text.txt", *chosen, "--workers", "2")
     assert ended.out.startswith(f"[1] {files / 'a.model'} (normalises texts: nmt_nfkc, spaces")
     assert f"\n[2] {files / '0.json'}\n" in ended.out and ended.status == 0 and not ended.said
     words = Tokenizer(models.WordLevel({"[UNK]": 0, "the": 1}, "[UNK]"))

@@ -17,6 +17,8 @@ from tokenlab.metrics.words import texts_with_words
 from tokenlab.text.documents import Document
 from tokenlab.tokenizers.measured import HuggingFaceTokenizer, SpellingTokenizer
 
+LINES = ["a </s> b", "", "né <s>", "walking", "神 </s>"] * 20
+
 
 def word_pieces(*tokens):
     vocabulary = {token: id for id, token in enumerate(["[UNK]", *tokens])}
@@ -35,18 +37,29 @@ def test_counts_by_hand():
     assert counts.reference_tokens is None and counts.parallel_tokens is None
 
 
-@pytest.mark.parametrize("kind", ["HuggingFaceTokenizer", "SpellingTokenizer"])
-def test_shards_give_the_same_counts(monkeypatch, kind):
-    """Also of special tokens in the text, which are text, in other processes too."""
-    lines = ["a </s> b", "", "né <s>", "walking", "神 </s>"] * 20
-    texts = list(texts_with_words(Document(str(number), line) for number, line in enumerate(lines)))
-    trained = train(byte_level(EXPRESSIONS["gpt2"]), lines, 30)
+def with_special_tokens():
+    """The special tokens in these lines are text."""
+    trained = train(byte_level(EXPRESSIONS["gpt2"]), LINES, 30)
     trained.add_special_tokens(["<s>", "</s>"])
-    of_library = kind == "HuggingFaceTokenizer"
-    tokenizer = HuggingFaceTokenizer(trained) if of_library else SpellingTokenizer(LibraryTokenizer(trained))
+    return trained
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: HuggingFaceTokenizer(with_special_tokens()),
+        lambda: SpellingTokenizer(LibraryTokenizer(with_special_tokens())),
+        lambda: word_pieces("walk", "##ing", "a"),
+    ],
+    ids=["library", "spelling", "unknown"],
+)
+def test_shards_give_the_same_counts(monkeypatch, make):
+    texts = list(texts_with_words(Document(str(number), line) for number, line in enumerate(LINES)))
+    tokenizer = make()
     whole = count_tokens(tokenizer, texts)
-    ids = np.concatenate([tokens.ids for tokens in tokenizer.encode_batch(lines)])
-    assert not np.isin(ids, [trained.token_to_id("<s>"), trained.token_to_id("</s>")]).any()
+    ids = np.concatenate([tokens.ids for tokens in tokenizer.encode_batch(LINES)])
+    names = [tokenizer.tokenizer.id_to_token(id) for id in ids] if isinstance(tokenizer, HuggingFaceTokenizer) else []
+    assert not {"<s>", "</s>"} & {*names} and (whole.unknown_tokens == 0) == (tokenizer.unknown is None)
     assert (np.sort(whole.types) == np.sort(np.unique(ids, return_counts=True)[1])).all()
     with open_cluster(ClusterOptions(2), tokenizer) as cluster:
         for characters in (1, 90):

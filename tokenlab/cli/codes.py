@@ -78,7 +78,7 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
         if title not in groups:
             groups[title] = parser.add_argument_group(title, argument_default=argparse.SUPPRESS)
         add_options(groups[title], options)
-    about = "An E-step is computed in shards of eight million characters; the code is the same."
+    about = "An E-step is computed in shards of eight million characters, so longer texts gain. The code is the same."
     place = parser.add_argument_group("where latom is learned", about, argument_default=argparse.SUPPRESS)
     add_options(place, ClusterOptions)
 
@@ -93,7 +93,7 @@ def _learn(options: argparse.Namespace) -> None:
     from tokenlab.codes.table import with_table_order
 
     kind = KINDS[options.code]
-    given = _given(options)
+    given, place = _given(options), options_from(options, ClusterOptions)
     check_output("--output", options.output, [options.input, getattr(options, "tables", None)], endings=[".json"])
     with open_corpus(options) as text:
         with named_errors(text.name):
@@ -104,7 +104,7 @@ def _learn(options: argparse.Namespace) -> None:
             # An error of a code from a table may be one of the table, which it names itself.
             named = nullcontext() if kind.table else named_errors(text.name)
             with named, named_as_flags(*kind.options, tables="--tables"):
-                code = learn_code(options.code, corpus, place=options_from(options, ClusterOptions), **given)
+                code = learn_code(options.code, corpus, place=place, **given)
     # A code of components that takes no character of the text apart: each would stand for itself.
     if isinstance(code, ComponentCode) and all(len(names) == 1 for names in code.components.values()):
         raise InputError(
@@ -133,6 +133,8 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
         options_from(options, kind)
     if "vocabulary" in given and not {"restarts", "refine"} & given.keys():
         raise ParameterError("--vocabulary has no meaning without --restarts or --refine; leave it out")
+    if given.get("backend") == "hmmlearn" and (shared := given.keys() & places.keys()):
+        raise ParameterError(f"{flags[min(shared)]} has no meaning with --backend hmmlearn; leave it out")
     return {name: value for name, value in given.items() if name not in places}
 
 

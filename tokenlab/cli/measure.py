@@ -52,6 +52,7 @@ def _measure(options: argparse.Namespace) -> None:
     from tokenlab.metrics.registry import of_parallel
     from tokenlab.tokenizers.measured import read_text_tokenizer
 
+    place = options_from(options, ClusterOptions)
     check_stdin(options.input, *options.parallel)
     with ExitStack() as stack:
         texts = open_corpora(stack, [options.input, *options.parallel], options)
@@ -60,7 +61,7 @@ def _measure(options: argparse.Namespace) -> None:
         places = _places(texts)
         counts = {}
         for name, tokenizer in tokenizers.items():
-            with open_cluster(options_from(options, ClusterOptions), tokenizer) as cluster:
+            with open_cluster(place, tokenizer) as cluster:
                 counts[name] = [_count(tokenizer, name, text, places, cluster) for text in texts]
     rows: list[Row] = []
     for name in dict.fromkeys(options.tokenizer):

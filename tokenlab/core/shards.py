@@ -20,7 +20,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from tokenlab.core.errors import ClusterError, ParameterError
+from tokenlab.core.errors import ClusterError, InputError, ParameterError, of_rust, one_line
 from tokenlab.core.options import check_least, option
 from tokenlab.core.parent_death import die_with_parent
 
@@ -49,7 +49,8 @@ _NO_WORKER = "10m"
 """After which a local cluster without workers is an error."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _LARGEST_ARRAY, _KEPT = 1 << 25, 1 << 27
-"""Bytes: of the arrays that glibc keeps when they are freed, the most that it allows; and of all that it keeps."""
+"""Bytes: arrays up to this size, the most that glibc allows, stay in the heap when they are freed; the end of the heap is
+given back where so much of it is free."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,12 @@ def check_workers(workers: int) -> None:
 class Cluster(NamedTuple):
     """Where shards are computed, and what is there already."""
 
-    submit: Callable[..., Future[Any]] | None
-    """Has a function called elsewhere; None: shards are computed in this process."""
-    size: Callable[[], int]
-    """The number of shards computed at a time; it may change."""
     state: tuple[Any, ...] = ()
     """The first arguments of all functions."""
+    submit: Callable[..., Future[Any]] | None = None
+    """Has a function called elsewhere; None: shards are computed in this process."""
+    size: Callable[[], int] = lambda: 1
+    """The number of shards computed at a time; it may change."""
 
 
 def map_shards(
@@ -164,7 +165,7 @@ def open_cluster(options: ClusterOptions, *state: Any) -> Iterator[Cluster]:
             submit = client.get_executor(pure=False, retries=_RETRIES).submit
             # Results of tasks, not scattered data: Dask makes them again where all that had them were killed.
             sent = [client.submit(_given, value, pure=False) for value in state]
-            yield Cluster(submit, partial(_threads, client), tuple(sent))
+            yield Cluster(tuple(sent), submit, partial(_threads, client))
     else:
         with processes(options.workers, *state) as cluster:
             yield cluster
@@ -181,14 +182,16 @@ def processes(workers: int, *state: Any) -> Iterator[Cluster]:
     Raises ClusterError from inside the block where a process was killed.
     """
     if workers == 1:
-        yield Cluster(None, lambda: 1, state)
+        yield Cluster(state)
         return
     from concurrent.futures import ProcessPoolExecutor  # Here, since every command imports this module.
 
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, state)
     try:
         with lost_processes_named("a process that computed a shard"):
-            yield Cluster(lambda function, shard: pool.submit(_with_state, function, shard), lambda: workers)
+            yield Cluster(
+                submit=lambda function, shard: pool.submit(_with_state, function, shard), size=lambda: workers
+            )
     except (KeyboardInterrupt, SystemExit):  # What is computed is not waited for.
         for process in list(pool._processes.values()):
             process.kill()
@@ -219,7 +222,7 @@ def _begin(*state: Any) -> None:
 
 
 def _keep_freed_memory() -> None:
-    """Have glibc keep what a shard frees for the next one, which would fault it in again, for a tenth of its time."""
+    """Have glibc keep what a shard frees for the next one: page faults took a tenth of the time of segmenting."""
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None:
         mallopt(_M_MMAP_THRESHOLD, _LARGEST_ARRAY)
         mallopt(_M_TRIM_THRESHOLD, _KEPT)
@@ -230,7 +233,12 @@ def _given(value: Any) -> Any:
 
 
 def _with_state(function: Callable[..., Any], shard: Any) -> Any:
-    return function(*_state, shard)
+    try:
+        return function(*_state, shard)
+    except BaseException as error:
+        if not of_rust(error):
+            raise
+        raise InputError(one_line(error)) from None  # A panic cannot be pickled.
 
 
 def _close(cluster: "LocalCluster") -> None:

@@ -5,7 +5,6 @@ A tokenizer that is measured takes text and gives tokens with their spans (`Text
 
 from collections.abc import Iterable, Sequence
 from functools import partial, reduce
-from itertools import chain
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -60,8 +59,9 @@ def count_tokens(
 
     Raises InputError for a text that the tokenizer cannot encode.
     """
-    shards = chain([[]], in_batches(texts, _CHARACTERS, size=lambda one: len(one.text) + 1))
-    sums = map_shards(_counted, shards, partial(reduce, _added), cluster or Cluster(None, lambda: 1, (tokenizer,)))
+    shards = in_batches(texts, _CHARACTERS, size=lambda one: len(one.text) + 1)
+    nothing = _Sums(np.zeros(tokenizer.ids, np.int64))
+    sums = map_shards(_counted, shards, lambda found: reduce(_added, found, nothing), cluster or Cluster((tokenizer,)))
     types = sums.types[sums.types > 0]
     return TokenizerCounts(
         texts=sums.texts,
@@ -106,18 +106,18 @@ class _Sums(NamedTuple):
 
     types: NDArray[np.int64]
     """int64[ids]: how often each token occurs."""
-    texts: int
-    characters: int
-    bytes: int
-    byte_tokens: int | None
-    words: int | None
-    whole_words: int | None
+    texts: int = 0
+    characters: int = 0
+    bytes: int = 0
+    byte_tokens: int | None = 0
+    words: int | None = 0
+    whole_words: int | None = 0
 
 
 def _counted(tokenizer: TextTokenizer, texts: Sequence[TextWithWords]) -> _Sums:
-    encoded, no_ids = tokenizer.encode_batch([text.text for text in texts]), np.empty(0, np.int32)
+    encoded = tokenizer.encode_batch([text.text for text in texts])
     return _Sums(
-        types=np.bincount(np.concatenate([no_ids, *(tokens.ids for tokens in encoded)]), minlength=tokenizer.ids),
+        types=np.bincount(np.concatenate([tokens.ids for tokens in encoded]), minlength=tokenizer.ids),
         texts=len(texts),
         characters=sum(len(text.text) for text in texts),
         bytes=sum(len(text.text.encode()) for text in texts),

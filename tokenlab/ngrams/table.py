@@ -198,9 +198,8 @@ def _code_points(ngrams: pa.ChunkedArray, n: int, path: Path) -> NDArray[np.uint
 def _strings(symbols: NDArray[np.uint32], composed: tuple[str, ...]) -> pa.Array:
     """n-grams given as symbols, uint32[rows, n], as an Arrow string array."""
     flat = symbols.ravel()
-    distinct = np.flatnonzero(np.bincount(flat)).astype(np.uint32)
-    place_of = np.zeros(1 + flat.max(initial=0), np.int32)
-    place_of[distinct] = np.arange(len(distinct))
+    occurs = np.bincount(flat) > 0  # Symbols are small: this takes a tenth of the time of a sort.
+    distinct, place_of = np.flatnonzero(occurs).astype(np.uint32), np.cumsum(occurs) - 1
     spelled = pa.array(spell(distinct[:, np.newaxis], composed), pa.string())
     units = spelled.take(pa.array(place_of[flat]))
     ends = np.frombuffer(units.buffers()[1], np.int32)[: symbols.size + 1 : symbols.shape[1]]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from plain_sequences import flat
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from tokenlab.codes.latom import hmm as hmm_module
 from tokenlab.codes.latom.hmm import expected_counts, train
 from tokenlab.codes.latom.hmm_model import ExpectedCounts, PeriodicHmm, draw_hmm, maximise
 from tokenlab.core.errors import InputError, ParameterError
@@ -240,13 +241,30 @@ def test_forward_vectors_computed_again_are_the_same(monkeypatch, kept):
 def test_sums_of_shards_are_the_same_wherever_they_are_computed(monkeypatch, shards):
     codes, offsets = random_sequences([60, 1, 41, 0, 40, 500, *range(90)], 5)
     whole = train(codes, offsets, 5, 3, 4, iterations=2)
-    monkeypatch.setattr("tokenlab.codes.latom.hmm._SHARD", len(codes) // shards)
+    monkeypatch.setattr(hmm_module, "_SHARD", len(codes) // shards)
+    assert len(hmm_module._shards(offsets)) == shards
     here, there = (train(codes, offsets, 5, 3, 4, iterations=2, place=ClusterOptions(workers)) for workers in (1, 2))
     assert here.log_likelihoods == pytest.approx(whole.log_likelihoods, rel=1e-13)
     np.testing.assert_allclose(here.posteriors, whole.posteriors, rtol=1e-9)
-    assert (here.log_likelihoods == whole.log_likelihoods) == (shards == 1)
+    assert shards > 1 or here.log_likelihoods == whole.log_likelihoods
     assert here.log_likelihoods == there.log_likelihoods
     assert here.posteriors.tobytes() == there.posteriors.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("lengths", "shards"),
+    [
+        ([9, 9], [[0], [1]]),
+        ([12, 0, *[1] * 8], [[0], [*range(2, 10)]]),
+        ([0, 40], [[1], [], [], [], []]),
+        ([5] * 7, [[0, 1], [2, 3], [4, 5], [6]]),
+        ([1, 3], [[1, 0]]),
+    ],
+)
+def test_shards_have_about_equally_many_characters(monkeypatch, lengths, shards):
+    monkeypatch.setattr(hmm_module, "_SHARD", 8)
+    found = hmm_module._shards(np.cumsum([0, *lengths]))
+    assert [part.tolist() for part in found] == shards
 
 
 def test_same_input_same_bytes_on_any_number_of_threads():

@@ -38,8 +38,8 @@ _BATCH = 64
 _KEPT = 1 << 21
 """Largest number of elements in the forward vectors of a stretch: 16 MiB."""
 _SHARD = 1 << 23
-"""Least characters of a shard of the E-step, unless there are fewer. The sums of shards are added in order, so they do
-not depend on where shards are computed."""
+"""Characters of a shard of the E-step, at least and on average. The sums of shards are added in order, so they do not
+depend on where shards are computed."""
 
 
 _Sums = tuple[float, Floats, Floats, Floats, Floats]
@@ -80,8 +80,8 @@ def train(
         seed: of the draw, or its generator.
         end_state: learn the probability that a sequence ends after each state of the last group.
         backend: "auto" is the engine of this module, "hmmlearn" the reference; their results are equal up to rounding.
-        place: where the E-step is computed, in shards of eight million characters; None: in this process. All workers
-            hold the sequences.
+        place: where the E-step is computed, in shards of eight million characters; in this process where there is one
+            shard, by hmmlearn, and for None. Every worker holds all sequences.
         progress: called after every E-step.
 
     Raises:
@@ -148,11 +148,9 @@ def expected_counts(
     largest = emissions.max(axis=-1, keepdims=True)
     largest[largest == 0] = 1
     emissions /= largest
+    work = partial(_sums, hmm._replace(emissions=emissions))
     log_likelihood, start, transitions, end, atoms = map_shards(
-        partial(_sums, hmm, emissions),
-        _shards(offsets),
-        partial(reduce, _added),
-        cluster or Cluster(None, lambda: 1, (codes, offsets)),
+        work, _shards(offsets), partial(reduce, _added), cluster or Cluster((codes, offsets))
     )
     occurrences = np.bincount(codes, minlength=C)
     return ExpectedCounts(
@@ -171,25 +169,22 @@ def _shards(offsets: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
     characters = int(offsets[-1])
     shards = max(1, characters // _SHARD)
-    return np.split(order, np.searchsorted(np.cumsum(lengths[order]), np.arange(1, shards) * characters // shards))
+    bounds = 1 + np.searchsorted(np.cumsum(lengths[order]), np.arange(1, shards) * characters // shards)
+    return np.split(order, bounds)
 
 
 def _sums(
-    hmm: PeriodicHmm,
-    emissions: Floats,
-    codes: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    sequences: NDArray[np.int64],
+    hmm: PeriodicHmm, codes: NDArray[np.int32], offsets: NDArray[np.int64], sequences: NDArray[np.int64]
 ) -> _Sums:
-    """Those of a shard."""
-    N, C, K = emissions.shape
+    """The sums over the sequences of a shard. hmm: its emissions are (N, C, K), divided by their maxima."""
+    N, C, K = hmm.emissions.shape
     start, transitions, end, atoms = np.zeros(K), np.zeros((N, K, K)), np.zeros(K), np.zeros((N, C, K))
     with _thread_pools().limit(limits=1, user_api="blas"):
         log_likelihood, failed = forward_backward(
             codes, offsets[sequences], offsets[sequences + 1] - offsets[sequences],
             _BATCH, max(1, _KEPT // (_BATCH * N * K)),
             hmm.start, np.ascontiguousarray(hmm.transitions), np.ascontiguousarray(hmm.transitions.transpose(0, 2, 1)),
-            np.ones(K) if hmm.end is None else hmm.end, emissions, start, transitions, end, atoms,
+            np.ones(K) if hmm.end is None else hmm.end, hmm.emissions, start, transitions, end, atoms,
         )  # fmt: skip
     if failed >= 0:
         raise InputError(
