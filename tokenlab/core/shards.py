@@ -20,7 +20,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from tokenlab.core.errors import ClusterError, InputError, ParameterError, of_rust, one_line
+from tokenlab.core.errors import ClusterError, ParameterError, of_rust
 from tokenlab.core.options import check_least, option
 from tokenlab.core.parent_death import die_with_parent
 
@@ -49,8 +49,8 @@ _NO_WORKER = "10m"
 """After which a local cluster without workers is an error."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _LARGEST_ARRAY, _KEPT = 1 << 25, 1 << 27
-"""Bytes: arrays up to this size, the most that glibc allows, stay in the heap when they are freed; the end of the heap is
-given back where so much of it is free."""
+"""Bytes: arrays up to this size, the most that glibc allows, stay in the heap when they are freed; the end of the heap
+is given back where so much of it is free."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _with_state(function: Callable[..., Any], shard: Any) -> Any:
     except BaseException as error:
         if not of_rust(error):
             raise
-        raise InputError(one_line(error)) from None  # A panic cannot be pickled.
+        raise Exception(str(error)) from None  # A panic cannot be pickled; Rust raises plain exceptions, too.
 
 
 def _close(cluster: "LocalCluster") -> None:
