@@ -28,21 +28,11 @@ def table(bench: Bench) -> list[str]:
     with text.open("wb") as file:
         subprocess.run(drawn(bench.text("three"), int(millions * 1e6)), stdout=file, check=True)
     bench.measure_command(["segment", bench.text("part"), "--method", "words", "--save-model", str(model)], once=True)
+    learning = "codes learn --code latom -N 3 --iterations 0"
     commands = {
         "segment --model WORDS": ["segment", "--model", str(model)],
         f"statistics --memory {_MEMORY}": ["statistics", "--memory", _MEMORY, "-o", statistics, *_KEPT],
-        "codes learn --code latom -N 3 --iterations 0": [
-            "codes",
-            "learn",
-            "--code",
-            "latom",
-            "-N",
-            "3",
-            "--iterations",
-            "0",
-            "-o",
-            code,
-        ],
+        learning: [*learning.split(), "-o", code],
     }
     rows = []
     for name, arguments in commands.items():

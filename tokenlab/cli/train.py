@@ -163,7 +163,7 @@ def _count(arguments: argparse.Namespace) -> None:
     parts = [read_counts(name) for name in tables]
     with ExitStack() as stack:
         if texts := open_corpora(stack, [name for name in arguments.input if name not in tables], arguments):
-            parts += _count_texts(texts, cut or "auto", *shards)[0]
+            parts += _count_texts(texts, cut, *shards)[0]
     with named_errors(", ".join(arguments.input)):
         counts = merge_counts(parts)
         if not counts.pieces:
@@ -197,7 +197,11 @@ def _texts(corpora: Sequence[Corpus]) -> Iterator[str]:
 
 
 def _count_texts(
-    texts: Sequence[Corpus], name: str, memory: MemoryOptions, place: ClusterOptions, others: "Sequence[Cut]" = ()
+    texts: Sequence[Corpus],
+    name: str | None,
+    memory: MemoryOptions,
+    place: ClusterOptions,
+    others: "Sequence[Cut]" = (),
 ) -> "tuple[list[PieceCounts], Cut]":
     """The counts of the texts by a cut and by others, and the cut with its learned words."""
     from tokenlab.tokenizers.cuts import make_cut
@@ -205,7 +209,7 @@ def _count_texts(
 
     total = sum(map(len, _texts(texts)))  # Errors of reading come before any work.
     with steps_shown("fitting", " sweeps") as progress:
-        cut = make_cut(name, _texts(texts), progress)
+        cut = make_cut(name or "auto", _texts(texts), progress)
     lines = with_progress(_texts(texts), "counting", total=total)
     if memory.memory is None:
         return count_pieces(lines, [cut, *others]), cut
@@ -221,7 +225,7 @@ def _counts(
     from tokenlab.tokenizers.piece_counts import merge_counts, read_counts
 
     if texts:
-        (counts, plain), cut = _count_texts(texts, name or "auto", memory, place, [gpt2_cut()])
+        (counts, plain), cut = _count_texts(texts, name, memory, place, [gpt2_cut()])
         return (counts, cut), plain
     with named_errors(", ".join(tables)):
         counts = merge_counts([read_counts(table) for table in tables])
