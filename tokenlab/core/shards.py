@@ -223,9 +223,12 @@ def _begin(*state: Any) -> None:
 
 def _keep_freed_memory() -> None:
     """Have glibc keep what a shard frees for the next one: page faults took a tenth of the time of segmenting."""
-    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None:
-        mallopt(_M_MMAP_THRESHOLD, _LARGEST_ARRAY)
-        mallopt(_M_TRIM_THRESHOLD, _KEPT)
+    if sys.platform != "linux":
+        return
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):  # Other C libraries have none.
+        library.mallopt(_M_MMAP_THRESHOLD, _LARGEST_ARRAY)
+        library.mallopt(_M_TRIM_THRESHOLD, _KEPT)
 
 
 def _given(value: Any) -> Any:
