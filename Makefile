@@ -70,7 +70,7 @@ lint: $(STAMP) ## check style and types
 bench: $(STAMP) ## time the library beside its peers
 	@exec $(RUN) -m benchmarks
 
-api: $(STAMP) ## write docs/api.md, the public names of the library, and their stubs
+api: $(STAMP) ## write docs/api.md, the public names of the library
 	@exec $(RUN) docs/api_page.py
 
 tour: $(STAMP) ## run docs/tour.ipynb and write its outputs

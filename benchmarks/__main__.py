@@ -1,21 +1,13 @@
 """`python -m benchmarks [NAME ...]`: tables of docs/benchmarks.md. `python -m benchmarks gpu`: what a GPU is for."""
 
 import sys
+from importlib import import_module
 
 
 def _main() -> int:
-    if sys.argv[1:2] == ["gpu"]:  # imports little, for machines that have little
-        from benchmarks.gpu import main as measure
-
-        return measure(sys.argv[2:])
-    if sys.argv[1:2] == ["answer_gpu"]:
-        from benchmarks.answer_gpu import main as train
-
-        return train(sys.argv[2:])
-    if sys.argv[1:] == ["gpu_table"]:
-        from benchmarks.gpu_table import main as write
-
-        return write()
+    module, *arguments = sys.argv[1:] or ["tables"]
+    if module in ("gpu", "answer_gpu", "gpu_table"):  # They import little, for machines that have little.
+        return int(import_module(f"benchmarks.{module}").main(arguments))
     from benchmarks.tables import main
 
     return main()

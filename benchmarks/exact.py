@@ -101,7 +101,7 @@ def _peer(bench: Bench, path: str, size: int) -> list[str]:
     version = _version(python)
     for width, prune in _PEER_BEAMS:
         name = f"genlm-bytes {version}, beam of {width}, pruned below {prune:g}"
-        rows.append((name, peer(bench, python, model, path, width, prune, runs=1)[0]))
+        rows.append((name, peer(bench, python, model, path, width, prune)[0]))
     cells = [
         [name, found.rate(size), *_ratios(found, rows[0][1]), *_per_byte(found, size), _bits(found, size)]
         for name, found in rows
@@ -117,11 +117,10 @@ def _peer(bench: Bench, path: str, size: int) -> list[str]:
 
 
 def peer(
-    bench: Bench, python: str, model: str, path: str, width: int, prune: float, runs: int | None = None
+    bench: Bench, python: str, model: str, path: str, width: int, prune: float
 ) -> tuple[Measurement, list[list[float]]]:
     """Run genlm-bytes. Returns also log P of the end, then of every byte, before each byte of the text."""
-    given = [model, path, str(runs or bench.runs), str(width), str(prune)]
-    found, others = bench.measure_peer(python, "exact_peer.py", *given)
+    found, others = bench.measure_peer(python, "exact_peer.py", model, path, str(width), str(prune))
     return found, others["rows"]
 
 
@@ -133,7 +132,7 @@ def agreement(bench: Bench, python: str) -> tuple[float, int]:
     exact_models.save(folder, sentences, small=True, size=290)
     text = sentences[0][:12].encode()
     path = _write(bench, "tiny.txt", text.decode())
-    whole, theirs = peer(bench, python, str(folder), path, *_UNPRUNED, runs=1)
+    whole, theirs = peer(bench, python, str(folder), path, *_UNPRUNED)
     model, real = load(folder)
     ours = CharacterModel(model, real.automaton, ExactOptions(encodings="all", truncate=False))
     difference = 0.0

@@ -1,4 +1,4 @@
-"""genlm-bytes on a text, in an interpreter that has it: `PYTHON exact_peer.py FOLDER TEXT RUNS K PRUNE`; prints JSON.
+"""genlm-bytes on a text, in an interpreter that has it: `PYTHON exact_peer.py FOLDER TEXT K PRUNE`; prints JSON.
 
 It imports nothing of tokenlab. The beam of K candidates sums over all token strings, less what it drops. As its own
 programs do, each byte asks for the distribution of the next byte, prunes, and goes on with the byte. Its queue waits up
@@ -52,18 +52,17 @@ def _count(model: Any) -> dict[str, int]:
     return counts
 
 
-async def _main(folder: str, path: str, runs: int, width: int, prune: float) -> dict[str, Any]:
+async def _main(folder: str, path: str, width: int, prune: float) -> dict[str, Any]:
     from genlm.backend.llm.hf import AsyncTransformer
 
     options = {"device_map": "cpu", "torch_dtype": "float32"}
     model = AsyncTransformer.from_name(folder, hf_opts=options, timeout=_TIMEOUT)
     text, end = Path(path).read_bytes(), model.tokenizer.eos_token.encode()
     await follow(model, text[:8], width, prune, end)
-    found = [await follow(model, text, width, prune, end) for _ in range(runs)]
-    times = {name: [one[name] for one in found] for name in ("seconds", "cpu_seconds")}
-    return {**times, "facts": found[0]["facts"], "rows": found[0]["rows"]}
+    found = await follow(model, text, width, prune, end)
+    return found | {name: [found[name]] for name in ("seconds", "cpu_seconds")}
 
 
 if __name__ == "__main__":
-    folder, path, runs, width, prune = sys.argv[1:]
-    print(json.dumps(asyncio.run(_main(folder, path, int(runs), int(width), float(prune)))))
+    folder, path, width, prune = sys.argv[1:]
+    print(json.dumps(asyncio.run(_main(folder, path, int(width), float(prune)))))

@@ -1,9 +1,8 @@
-"""Write docs/api.md, the public names of the library, and the stubs that give them types, from the code: `make api`.
+"""Write docs/api.md, the public names of the library, from the code: `make api`.
 
-A name is public if a package of `tokenlab` offers it. Its entry has the signature, the first sentence of its docstring
-and a link to its module. Names are loaded when they are first used, which no type checker follows: `__init__.pyi`
-beside each `__init__.py` says where they come from. The code is read and not imported, so that none of the packages of
-the library is needed.
+A name is public if a package of `tokenlab` offers it: it stands in the `__init__.pyi` of the package. Its entry has the
+signature, the first sentence of its docstring and a link to its module. The code is read and not imported, so that none
+of the packages of the library is needed.
 """
 
 import ast
@@ -45,23 +44,11 @@ def page(root: Path = ROOT) -> str:
     """The text of docs/api.md for the project in `root`."""
     parts = [HEAD]
     for package in _packages(root):
-        tree = _parsed(package)
-        module = _module(root, package)
-        entries = sorted(_definitions(root, module, tree), key=lambda found: found.name.lower())
-        parts.append(f"\n## {module}\n\n{_first_paragraph(tree)}\n\n{''.join(map(_entry, entries))}")
+        entries = sorted(_definitions(root, package), key=lambda found: found.name.lower())
+        name = ".".join(package.relative_to(root).parts)
+        about = _first_paragraph(_parsed(package / "__init__.py"))
+        parts.append(f"\n## {name}\n\n{about}\n\n{''.join(map(_entry, entries))}")
     return "".join(parts)
-
-
-def stubs(root: Path = ROOT) -> dict[Path, str]:
-    """The text of each `__init__.pyi`."""
-    return {
-        path.with_suffix(".pyi"): "".join(
-            f"from {module} import {name} as {name}\n"
-            for module, names in sorted(_offered(_module(root, path), _parsed(path)))
-            for name in sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name.lower()))
-        )
-        for path in _packages(root)
-    }
 
 
 @cache
@@ -70,27 +57,14 @@ def _parsed(path: Path) -> ast.Module:
 
 
 def _packages(root: Path) -> list[Path]:
-    """The `__init__.py` of packages that offer names; the command has none."""
-    found = sorted((root / "tokenlab").rglob("__init__.py"))
-    return [path for path in found if "offer(" in path.read_text(encoding="utf-8")]
+    """The folders of packages that offer names; the command has none."""
+    return [stub.parent for stub in sorted((root / "tokenlab").rglob("__init__.pyi"))]
 
 
-def _module(root: Path, package: Path) -> str:
-    """The name of the package that an `__init__.py` makes."""
-    return ".".join(package.parent.relative_to(root).parts)
-
-
-def _definitions(root: Path, package: str, tree: ast.Module) -> Iterator[Definition]:
-    for module, names in _offered(package, tree):
-        yield from (_define(root, module, name) for name in names)
-
-
-def _offered(package: str, tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
-    """Modules, and the names that a package takes from them."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "offer":
-            for module, names in ast.literal_eval(node.args[1]).items():
-                yield module if module.startswith("tokenlab.") else f"{package}.{module}", names
+def _definitions(root: Path, package: Path) -> Iterator[Definition]:
+    for node in _parsed(package / "__init__.pyi").body:
+        assert isinstance(node, ast.ImportFrom)
+        yield from (_define(root, str(node.module), alias.name) for alias in node.names)
 
 
 def _define(root: Path, module: str, name: str) -> Definition:
@@ -108,9 +82,10 @@ def _define(root: Path, module: str, name: str) -> Definition:
             return Definition(name, path.relative_to(root), "", _sentence(text, module, name))
         if isinstance(node, ast.ImportFrom) and name in {alias.asname or alias.name for alias in node.names}:
             return _define(root, str(node.module), name)
-    for offered in _definitions(root, module, tree):  # of a package that offers it in turn
-        if offered.name == name:
-            return offered
+    if folder.is_dir():  # a package that offers it in turn
+        for offered in _definitions(root, folder):
+            if offered.name == name:
+                return offered
     raise LookupError(f"{path}: no definition of {name}")
 
 
@@ -173,7 +148,6 @@ def _entry(found: Definition) -> str:
 
 if __name__ == "__main__":
     try:
-        for path, text in {PAGE: page(), **stubs()}.items():
-            path.write_text(text, encoding="utf-8")
+        PAGE.write_text(page(), encoding="utf-8")
     except LookupError as error:
         sys.exit(f"api: {error}")

@@ -69,14 +69,6 @@ class View:
     tags: Mapping[str, str | Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     """Tag -> text, or {column: {value: text}}."""
 
-    @property
-    def lowest_first(self) -> bool:
-        """Whether small values of the first metric are the better ones."""
-        from tokenlab.metrics.registry import find_metric
-
-        metric = find_metric(self.metrics[0])
-        return self.lower_is_better or (metric is not None and metric.better == "lower")
-
     def columns(self) -> list[str]:
         """Every column that the view names."""
         conditions = [*self.only.values(), *(file.where for file in (*self.artefacts, *self.figures))]
@@ -134,7 +126,6 @@ SEGMENTATION = View(
     artefacts=[
         *_tokenizer("models/{preset}/tokenizers/{key}/subset/{seed}/{configuration}", _BPE_OF_SUBSET),
         *_tokenizer("models/{preset}/tokenizers/{key}/full/{configuration}", _BPE_OF_FULL),
-        File("reports/{preset}/segmentation/{key}/scores.parquet"),
     ],
     figures=[
         File("reports/{preset}/figures/segmentation/{key}/sentence.png"),
@@ -159,7 +150,6 @@ OWN_TEXT = View(
     repeats=["part", "seed"],
     label={"text": "{}", "part": "slice {}", "configuration": "{}", "seed": "seed {}"},
     metrics=["f1", "han_f1", "precision", "recall", "boundary_f1", "characters_per_segment"],
-    artefacts=[File("reports/{preset}/own_text/{key}/scores.parquet")],
     tags={"language": {"corpus": {"pku": "zh", "zh": "zh", "ud-thai": "th", "ud-japanese": "ja"}}},
 )
 
@@ -177,7 +167,6 @@ EXPORT = View(
     registered="corpus",
     artefacts=[
         *_tokenizer("models/{preset}/exported/{key}/{configuration}/{export}"),
-        File("reports/{preset}/export/{key}/scores.parquet"),
     ],
     tags={"language": SEGMENTATION.tags["language"]},
 )
@@ -205,7 +194,6 @@ CODES = View(
     artefacts=[
         *_tokenizer("models/{preset}/code_tokenizers/{key}/{variant}/{tokenizer}", {"text": ["training"]}),
         File("models/{preset}/codes/{key}/{variant}.json"),
-        File("reports/{preset}/codes/{key}/scores.parquet"),
     ],
     figures=[
         File("reports/{preset}/figures/codes/{key}/bpe.png", {"tokenizer": ["bpe"]}),
@@ -256,7 +244,6 @@ EXACT = View(
     ],
     artefacts=[
         File("reports/{preset}/exact/{key}/examples.json"),
-        File("reports/{preset}/exact/{key}/scores.parquet"),
     ],
     figures=[File("reports/{preset}/figures/exact/bias.png")],
     tags={"paper": _TOKENIZATION_BIAS},
@@ -281,7 +268,6 @@ BITS = View(
     },
     metrics=["saved", "tokens", "entropy", "resets", "ambiguous", "byte_tokens", "fallback_characters"],
     artefacts=[
-        File("reports/{preset}/bits/{key}/lengths.parquet"),
         File("reports/{preset}/bits/{key}/search.parquet", {"code": ["bits"]}),
     ],
     figures=[
@@ -307,7 +293,6 @@ TRANSLATION = View(
     },
     metrics=["chrf", "bleu", "errors", "broken", "empty", "relative_gain", "held_out_nats_per_character"],
     artefacts=[
-        File("reports/{preset}/translation/{key}/scores.parquet"),
         File("reports/{preset}/translation/{key}/examples.json"),
     ],
     figures=[
@@ -330,7 +315,6 @@ PATCHERS = View(
     label={"corpus": "{}", "patcher": "{}", "longest": "S={}"},
     metrics=["gold_f1", "whitespace_f1", "bytes_per_patch", "symbols_per_patch", "fertility", "word_f1", "symbols"],
     artefacts=[
-        File("reports/{preset}/patches/{key}/patchers.parquet"),
         File("reports/{preset}/patches/{key}/lengths.csv"),
     ],
     figures=[File("reports/{preset}/figures/patches/lengths.png"), File("reports/{preset}/figures/patches/tokens.png")],
@@ -352,7 +336,6 @@ PATCH_MODELS = View(
         File("models/{preset}/patch_models/{key}/{variant}-seed{seed}/config.json"),
         File("reports/{preset}/patch_models/{key}/loss.csv"),
         File("reports/{preset}/patch_scores/{key}/examples.json"),
-        File("reports/{preset}/patch_scores/{key}/scores.parquet"),
     ],
     figures=[
         File("reports/{preset}/figures/patches/training.png"),
@@ -370,7 +353,6 @@ ZERO_SHOT = View(
     repeats=["seed"],
     label={"name": "{}", "size": "{}", "variant": "{}", "task": "{}", "metric": "{}", "seed": "seed {}"},
     metrics=["value", "stderr", "chance", "items"],
-    artefacts=[File("reports/{preset}/zero_shot/{key}/zero_shot.parquet")],
     tags={"paper": _HIERARCHICAL},
 )
 
@@ -382,7 +364,6 @@ MEASURES = View(
     key=["name", "corpus", "family", "tokenizer"],
     label={"corpus": "{}", "tokenizer": "{}"},
     metrics=["bytes_per_token", "fertility", "words_kept_whole", "parity", "gini", "renyi_efficiency"],
-    artefacts=[File("reports/{preset}/measures/{key}/scores.parquet")],
 )
 
 COMPARED = View(
@@ -399,7 +380,6 @@ COMPARED = View(
     registered="corpus",
     artefacts=[
         File("models/{preset}/compared/{key}/candidates/{method}/tokenizer.json", {"kind": ["tokens"]}),
-        File("reports/{preset}/compared/{key}/scores.parquet"),
         File("reports/{preset}/compared/{key}/robustness.parquet"),
     ],
     figures=[File("reports/{preset}/figures/compared/{key}.png")],
@@ -424,7 +404,6 @@ CLASSIFICATION = View(
     },
     metrics=["f1", "tokens_per_text", "padding", "held_out_nats"],
     artefacts=[
-        File("reports/{preset}/classify/{key}/scores.parquet"),
         File("reports/{preset}/classify/{key}/compared.parquet"),
         File("reports/{preset}/classify/{key}/perturbed.parquet"),
     ],
@@ -446,7 +425,6 @@ GENERATION = View(
     metrics=["error_share", "bits_per_character", "bits_of_scored"],
     lower_is_better=True,
     artefacts=[
-        File("reports/{preset}/generate/{key}/scores.parquet"),
         File("reports/{preset}/generate/{key}/examples.json"),
     ],
     tags=CLASSIFICATION.tags,

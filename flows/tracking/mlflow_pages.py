@@ -6,11 +6,10 @@ runs, the best first; and the variants, one line of means for the runs that diff
 """
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from flows.tracking.rows import MEAN, ROW
-from tasks.views import Question, View
+from tasks.views import View
 
 _TAG = "mlflow.sharedViewState."
 _RUNS, _VARIANTS = "runs", "variants"
@@ -29,12 +28,10 @@ def _width(header: str) -> int:
     return max(100, 50 + 8 * len(header))
 
 
-def view_tags(views: Sequence[View]) -> dict[str, str]:
-    """Tags of an experiment that hold its views in MLflow. views: those of all stages that answer its question."""
-    metrics = list(dict.fromkeys(name for view in views for name in view.metrics))
-    facts = list(dict.fromkeys([*(name for view in views for name in [*view.key, *view.facts]), "preset"]))
-    repeats = {name for view in views for name in view.repeats}
-    ascending = views[0].lowest_first
+def view_tags(view: View) -> dict[str, str]:
+    """Tags of an experiment that hold its views in MLflow."""
+    metrics, ascending = list(view.metrics), view.lower_is_better
+    facts = list(dict.fromkeys([*view.key, *view.facts, "preset"]))
     return {
         "mlflow.experimentKind": "custom_model_development",
         _TAG + _RUNS: _view("All runs, the best first", ROW, metrics, facts, ascending),
@@ -42,24 +39,24 @@ def view_tags(views: Sequence[View]) -> dict[str, str]:
             "Variants: means over their runs",
             MEAN,
             [metrics[0], f"{metrics[0]}_sd", *metrics[1:]],
-            [*(name for name in facts if name not in repeats), "runs"],
+            [*(name for name in facts if name not in view.repeats), "runs"],
             ascending,
         ),
     }
 
 
-def describe(question: Question, views: Sequence[View]) -> str:
+def describe(view: View) -> str:
     """The text on the page of an experiment, in Markdown; its first line is the question."""
-    lines = [question.text, ""]
-    for view in views:
-        order = "smallest" if view.lowest_first else "largest"
-        lines.append(
-            f"A run for each row of the tables of the stage `{view.stage}`; the {order} `{view.metrics[0]}` first."
-        )
-        if view.repeats:
-            lines.append(f"Runs that differ in {' and '.join(view.repeats)} alone lie below one with their means.")
-        if isinstance(paper := view.tags.get("paper"), str):
-            lines.append(f"Paper: *{paper}*.")
+    order = "smallest" if view.lower_is_better else "largest"
+    lines = [
+        view.question.text,
+        "",
+        f"A run for each row of the tables of the stage `{view.stage}`; the {order} `{view.metrics[0]}` first.",
+    ]
+    if view.repeats:
+        lines.append(f"Runs that differ in {' and '.join(view.repeats)} alone lie below one with their means.")
+    if isinstance(paper := view.tags.get("paper"), str):
+        lines.append(f"Paper: *{paper}*.")
     return "\n".join(lines)
 
 

@@ -17,7 +17,7 @@ import polars as pl
 from dvc.utils.flatten import flatten
 
 from flows.tracking.lock import Entry, Pipeline, hash_json
-from tasks.views import PARAMETER, File, Question, View, Where
+from tasks.views import PARAMETER, File, View, Where
 from tokenlab.core.errors import ParameterError
 
 ROW, MEAN = "row", "mean"
@@ -62,10 +62,9 @@ class Row:
 
 @dataclass
 class Tracked:
-    """A question, the views of all stages that answer it, and their rows."""
+    """A view, and the rows of all its stages."""
 
-    question: Question
-    views: list[View]
+    view: View
     rows: list[Row]
 
 
@@ -104,7 +103,7 @@ def rows_of(pipeline: Pipeline, entry: Entry, view: View, preset: str) -> Iterat
             "mlflow.source.name": f"dvc repro {entry.address}",
             "mlflow.source.type": "LOCAL",
         }
-        artefacts = _paths(view.artefacts, row, names)
+        artefacts = _paths([*view.artefacts, File(view.table)], row, names)
         is_tokenizer = view.registered and any(path.endswith("/tokenizer.json") for path in artefacts)
         of_table = Row(
             key=hash_json([digest, [row[name] for name in view.key]]),

@@ -82,12 +82,12 @@ class Store:
         commit = subprocess.run(command, cwd=self._pipeline.root, capture_output=True, text=True).stdout.strip()
         # For the reader; the key alone decides whether a row has changed.
         code = {"code": commit, "mlflow.source.git.commit": commit} if commit else {}
-        for question in tracked:
-            experiment = self._experiment(question)
+        for one in tracked:
+            experiment = self._experiment(one.view)
             experiments.add(experiment.experiment_id)
             numbers = {"": ""}
-            registered = {row.key: name for name, row in _best_rows(question.rows, question.views[0]).items()}
-            for row in question.rows:
+            registered = {row.key: name for name, row in _best_rows(one.rows, one.view).items()}
+            for row in one.rows:
                 run, parent = runs.pop(row.key, None), numbers[row.parent]
                 if run is None or run.info.status != "FINISHED":
                     run = self._write(experiment, row, run, code | {_PARENT: parent})
@@ -108,10 +108,10 @@ class Store:
                 changes["superseded"] += 1
         _register(self._registry, preset, best, whole)
         changed = ", ".join(f"{count} {what}" for what, count in changes.items() if count)
-        return f"{sum(len(question.rows) for question in tracked)} runs ({changed or 'nothing new'})"
+        return f"{sum(len(one.rows) for one in tracked)} runs ({changed or 'nothing new'})"
 
-    def _experiment(self, tracked: Tracked) -> Experiment:
-        name = tracked.question.name
+    def _experiment(self, view: View) -> Experiment:
+        name = view.question.name
         every = self._store.search_experiments(entities.ViewType.ALL)
         experiment = next((one for one in every if one.tags.get(_QUESTION) == name), None)
         if experiment is None:
@@ -119,7 +119,7 @@ class Store:
             experiment = self._store.get_experiment(self._store.create_experiment(name, artifact_location=location))
         if experiment.lifecycle_stage != "active":
             self._store.restore_experiment(experiment.experiment_id)
-        tags = {_QUESTION: name, _DESCRIPTION: describe(tracked.question, tracked.views), **view_tags(tracked.views)}
+        tags = {_QUESTION: name, _DESCRIPTION: describe(view), **view_tags(view)}
         for tag, value in tags.items():
             if experiment.tags.get(tag) != value:
                 self._store.set_experiment_tag(experiment.experiment_id, entities.ExperimentTag(tag, value))
@@ -202,7 +202,7 @@ def _best_rows(rows: Sequence[Row], view: View) -> dict[str, Row]:
     for row in rows:
         if row.model and (row.parent or row.key) in values:
             candidates.setdefault(row.model, []).append(row)
-    best = min if view.lowest_first else max
+    best = min if view.lower_is_better else max
     return {name: best(found, key=lambda row: values[row.parent or row.key]) for name, found in candidates.items()}
 
 

@@ -33,24 +33,21 @@ def track(root: Path, preset: str = DEFAULT_PRESET, tag: str | None = None, view
     from flows.tracking.rows import Tracked, rows_of
 
     pipeline = Pipeline(root, preset)
-    tracked: dict[str, Tracked] = {}
+    tracked = []
     for view in views:
-        for entry in pipeline.stages(view.stage):
-            if tag is None or tag in entry.tags:
-                of_question = tracked.setdefault(view.question.name, Tracked(view.question, [], []))
-                of_question.rows += rows_of(pipeline, entry, view, preset)
-                if view not in of_question.views:
-                    of_question.views.append(view)
+        entries = [entry for entry in pipeline.stages(view.stage) if tag is None or tag in entry.tags]
+        if entries:
+            tracked.append(Tracked(view, [row for one in entries for row in rows_of(pipeline, one, view, preset)]))
     if tag is not None and not tracked:
         return ""
     os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "1", "MLFLOW_LOGGING_LEVEL": "WARNING"}
     from flows.tracking.store import open_store
 
     with open_store(pipeline, History.read(root, preset)) as store:
-        changes = store.synchronise(preset, list(tracked.values()), whole=tag is None)
+        changes = store.synchronise(preset, tracked, whole=tag is None)
         if tag is None:
             write_text(stamp, sources + _identity(root))
-    commands = " or ".join(f"`make compare QUESTION={name}`" for name in tracked)
+    commands = " or ".join(f"`make compare QUESTION={one.view.question.name}`" for one in tracked)
     return f"mlflow: {changes}" + (f"; compare with {commands}" if commands else "")
 
 

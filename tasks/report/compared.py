@@ -263,21 +263,19 @@ def draw_fronts(scores: pl.DataFrame, path: Path) -> None:
             axes.plot(
                 points[cost], points["bits_per_byte"], "o", color=_KINDS[str(kind)], markersize=4, label=str(kind)
             )
-        front = _front(means.select(cost, "bits_per_byte").rows())
-        axes.step(*zip(*front, strict=True), where="post", color=GREY, linewidth=0.8, label="Pareto front")
+        front = _front(means, cost)
+        axes.step(*front.get_columns(), where="post", color=GREY, linewidth=0.8, label="Pareto front")
     for axes, cost in zip(row, _AXES, strict=True):
         _name(axes, means.select(cost, "bits_per_byte", "method", "kind").rows())
     row[0].set_ylabel("bits per byte of test text")
     save(figure, path, legend=6)
 
 
-def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points that no cheaper one is as good as, the cheapest first."""
-    found: list[tuple[float, float]] = []
-    for cost, bits in sorted(points):
-        if not found or bits < found[-1][1]:
-            found.append((cost, bits))
-    return found
+def _front(points: pl.DataFrame, cost: str) -> pl.DataFrame:
+    """Cost and bits per byte of the points that no cheaper one is as good as, the cheapest first."""
+    bits = pl.col("bits_per_byte")
+    ascending = points.select(cost, bits).sort(cost, bits)
+    return ascending.filter((bits < bits.cum_min().shift()).fill_null(True))
 
 
 def _name(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:

@@ -37,6 +37,6 @@ def metrics_of(tables: list[pl.DataFrame], view: View) -> dict[str, Any]:
     of_tables = [values for values in of_tables if values]
     if not of_tables:
         return {}
-    best = min if view.lowest_first else max
+    best = min if view.lower_is_better else max
     every = [value for values in of_tables for value in values]
     return {"measure": measure, "best": fmean(map(best, of_tables)), "mean": fmean(every)}

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from command import tokenlab_here
 from tiny_models import save_bert, save_bytes
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 
@@ -34,13 +35,14 @@ def files(tmp_path_factory):
     save_bert(folder / "BERT")
     save_bytes(folder / "BYTES")
     train(byte_level(EXPRESSIONS["gpt2"]), RECORDS, 9).save(str(folder / "BPE"))
+    text = folder / "text.txt"
+    tokenlab_here("codes", "learn", text, "--code", "byte", "-o", folder / "CODE.json")
+    tokenlab_here("entropy", text, "--model", folder / "BERT", "-o", folder / "ENTROPIES.jsonl")
     return folder
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_row_for_each_record(tokenlab, files, command):
-    tokenlab("codes", "learn", files / "text.txt", "--code", "byte", "-o", files / "CODE.json")
-    tokenlab("entropy", files / "text.txt", "--model", files / "BERT", "-o", files / "ENTROPIES.jsonl")
     places = {"CODE": "CODE.json", "ENTROPIES": "ENTROPIES.jsonl"} | {name: name for name in ("BERT", "BYTES", "BPE")}
     arguments = [files / places[part] if part in places else part for part in command.split()]
     rows = [tokenlab(*arguments, files / f"text.{ending}").splitlines() for ending in ("txt", "jsonl")]

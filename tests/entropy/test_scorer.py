@@ -43,7 +43,7 @@ def character_ids(text):
     return [known.get(c, 0) for c in text]
 
 
-@pytest.mark.parametrize(("context", "stride"), [(None, None), (16, None), (16, 1), (16, 16), (7, 3), (2, 1), (64, 5)])
+@pytest.mark.parametrize(("context", "stride"), [(None, None), (16, 1), (16, 16), (7, 3), (2, 1)])
 def test_equals_one_pass_per_prefix(characters, context, stride):
     scorer = load_scorer(characters, "cpu")
     expected = [plain_entropies(characters, character_ids(text), (), context, stride) for text in TEXTS]
@@ -56,7 +56,7 @@ def test_equals_one_pass_per_prefix(characters, context, stride):
 
 
 @pytest.mark.parametrize("padding_side", ["left", "right"])
-@pytest.mark.parametrize(("context", "stride"), [(None, None), (9, 4), (9, 8)])
+@pytest.mark.parametrize(("context", "stride"), [(None, None), (9, 4)])
 def test_character_vocabulary_of_bert(tmp_path, padding_side, context, stride):
     save_bert(tmp_path, padding_side, positions=40)
     vocabulary = {token: id for id, token in enumerate((tmp_path / "vocab.txt").read_text(encoding="utf-8").split())}

@@ -1,11 +1,13 @@
 """Probabilities of texts and next bytes against sums over all token strings, on small vocabularies."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
 from brute_encodings import longest_match, merge_in_order, texts
 from brute_probabilities import Encodings, SlowAutomaton, TableModel
+from hashed_model import ByDefinition
 
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.encoders.byte_pair import BytePair
@@ -69,57 +71,51 @@ def model(request):
     return TableModel(9, END, seed=7, zeros=request.param)
 
 
+@cache
+def by_definition(name, model, truncate):
+    brute = CASES[name][1]
+    return ByDefinition(model, SlowAutomaton(Vocabulary(brute.tokens), brute), truncate)
+
+
 @pytest.mark.parametrize(("name", "estimator"), EACH)
 @pytest.mark.parametrize("truncate", [True, False])
-def test_text_probability_is_the_sum_over_all_covers(name, estimator, truncate, model):
+def test_texts_and_next_bytes_are_the_sums_over_all_covers(name, estimator, truncate, model):
     automaton, brute = CASES[name]
     chars = CharacterModel(model, automaton, ExactOptions(estimator=estimator, truncate=truncate))
-    some = list(texts(brute.alphabet, LONGEST))
-    for text in some:
+    definition = by_definition(name, model, truncate)
+    for text in texts(brute.alphabet, LONGEST):
         found = chars.log_probability(text)
-        truth = text_probability(brute, model, text, truncate)
-        assert np.exp(found.log_probability) == pytest.approx(truth, rel=1e-12, abs=0), text
-        ends = np.exp(found.log_probability + found.end) if truth else 0.0
-        assert ends == pytest.approx(end_probability(brute, model, text, truncate), rel=1e-12, abs=0), text
-
-
-@pytest.mark.parametrize(("name", "estimator"), EACH)
-@pytest.mark.parametrize("truncate", [True, False])
-def test_next_bytes_are_the_sums_over_all_covers(name, estimator, truncate, model):
-    automaton, brute = CASES[name]
-    chars = CharacterModel(model, automaton, ExactOptions(estimator=estimator, truncate=truncate))
-    for text in texts(brute.alphabet, LONGEST - 1):
-        whole = text_probability(brute, model, text, truncate)
-        found = chars.next_byte(text)
+        whole = text_probability(definition, brute.prefix, text)
+        ends = end_probability(definition, brute.prefix, text)
+        assert np.exp(found.log_probability) == pytest.approx(whole, rel=1e-12, abs=0), text
+        assert (np.exp(found.log_probability + found.end) if whole else 0.0) == pytest.approx(ends, rel=1e-12, abs=0)
+        if len(text) == LONGEST:
+            continue
+        following = chars.next_byte(text)
         if not whole:
-            assert np.isnan(found.log_probability).all() and np.isnan(found.end)
+            assert np.isnan(following.log_probability).all() and np.isnan(following.end)
             continue
         truth = np.zeros(257)
         for byte in brute.alphabet:
-            truth[byte] = text_probability(brute, model, text + bytes([byte]), truncate)
-        truth[256] = end_probability(brute, model, text, truncate)
-        assert np.exp([*found.log_probability, found.end]) == pytest.approx(truth / whole, rel=1e-12, abs=0), text
-        assert np.exp(found.total) == pytest.approx(truth.sum() / whole, rel=1e-12)
+            truth[byte] = text_probability(definition, brute.prefix, text + bytes([byte]))
+        truth[256] = ends
+        found = np.exp([*following.log_probability, following.end])
+        assert found == pytest.approx(truth / whole, rel=1e-12, abs=0), text
+        assert np.exp(following.total) == pytest.approx(truth.sum() / whole, rel=1e-12)
         if truncate and not model.zeros:
-            assert abs(found.total) < 1e-12
+            assert abs(following.total) < 1e-12
 
 
-def text_probability(brute, model, text, truncate):
+def text_probability(definition, prefix, text):
     """P(a text starts with this one), given the prefix; an empty text may have no tokens, nor a prefix then."""
-    if not text:
-        return 1.0
-    given = brute.text_probability(model, brute.prefix, truncate) + no_tokens(brute, model, truncate)
-    return brute.text_probability(model, brute.prefix + text, truncate) / given
+    return definition.starts_with(prefix + text) / given(definition, prefix) if text else 1.0
 
 
-def end_probability(brute, model, text, truncate):
-    given, end = 1.0, brute.end_probability(model, brute.prefix + text, truncate)
-    if brute.prefix:
-        given = brute.text_probability(model, brute.prefix, truncate) + no_tokens(brute, model, truncate)
-        end += no_tokens(brute, model, truncate) if not text else 0.0
-    return end / given
+def end_probability(definition, prefix, text):
+    nothing = definition.following(())[1] if prefix and not text else 0.0
+    return (definition.is_text(prefix + text) + nothing) / given(definition, prefix)
 
 
-def no_tokens(brute, model, truncate):
-    """P(the text has no tokens), where that is not the encoding of the empty text after its prefix."""
-    return brute.distribution(model, (), truncate)[1] if brute.prefix else 0.0
+def given(definition, prefix):
+    """P(the text has the prefix, or no tokens)."""
+    return definition.starts_with(prefix) + definition.following(())[1] if prefix else 1.0

@@ -26,8 +26,11 @@ Check = Callable[[Path], None]
 pytestmark = pytest.mark.usefixtures("own_site_cache")
 
 
-@pytest.mark.parametrize("damage", ["", "schema: '2.0'\nstages:\n  first:\n    cmd", "\0" * 100, "[]\n"])
-@pytest.mark.parametrize("lock", ["dvc.lock", "presets/big/dvc.lock"])
+@pytest.mark.parametrize(
+    ("lock", "damage"),
+    [("dvc.lock", ""), ("dvc.lock", "schema: '2.0'\nstages:\n  first:\n    cmd"), ("dvc.lock", "\0" * 100),
+     ("presets/big/dvc.lock", "[]\n")],
+)  # fmt: skip
 def test_damaged_lock_file_is_removed(copy_of_finished: Path, damage: str, lock: str) -> None:
     """DVC then restores the results from its run cache. It reads the files of all presets, whichever it runs."""
     toy_pipeline.write_files(copy_of_finished, {"presets/big/dvc.yaml": "stages: {}\n", lock: damage})

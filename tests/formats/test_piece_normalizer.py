@@ -32,7 +32,7 @@ def normalizers(request, tmp_path_factory):
     for squeezes in (True, False):
         path = tmp_path_factory.mktemp("model") / "a.model"
         options = {"normalization_rule_name": request.param, "remove_extra_whitespaces": squeezes}
-        path.write_bytes(small_bases.sentencepiece_model("bpe", add_dummy_prefix=False, **options))
+        path.write_bytes(small_bases.sentencepiece_model("char", add_dummy_prefix=False, **options))
         processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
         found.append((processor, PieceNormalizer(read_pieces(path), "a.model")))
     return found
@@ -58,7 +58,7 @@ def test_each_character_comes_from_one_of_the_text(normalizers):
 
 def test_a_damaged_table(tmp_path):
     path = tmp_path / "a.model"
-    path.write_bytes(small_bases.sentencepiece_model("bpe", normalization_rule_name="nmt_nfkc"))
+    path.write_bytes(small_bases.sentencepiece_model("char", normalization_rule_name="nmt_nfkc"))
     model = read_pieces(path)
     cut = PieceNormalizer(replace(model, character_map=model.character_map[:-20_000]), "a.model")
     with pytest.raises(InputError, match=r"a\.model: .* damaged"):

@@ -34,7 +34,7 @@ def test_minimum_prominence_is_scipys(entropy, least):
 
 @given(with_missing, st.sampled_from(sorted(RULES)))
 def test_missing_values_are_skipped(entropy, rule):
-    options = BoundaryOptions(rule, 1.0 if RULES[rule].needs_threshold else None)
+    options = BoundaryOptions(rule, None if rule == "maxima" else 1.0)
     places = [place for place, value in enumerate(entropy) if value == value]
     closed = entropy_boundaries([entropy[place] for place in places], options)
     assert entropy_boundaries(entropy, options).tolist() == [places[place] for place in closed]

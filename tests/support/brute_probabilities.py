@@ -1,8 +1,5 @@
-"""Probabilities of texts by enumeration: the truth for estimators, over small vocabularies.
-
-A model of random logits, and sums over token strings that know nothing of automata: a token string is live if it begins
-the encoding of an enumerated text.
-"""
+"""A model of random logits, and the live token strings of small vocabularies by enumeration, without automata: a token
+string is live if it begins the encoding of an enumerated text. `hashed_model.ByDefinition` adds up probabilities."""
 
 import hashlib
 from functools import lru_cache
@@ -120,54 +117,6 @@ class Encodings:
 
     def may_end(self, ids):
         return not ids or self.encode is None or self.encode(self.decode(ids)) == ids
-
-    def distribution(self, model, ids, truncate):
-        """(probability by id of the live tokens, probability of the end)"""
-        p = model.probabilities(ids)
-        live = np.array([id for id in self.spelled if self.is_live((*ids, id))], int)
-        kept = np.zeros(model.size)
-        kept[live] = p[live]
-        end = p[model.end] if model.end is not None and self.may_end(ids) else 0.0
-        if truncate:
-            total = kept.sum() + end
-            if total == 0:
-                return kept, 0.0
-            return kept / total, end / total
-        return kept, end
-
-    def covers(self, text):
-        """All live token strings that spell `text` or more, and not without their last token."""
-        found, stack = [], [()]
-        while stack:
-            ids = stack.pop()
-            spelled = self.decode(ids)
-            if len(spelled) >= len(text):
-                found.append(ids)
-                continue
-            for id in self.spelled:
-                longer = spelled + self.tokens[id]
-                if (longer.startswith(text) or text.startswith(longer)) and self.is_live((*ids, id)):
-                    stack.append((*ids, id))
-        return found
-
-    def probability(self, model, ids, truncate=True):
-        """Product of the probabilities of the tokens."""
-        out = 1.0
-        for k, id in enumerate(ids):
-            out *= self.distribution(model, ids[:k], truncate)[0][id]
-        return out
-
-    def text_probability(self, model, text, truncate=True):
-        """P(a text starts with this one)."""
-        return sum(self.probability(model, ids, truncate) for ids in self.covers(text))
-
-    def end_probability(self, model, text, truncate=True):
-        """P(a text is this one)."""
-        out = 0.0
-        for ids in self.covers(text):
-            if self.decode(ids) == text:
-                out += self.probability(model, ids, truncate) * self.distribution(model, ids, truncate)[1]
-        return out
 
 
 class SlowAutomaton:

@@ -1,7 +1,6 @@
 """The command `tokenlab` as a user runs it: a process, files, standard streams; or in this process, which is faster."""
 
 import io
-import subprocess
 import sys
 from typing import NamedTuple
 from unittest import mock
@@ -20,19 +19,15 @@ class Ended(NamedTuple):
     status: int
 
 
-def tokenlab(*arguments: object, stdin: str | bytes = b"", status: int = 0) -> str:
-    """Run the command; returns what it printed, or its one line of complaint."""
-    done = subprocess.run(
-        [*PROGRAM, *map(str, arguments)],
-        input=stdin.encode() if isinstance(stdin, str) else stdin,
-        capture_output=True,
-    )
-    return _checked(Ended(done.stdout.decode(), done.stderr.decode(), done.returncode), status)
-
-
 def tokenlab_here(*arguments: object, stdin: str | bytes = b"", status: int = 0) -> str:
-    """`tokenlab` in this process."""
-    return _checked(ended_here(*arguments, stdin=stdin), status)
+    """Run the command in this process; returns what it printed, or its one line of complaint."""
+    ended = ended_here(*arguments, stdin=stdin)
+    assert ended.status == status, ended.said
+    if status:
+        assert ended.out == ""
+        assert ended.said.count("\n") == 1, ended.said
+        return ended.said
+    return ended.out
 
 
 def ended_here(*arguments: object, stdin: str | bytes = b"") -> Ended:
@@ -48,12 +43,3 @@ def ended_here(*arguments: object, stdin: str | bytes = b"") -> Ended:
         printed.flush()
         said.flush()
     return Ended(*(stream.buffer.getvalue().decode() for stream in (printed, said)), status)
-
-
-def _checked(ended: Ended, status: int) -> str:
-    assert ended.status == status, ended.said
-    if status:
-        assert ended.out == ""
-        assert ended.said.count("\n") == 1, ended.said
-        return ended.said
-    return ended.out

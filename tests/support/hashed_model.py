@@ -2,7 +2,6 @@
 
 from functools import lru_cache
 
-import numpy as np
 from brute_probabilities import TableModel
 
 from tokenlab.exact.character_model import CharacterModel
@@ -10,10 +9,13 @@ from tokenlab.exact.options import ExactOptions
 
 
 class ByDefinition:
-    """P(a text starts with x) and P(text) summed over all live token sequences, truncated and renormalised."""
+    """P(a text starts with x) and P(text) summed over all live token sequences.
 
-    def __init__(self, model, automaton):
-        self.model, self.automaton = model, automaton
+    truncate: whether the probabilities of the tokens that are live, and of the end, are divided by their sum.
+    """
+
+    def __init__(self, model, automaton, truncate=True):
+        self.model, self.automaton, self.truncate = model, automaton, truncate
         self.following = lru_cache(maxsize=None)(self._following)
 
     def _following(self, tokens):
@@ -21,10 +23,10 @@ class ByDefinition:
         state = self.automaton.start()
         for token in tokens:
             state = self.automaton.step(state, token)
-        p = np.exp(self.model.logits(tokens))
+        p = self.model.probabilities(tokens)
         ids = self.automaton.vocabulary.ids[self.automaton.allowed(state)].tolist()
         end = p[self.model.end] if self.model.end is not None and self.automaton.may_end(state) else 0.0
-        total = p[ids].sum() + end
+        total = (p[ids].sum() + end if self.truncate else 1.0) or 1.0
         return {token: p[token] / total for token in ids}, end / total
 
     def starts_with(self, text, tokens=()):

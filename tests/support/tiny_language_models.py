@@ -19,7 +19,8 @@ TEXT = "the thing that they think, then: 你好吗, and the ending of things; "
 LATENT, LOCAL = StackShape(2, 32, 2, 48), StackShape(2, 16, 2, 24)
 S = 4
 
-KINDS = ("bytes", "tokens", "bpe", "space", "space-hash", "character", "fixed", "entropy", "chunks")
+KINDS = ("bytes", "tokens", "bpe", "space-hash", "character", "entropy", "chunks")
+"""Those that differ; a model of patches "space" or "fixed" computes as one of "character"."""
 
 
 def language_model(kind: str, folder: Path, context: int = 64) -> LanguageModel:

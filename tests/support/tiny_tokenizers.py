@@ -6,23 +6,15 @@ from collections.abc import Hashable, Sequence
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.splits.composed import Hypothesis, SplitEncoding
-from tokenlab.exact.splits.reading import read_added_tokens, read_splits
 from tokenlab.exact.splits.regex_machine import ADD, BREAK, KINDS, SplitMachine
-from tokenlab.exact.vocabulary import Vocabulary
-from tokenlab.formats.byte_level import spelled_bytes
+from tokenlab.formats.ranks import GPT2, LLAMA3, LLAMA4, QWEN
 
 EXPRESSIONS = {
-    "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-    "llama3": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
-    r"|\s+(?!\S)|\s+",
-    "qwen": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
-    r"|\s+(?!\S)|\s+",
-    "llama4": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "gpt2": GPT2,
+    "llama3": LLAMA3,
+    "qwen": QWEN,
+    "llama4": LLAMA4,
     "tekken": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+",
@@ -72,27 +64,6 @@ def train(
         tokenizer = Tokenizer.from_str(json.dumps(content))
     tokenizer.add_tokens([AddedToken(text, normalized=False) for text in added])
     return tokenizer
-
-
-def automaton(tokenizer: Tokenizer) -> SplitEncoding:
-    """The automaton of a byte-level BPE tokenizer without a normalizer."""
-    content = json.loads(tokenizer.to_str())
-    model = content["model"]
-    extra = {entry["id"] for entry in content["added_tokens"]}
-    tokens: list[bytes | None] = [None] * (max([*model["vocab"].values(), *extra]) + 1)
-    special = {entry["id"] for entry in content["added_tokens"] if entry["special"]}
-    for text, id in model["vocab"].items():
-        if id not in special:
-            tokens[id] = spelled_bytes(text)
-    pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in model["merges"]]
-    merges = [[model["vocab"][text] for text in (left, right, left + right)] for left, right in pairs]
-    word = BytePair(Vocabulary(tokens), merges, whole_words=bool(model.get("ignore_merges")))
-    return SplitEncoding(
-        word,
-        read_splits(content["pre_tokenizer"]),
-        read_added_tokens(content["added_tokens"]),
-        lambda text: tokenizer.encode(text.decode(), add_special_tokens=False).ids,
-    )
 
 
 def witness(automaton: SplitEncoding, state: Hashable) -> bytes:

@@ -100,7 +100,6 @@ VIEW = View(
     only={"train": {"bpe": ["raw"]}},
     artefacts=[
         File("models/{preset}/{key}/{seed}/{method}/tokenizer.json", {"bpe": ["raw"]}),
-        File("reports/{preset}/{key}/scores.parquet"),
     ],
     figures=[File("reports/{preset}/figures/{key}/f1.svg")],
     tags={"paper": "A paper", "language": {"corpus": {"zh": "Chinese"}}},

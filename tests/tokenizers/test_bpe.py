@@ -54,7 +54,7 @@ def loaded(tmp_path_factory):
 def test_same_text_same_bytes(tmp_path):
     """In other processes, whose hash tables are seeded differently."""
     training = f"save_tokenizer(train_bpe({SEGMENTED * 3!r}, BpeOptions(60)), sys.argv[1])"
-    program = f"import sys; from tokenlab.tokenizers import *; {training}"
+    program = f"import sys; from tokenlab.tokenizers.bpe import BpeOptions, save_tokenizer, train_bpe; {training}"
     digests = set()
     for name in ("x", "y"):
         subprocess.run([sys.executable, "-c", program, tmp_path / name], check=True)

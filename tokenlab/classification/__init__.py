@@ -9,15 +9,4 @@ weighted_f1(confusion_counts(parts.test.labels, predict(model, test), classes=5)
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "examples": ["encode_labelled", "vocabulary_size"],
-        "labelled": ["bible_groups", "in_common", "labelled_texts", "read_labelled", "split_passages"],
-        "linear": ["linear_control"],
-        "networks": ["build_classifier"],
-        "options": ["ClassifierShape", "ClassifierTraining"],
-        "topics": ["labelled_topics"],
-        "training": ["predict", "train_classifier"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

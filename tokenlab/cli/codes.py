@@ -7,7 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokenlab.cli.corpus import add_corpus, add_json, add_lines, numbered_lines, open_corpus
-from tokenlab.cli.options import Commands, add_command, add_family, add_options, flags_of, named_as_flags, options_from
+from tokenlab.cli.options import (
+    Commands,
+    add_command,
+    add_family,
+    add_options,
+    check_meaning,
+    flags_of,
+    named_as_flags,
+    options_from,
+)
 from tokenlab.cli.output import bar, check_output, json_line, named_errors, tabbed, whole_output, write, written
 from tokenlab.codes.registry import KINDS, learn_code, read_code
 from tokenlab.core.errors import InputError, ParameterError
@@ -122,20 +131,18 @@ def _learn(options: argparse.Namespace) -> None:
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """The options of the code that were given. Raises ParameterError for a bad value or one of another kind of code."""
     own = KINDS[options.code]
-    places = flags_of(ClusterOptions)
-    flags = flags_of(*_OPTIONS, tables="--tables") | places
-    given = {name: value for name, value in vars(options).items() if name in flags}
-    known = own.option_names | ({"tables"} if own.table else set()) | (places.keys() if own.iterative else set())
-    for name in given:
-        if name not in known:
-            raise ParameterError(f"{flags[name]}: the code `{options.code}` has no such option")
+    known = own.option_names | ({"tables"} if own.table else set())
+    places = flags_of(ClusterOptions).keys() if own.iterative else set()
+    how = f"with the code `{options.code}`"
+    check_meaning(options, how, known | places, *_OPTIONS, ClusterOptions, tables="--tables")
+    given = {name: value for name, value in vars(options).items() if name in known}
     for kind in own.options:
         options_from(options, kind)
     if "vocabulary" in given and not {"restarts", "refine"} & given.keys():
         raise ParameterError("--vocabulary has no meaning without --restarts or --refine; leave it out")
-    if given.get("backend") == "hmmlearn" and (shared := given.keys() & places.keys()):
-        raise ParameterError(f"{flags[min(shared)]} has no meaning with --backend hmmlearn; leave it out")
-    return {name: value for name, value in given.items() if name not in places}
+    if given.get("backend") == "hmmlearn":
+        check_meaning(options, "with --backend hmmlearn", (), ClusterOptions)
+    return given
 
 
 def _figures(facts: dict[str, Any]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from tokenlab.cli.exact import add_text, given_text, readable
 from tokenlab.cli.options import Commands, add_command, add_options, check_most, named_as_flags, options_from
 from tokenlab.cli.output import json_line, named_errors, write
 from tokenlab.cli.patches import check_model_folder
-from tokenlab.core.devices import check_device, check_device_name, computing
+from tokenlab.core.devices import all_devices, computing
 from tokenlab.core.errors import ParameterError
 from tokenlab.exact.options import PlaceOptions
 from tokenlab.language.options import GenerationOptions
@@ -38,10 +38,7 @@ def _generate(options: argparse.Namespace) -> None:
     from tokenlab.language.stored import read_language_model
 
     with named_as_flags(PlaceOptions, GenerationOptions):
-        name = ("cuda" if torch.cuda.is_available() else "cpu") if place.device == "auto" else place.device
-        check_device_name(name)
-        device = torch.device(name)
-        check_device(device, "float32")
+        device = all_devices(place.device)[0]
         model = read_language_model(options.model)
         model.network.to(device)
         threads = place.threads or torch.get_num_threads()

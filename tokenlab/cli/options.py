@@ -5,7 +5,7 @@ Errors of the library about an option name its flag: `n_max is 0` becomes `--n-m
 
 import argparse
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import Field, fields
 from inspect import getdoc
@@ -146,7 +146,7 @@ def _add_flag(target: argparse._ActionsContainer, field: Field[Any], hint: Any) 
         target.add_argument(*flags, dest=field.name, action="store_true", help=_help(field))
         return
     settings: dict[str, Any] = {"metavar": declared.get("metavar")}
-    names, convert = _values(hint, declared)
+    names, convert = _values(hint)
     if get_origin(hint) is tuple:
         settings |= {"nargs": "*", "type": get_args(hint)[0], "metavar": settings["metavar"] or "NUMBER"}
     elif convert is None:
@@ -160,24 +160,9 @@ def _add_flag(target: argparse._ActionsContainer, field: Field[Any], hint: Any) 
     target.add_argument(*flags, dest=field.name, help=_help(field), **settings)
 
 
-class _Registered(Sequence[str]):
-    """Names of a registry, read when they are shown or checked: a registry may import more than `--help` needs."""
-
-    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
-        self._names = names
-
-    def __len__(self) -> int:
-        return len(list(self._names()))
-
-    def __getitem__(self, place: Any) -> Any:
-        return list(self._names())[place]
-
-
-def _values(hint: Any, declared: Any) -> tuple[Sequence[str], Callable[[str], Any] | None]:
+def _values(hint: Any) -> tuple[Sequence[str], Callable[[str], Any] | None]:
     """The names that an option takes, and the type of its other values, if it takes any."""
     kinds = list(get_args(hint)) if isinstance(hint, UnionType) or get_origin(hint) is Union else [hint]
-    if declared.get("choices"):
-        return _Registered(declared["choices"]), None
     names = [name for kind in kinds if get_origin(kind) is Literal for name in get_args(kind)]
     others = [kind for kind in kinds if get_origin(kind) is not Literal and kind is not NoneType]
     return names, others[0] if others else None

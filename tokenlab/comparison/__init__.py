@@ -11,35 +11,4 @@ The parts of a comparison, in their order:
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "candidates": [
-            "CodeRecipe",
-            "PatchRecipe",
-            "TokenRecipe",
-            "read_candidate",
-            "suited_recipes",
-            "train_candidates",
-        ],
-        "code_coder": ["CodeCoder"],
-        "measures": ["UnitTokenizer", "measured"],
-        "pool": ["measured_speeds", "run_trials"],
-        "texts": ["Parts", "check_spelled", "divide", "write_documents"],
-        "trials": [
-            "Body",
-            "Budget",
-            "DocumentScores",
-            "Score",
-            "Speed",
-            "Trial",
-            "measured_speed",
-            "plan",
-            "read_score",
-            "run_trial",
-            "score_documents",
-            "shape_over",
-        ],
-        "verdict": ["Comparison", "Standing", "compare_scores"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tokenlab.comparison.candidates import Recipe, train_candidates
 from tokenlab.comparison.trials import Score, Speed, Trial, measured_speed, run_trial
@@ -15,12 +15,6 @@ from tokenlab.core.shards import lost_processes_named
 
 _SECONDS = 0.5
 """Between two looks at the progress."""
-
-
-class _Job(NamedTuple):
-    trial: Trial
-    folder: Path
-    number: int
 
 
 _done: Any = None
@@ -41,7 +35,7 @@ def run_trials(
     Raises as `run_trial`; the trials that have not begun are not begun then. Raises ClusterError, as the others here,
     where a process was killed.
     """
-    jobs = [_Job(trial, folder, number) for number, trial in enumerate(trials)]
+    jobs = [(trial, folder, number) for number, trial in enumerate(trials)]
     return _in_processes(_run, jobs, workers, progress)
 
 
@@ -57,11 +51,11 @@ def trained_candidates(
 
 def measured_speeds(trials: Sequence[Trial], seconds: float, workers: int) -> list[Speed]:
     """The speed of each trial beside others, in as many processes as will run them."""
-    return _in_processes(_measure, [(trial, seconds) for trial in trials], workers, None)
+    return _in_processes(measured_speed, [(trial, seconds) for trial in trials], workers, None)
 
 
 def _in_processes(
-    work: Callable[[Any], Any], jobs: Sequence[Any], workers: int, progress: Callable[[float], None] | None
+    work: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], workers: int, progress: Callable[[float], None] | None
 ) -> list[Any]:
     if not jobs:
         return []
@@ -72,7 +66,7 @@ def _in_processes(
         lost_processes_named("a process"),
         ProcessPoolExecutor(min(workers, len(jobs)), context, initializer=_begin, initargs=(done,)) as pool,
     ):
-        futures: list[Future[Any]] = [pool.submit(work, job) for job in jobs]
+        futures: list[Future[Any]] = [pool.submit(work, *job) for job in jobs]
         try:
             waiting = set(futures)
             while waiting:
@@ -98,23 +92,19 @@ def _begin(done: Any) -> None:
     die_with_parent()
 
 
-def _run(job: _Job) -> Score:
+def _run(trial: Trial, folder: Path, number: int) -> Score:
     def add(flops: float) -> None:
-        _done[job.number] += flops
+        _done[number] += flops
 
     # In a thread of its own: `tokenizers` keeps what BPE has cached until the thread ends, not the tokenizer.
     with ThreadPoolExecutor(1) as thread:
-        score = thread.submit(run_trial, job.trial, job.folder, add).result()
-    _done[job.number] = score.training_flops
+        score = thread.submit(run_trial, trial, folder, add).result()
+    _done[number] = score.training_flops
     return score
 
 
-def _train_candidates(job: tuple[Sequence[Recipe], Sequence[str], Path]) -> None:
+def _train_candidates(recipes: Sequence[Recipe], documents: Sequence[str], folder: Path) -> None:
     def begun(name: str) -> None:
         _done[0] += 1
 
-    train_candidates(*job, begun)
-
-
-def _measure(job: tuple[Trial, float]) -> Speed:
-    return measured_speed(*job)
+    train_candidates(recipes, documents, folder, begun)

@@ -4,26 +4,29 @@
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
-def offer(package: str, modules: Mapping[str, Sequence[str]]) -> tuple[Callable[[str], Any], list[str]]:
+def offer(package: str) -> tuple[Callable[[str], Any], list[str]]:
     """`__getattr__` and `__all__` of a package, whose `dir` then has the names.
 
-    Args:
-        package: its `__name__`.
-        modules: module, as its name below the package or in full -> the names taken from it.
+    The names and their modules are those of its stub, `__init__.pyi`, which tells them to type checkers, too: a line
+    `from MODULE import NAME as NAME` for each.
+
+    package: its `__name__`.
     """
-    module_of = {name: module for module, names in modules.items() for name in names}
+    module = sys.modules[package]
+    stub = Path(str(module.__file__)).with_suffix(".pyi")
+    lines = [line.split() for line in stub.read_text(encoding="utf-8").splitlines()]
+    module_of = {line[3]: line[1] for line in lines}
 
     def load(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = module_of[name]
-        return getattr(import_module(module if module.startswith("tokenlab.") else f"{package}.{module}"), name)
+        return getattr(import_module(module_of[name]), name)
 
-    module = sys.modules[package]
     vars(module)["__dir__"] = lambda: sorted({*module_of, *vars(module)})
     return load, sorted(module_of)

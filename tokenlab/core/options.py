@@ -7,7 +7,7 @@ command line makes its flags from them (`tokenlab.cli.options`). The dataclasses
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, get_args
 
 from tokenlab.core.errors import ParameterError
@@ -20,7 +20,6 @@ def option(
     flag: str | None = None,
     metavar: str | None = None,
     aliases: Sequence[str] = (),
-    choices: Callable[[], Iterable[str]] | None = None,
     none: str | None = None,
 ) -> Any:
     """A field of a dataclass of options.
@@ -30,9 +29,8 @@ def option(
         default: none for a required option.
         flag: its name on the command line, where this is not the field's name with hyphens, such as `--lambda` for
             `weight`.
-        metavar: its value in the help of the command line; not needed where there are choices.
+        metavar: its value in the help of the command line; not needed for a `Literal`.
         aliases: further flags.
-        choices: the names of a registry, read when they are needed. A fixed set of names is a `Literal` instead.
         none: the word that means None on the command line, such as `auto`.
     """
     metadata = {
@@ -40,7 +38,6 @@ def option(
         "flag": flag,
         "metavar": metavar,
         "aliases": tuple(aliases),
-        "choices": choices,
         "none": none,
     }
     return dataclasses.field(default=default, metadata=metadata)

@@ -8,14 +8,4 @@ boundaries.
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "options": ["DeviceOptions", "ScoringOptions"],
-        "packing": ["Sequences", "encode"],
-        "scored_corpus": ["score_corpus"],
-        "scorer": ["load_scorer"],
-        "stored": ["read_entropies"],
-        "training": ["train"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

@@ -20,24 +20,4 @@ Combination([exact, other], "product")  # a model of texts like each of them, wh
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "adapters.check": ["check_tokenizer"],
-        "adapters.reading": ["read_tokenizer"],
-        "character_model": ["CharacterModel"],
-        "combining": ["Combination"],
-        "completion": ["complete"],
-        "encoders.byte_pair": ["BytePair"],
-        "encoders.maximum_prefix": ["MaximumPrefix"],
-        "encoders.unigram": ["Unigram"],
-        "options": ["CompletionOptions", "ExactOptions", "SamplingOptions"],
-        "paper.chain": ["MarkovChain"],
-        "paper.tokenized": ["TokenizedModel"],
-        "sampling": ["sample", "sample_stream"],
-        "scoring": ["score_text", "score_texts"],
-        "token_walk": ["sample_by_tokens"],
-        "transformers_model": ["TransformersModel", "load"],
-        "vocabulary": ["Vocabulary"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

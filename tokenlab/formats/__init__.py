@@ -8,13 +8,4 @@ The files are foreign. Every size and index in them is checked, errors are one l
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "byte_level": ["byte_characters", "read_gpt2", "spelled_bytes"],
-        "hugging_face": ["LibraryTokenizer"],
-        "pieces": ["Piece", "PieceModel", "read_pieces"],
-        "ranks": ["RankSettings", "RankTokenizer", "read_ranks", "read_rank_tokenizer", "read_tekken"],
-        "tokenizer_file": ["TokenizerFile", "read_tokenizer"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

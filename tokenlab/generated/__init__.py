@@ -2,9 +2,4 @@
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "corpora": ["LANGUAGES", "express", "generate"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

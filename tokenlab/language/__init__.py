@@ -7,15 +7,4 @@ generate(model, ["The old man".encode()], GenerationOptions(length=100, temperat
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "coding": ["ByteCoder", "Coder", "PatchCoder", "TokenCoder", "read_coder"],
-        "evaluation": ["Scores", "evaluate", "passage_nats"],
-        "generation": ["generate"],
-        "options": ["GenerationOptions", "LanguageTraining"],
-        "passages": ["PassageBlock", "Passages", "cut_passages", "open_passages", "write_passages"],
-        "stored": ["LanguageModel", "read_language_model", "save_language_model"],
-        "training": ["train"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

@@ -7,13 +7,4 @@ training_flops_per_byte(network.shape, context=8192, symbols=4.13 / 4.12, patche
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "cost": ["forward_flops", "parameter_count", "published_flops", "training_flops_per_byte"],
-        "gpt": ["GptShape", "build_gpt", "save_gpt"],
-        "interface": ["Batch", "CodedPassage", "Loss", "Network"],
-        "options": ["SIZES", "ChunkShape", "Computation", "HashShape", "PatchShape", "StackShape", "TokenShape"],
-        "stored": ["build_network", "read_network", "save_network"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

@@ -6,11 +6,4 @@ Entropy-driven pre-tokenization, section 3.1. `ngram_statistics` computes them, 
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "counting": ["NgramStatistics", "ngram_statistics"],
-        "options": ["StatisticsOptions"],
-        "table": ["is_parquet", "read_statistics", "write_statistics"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

@@ -7,12 +7,4 @@ one of the rules of `BoundaryOptions`. `boundary_scores` adds predictive entropy
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "by_entropy": ["boundary_scores", "entropy_boundaries", "segment_by_entropy"],
-        "by_statistics": ["Segmenter", "utilities"],
-        "options": ["BoundaryOptions", "SegmentOptions"],
-        "segmentation": ["Segmentation"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

@@ -1,24 +1,18 @@
 """Rules that place boundaries from entropies: pure functions of one text's values, in characters or in bytes alike.
 
 A rule gets values without gaps: float32[positions], the entropy in nats at every position that has one. It returns the
-indices of the values before which a boundary stands, ascending. A new rule is a function and a line in `RULES`.
+indices of the values before which a boundary stands, ascending. A new rule is a function, a line in `RULES` and a name
+in `tokenlab.segment.options.BoundaryRule`.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Values = NDArray[np.float32]
 Indices = NDArray[np.int64]
-
-
-class Rule(NamedTuple):
-    """A rule, and whether it needs a threshold in nats; other rules ignore that argument."""
-
-    function: Callable[[Values, float], Indices]
-    needs_threshold: bool
+Rule = Callable[[Values, float], Indices]
 
 
 def find_boundaries(entropy: ArrayLike, rule: Rule, threshold: float | None = None) -> Indices:
@@ -31,7 +25,7 @@ def find_boundaries(entropy: ArrayLike, rule: Rule, threshold: float | None = No
     """
     values = np.asarray(entropy, np.float32)
     places = np.flatnonzero(~np.isnan(values))
-    return places[rule.function(values[places], float(threshold or 0.0))]
+    return places[rule(values[places], float(threshold or 0.0))]
 
 
 def maxima(values: Values, threshold: float = 0.0) -> Indices:
@@ -65,12 +59,12 @@ def rises(values: Values, threshold: float) -> Indices:
 
 
 RULES: dict[str, Rule] = {
-    "maxima": Rule(maxima, needs_threshold=False),
-    "prominence": Rule(prominent_maxima, needs_threshold=True),
-    "threshold": Rule(above_threshold, needs_threshold=True),
-    "rise": Rule(rises, needs_threshold=True),
+    "maxima": maxima,
+    "prominence": prominent_maxima,
+    "threshold": above_threshold,
+    "rise": rises,
 }
-"""The rules by the names that parameters and command line use; `maxima` is the paper's."""
+"""The rules by the names that parameters and command line use; `maxima` ignores the threshold."""
 
 
 def prominences(values: Values, peaks: Indices) -> Values:

@@ -1,21 +1,18 @@
 """Options of segmentation by n-gram statistics, and by the entropy of a language model."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice, option
-
-if TYPE_CHECKING:
-    from tokenlab.segment.boundaries import Rule
-
 
 Decoder = Literal["viterbi", "greedy"]
 Isolate = Literal["script", "punctuation", "none"]
 SingleCharacter = Literal["literal", "self", "fallback"]
 Tie = Literal["short", "long"]
+BoundaryRule = Literal["maxima", "prominence", "threshold", "rise"]
+"""Of `tokenlab.segment.boundaries`; `maxima`, the paper's, alone has no threshold."""
 
 LARGEST_WEIGHT = 1e6
 """Above this, rounding errors of sums exceed the tolerance of ties."""
@@ -108,37 +105,26 @@ def check_isolation(isolate: Isolate, split_kana: bool) -> None:
         raise ParameterError(f"split_kana has no meaning where isolate is `{isolate}`; leave it out")
 
 
-def _rules() -> Mapping[str, "Rule"]:
-    """The registry of rules, imported late: it needs NumPy."""
-    from tokenlab.segment.boundaries import RULES
-
-    return RULES
-
-
 @dataclass(frozen=True)
 class BoundaryOptions:
     """The rule that turns entropies into boundaries.
 
-    rule: a name in `tokenlab.segment.boundaries.RULES`.
-    threshold: in nats; required by the rules that have one, and an error with the others.
+    threshold: in nats; required by the rules that have one, and an error with `maxima`.
     """
 
-    rule: str = option(
+    rule: BoundaryRule = option(
         "boundary before a character whose entropy is a local maximum (maxima), one of at least the threshold's "
         "prominence, above the threshold, or higher than the one before by more than it (rise)",
         "maxima",
         flag="--boundaries",
-        choices=_rules,
     )
     threshold: float | None = option(
         "least prominence, entropy or rise at a boundary; needed by all but maxima", None, metavar="NATS"
     )
 
     def __post_init__(self) -> None:
-        rules = _rules()
-        if self.rule not in rules:
-            raise ParameterError(f"rule is {self.rule!r}; use one of {', '.join(rules)}")
-        if not rules[self.rule].needs_threshold and self.threshold is not None:
+        check_choice("rule", self.rule, BoundaryRule)
+        if self.rule == "maxima" and self.threshold is not None:
             raise ParameterError(f"threshold has no meaning with the rule `{self.rule}`; leave it out")
-        if rules[self.rule].needs_threshold and (self.threshold is None or not math.isfinite(self.threshold)):
+        if self.rule != "maxima" and (self.threshold is None or not math.isfinite(self.threshold)):
             raise ParameterError(f"threshold is {self.threshold}; the rule `{self.rule}` needs a number, in nats")

@@ -2,10 +2,4 @@
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "catalogue": ["find_source", "load_catalogue", "load_source"],
-        "record": ["read_record", "substitutes"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

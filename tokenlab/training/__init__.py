@@ -6,11 +6,4 @@ models (`tokenlab.language`), the models of translation and GPT (`tokenlab.entro
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "checkpoint": ["Evaluation"],
-        "loop": ["Learner", "Update", "best_evaluation", "train"],
-        "options": ["TrainingOptions", "learning_rate"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

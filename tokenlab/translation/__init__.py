@@ -8,13 +8,4 @@ translations = translate(model, sources, GenerationOptions(longest=128))
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "generation": ["Translation", "translate"],
-        "model": ["MEAN", "build_model", "grow_model", "load_model", "save_model"],
-        "options": ["GenerationOptions", "TranslationShape", "TranslationTraining"],
-        "pairs": ["Pairs", "Sentences", "sentences"],
-        "training": ["train"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

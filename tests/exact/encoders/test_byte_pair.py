@@ -2,6 +2,7 @@
 
 import json
 import random
+from itertools import product
 
 import pytest
 from brute_encodings import (
@@ -39,8 +40,7 @@ def paper_or_random(seed, shuffled=False):
     return (b"AB", PAPER, PAPER_MERGES) if seed is None else random_case(seed, shuffled)
 
 
-@pytest.mark.parametrize("seed", [None, *range(40)])
-@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize(("seed", "shuffled"), [(None, False), *product(range(40), (False, True))])
 def test_live_sequences(seed, shuffled):
     """Shuffled, a merge may use a token that only a later merge makes: then ranks go up and down while one is made."""
     alphabet, tokens, merges = paper_or_random(seed, shuffled)

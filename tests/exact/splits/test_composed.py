@@ -11,11 +11,12 @@ from itertools import product
 import numpy as np
 import pytest
 from brute_encodings import live_sequences
-from tiny_tokenizers import DEEPSEEK, EXPRESSIONS, automaton, byte_level, train, witness
+from tiny_tokenizers import DEEPSEEK, EXPRESSIONS, byte_level, train, witness
 from tokenizers import AddedToken
 from unicode_text import is_utf8
 
 from tokenlab.core.errors import InputError
+from tokenlab.exact.adapters.hugging_face import from_tokenizer
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.splits.composed import SplitEncoding
 from tokenlab.exact.splits.reading import read_added_tokens, read_splits
@@ -29,7 +30,7 @@ WHOLE = byte_level()
 
 def check(tokenizer, characters, length, tokens, texts=1000, seed=0):
     """All texts up to `length` characters, `texts` longer ones, and all live sequences of so many tokens."""
-    here = automaton(tokenizer)
+    here = from_tokenizer(tokenizer).automaton
     draw = random.Random(seed)
     short = ["".join(word) for n in range(length + 1) for word in product(characters, repeat=n)]
     longer = ["".join(draw.choices(characters, k=draw.randint(length + 1, 25))) for _ in range(texts // 5)]
@@ -94,7 +95,7 @@ def test_random_tokenizers(seed):
 )
 def test_pieces_that_end_only_after_many_tokens(expression, characters, text):
     """No encoding of a text counts as impossible because its piece takes more tokens than a short search reads."""
-    tokenizer = train(WHOLE, [text[::-1]], 1)
+    tokenizer = train(WHOLE, [text[::-1], *characters], 1)
     tokenizer.pre_tokenizer = byte_level(expression)
     here = check(tokenizer, characters, 4, 2, texts=200)
     for beginning in range(len(text) + 1):

@@ -1,5 +1,6 @@
 """Ways of cutting on equal terms: the tables, their verdicts, and the answer for each corpus."""
 
+import polars as pl
 import pytest
 import report_inputs as inputs
 
@@ -71,4 +72,5 @@ def test_a_picture_for_each_corpus(tmp_path):
 
 
 def test_the_front_has_what_nothing_cheaper_is_as_good_as():
-    assert _front([(3, 1.0), (1, 2.0), (2, 2.5), (4, 1.0), (2, 1.5)]) == [(1, 2.0), (2, 1.5), (3, 1.0)]
+    points = pl.DataFrame({"flops": [3, 1, 2, 4, 2], "bits_per_byte": [1.0, 2.0, 2.5, 1.0, 1.5]})
+    assert _front(points, "flops").rows() == [(1, 2.0), (2, 1.5), (3, 1.0)]

@@ -19,6 +19,7 @@ from tokenlab.codes.bits.symbols import OTHER, symbol_name
 from tokenlab.codes.corpus import CharacterCorpus
 from tokenlab.codes.interface import Violation, atom, atom_numbers, foreign, utf8, utf8_violation
 from tokenlab.core.errors import InputError
+from tokenlab.text.code_points import code_points
 
 _POINTS = 0x110000
 _ATOMS = np.array([ord(atom(symbol)) for symbol in range(OTHER)], np.uint32)
@@ -71,12 +72,6 @@ class CharacterBits:
     def decode(self, symbols: np.ndarray, on_error: OnError = "error") -> Decoded:
         """The text of any stream, see `tokenlab.codes.bits.decoding.decode`."""
         return decode(symbols, self.spellings, on_error, self.options.emission)
-
-
-def code_points(text: str) -> np.ndarray:
-    """uint32[characters]: the code points of a text. Raises InputError for a lone surrogate."""
-    utf8(text)
-    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from tokenlab.codes.bits.bit_code import code_points
 from tokenlab.codes.bits.options import Emission
 from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice
+from tokenlab.text.code_points import code_points
 
 Choice = Literal["all", "paying"]
 

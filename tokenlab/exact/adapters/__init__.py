@@ -2,12 +2,4 @@
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "real": ["RealTokenizer", "UnsupportedTokenizer"],
-        "reading": ["read_tokenizer"],
-        "hugging_face": ["from_tokenizer"],
-        "check": ["CheckReport", "check_tokenizer"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

@@ -2,10 +2,4 @@
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "model": ["WordModel"],
-        "options": ["WordOptions"],
-    },
-)
+__getattr__, __all__ = offer(__name__)

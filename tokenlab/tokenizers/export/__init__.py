@@ -8,19 +8,4 @@ of any other segmenter, such as the word model, become a tokenizer by `word_toke
 
 from tokenlab.core.lazy import offer
 
-__getattr__, __all__ = offer(
-    __name__,
-    {
-        "agreement": ["Agreement", "HuggingFace", "SentencePiece", "measure_agreement"],
-        "hugging_face": [
-            "bpe_tokenizer",
-            "export_tokenizer",
-            "save_tokenizer_folder",
-            "unigram_tokenizer",
-            "word_tokenizer",
-        ],
-        "options": ["ExportOptions", "SpecialTokens", "parse_special_tokens"],
-        "sentencepiece_format": ["sentencepiece_model"],
-        "vocabulary": ["Vocabulary", "learn_vocabulary", "vocabulary_of_words"],
-    },
-)
+__getattr__, __all__ = offer(__name__)
