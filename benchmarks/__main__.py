@@ -7,7 +7,8 @@ from importlib import import_module
 def _main() -> int:
     module, *arguments = sys.argv[1:] or ["tables"]
     if module in ("gpu", "answer_gpu", "gpu_table"):  # They import little, for machines that have little.
-        return int(import_module(f"benchmarks.{module}").main(arguments))
+        status: int = import_module(f"benchmarks.{module}").main(arguments)
+        return status
     from benchmarks.tables import main
 
     return main()

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import ByteLevelBPETokenizer, Tokenizer
 from tokenizers import __version__ as tokenizers_version
 
 from benchmarks.corpora import verses
-from benchmarks.exact_models import byte_level_bpe
 from benchmarks.measure import Bench, Facts, Measurement, Task, agree, table_of
 from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.over.bases import read_base
@@ -82,7 +81,9 @@ def _bases(texts: list[str], quick: bool) -> dict[str, Tokenizer]:
     if mirror and not quick:
         bases["GPT-2"] = read_tokenizer(Path(mirror) / "gpt2").tokenizer
     else:
-        bases["byte-level BPE"] = byte_level_bpe(texts, 2_000)
+        byte_level = ByteLevelBPETokenizer()
+        byte_level.train_from_iterator(texts, vocab_size=2_000, show_progress=False)
+        bases["byte-level BPE"] = Tokenizer.from_str(byte_level.to_str())
     if _MISTRAL.is_dir() and not quick:
         bases["Mistral"] = read_tokenizer(_MISTRAL).tokenizer
     else:

@@ -1,7 +1,8 @@
 """`python -m benchmarks gpu_table`: the tables of docs/gpu.json, which `python -m benchmarks gpu` left, on the page."""
 
+import argparse
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ _FILE = Path(__file__).resolve().parent.parent / "docs/gpu.json"
 _Facts = dict[str, Any]
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Put the tables into docs/benchmarks.md; returns the exit status."""
+    argparse.ArgumentParser(prog="python -m benchmarks gpu_table", description=__doc__).parse_args(arguments)
     write_section("gpu", tables(json.loads(_FILE.read_text(encoding="utf-8"))))
     return 0
 

@@ -82,7 +82,7 @@ def _define(root: Path, module: str, name: str) -> Definition:
             return Definition(name, path.relative_to(root), "", _sentence(text, module, name))
         if isinstance(node, ast.ImportFrom) and name in {alias.asname or alias.name for alias in node.names}:
             return _define(root, str(node.module), name)
-    if folder.is_dir():  # a package that offers it in turn
+    if (folder / "__init__.pyi").exists():  # a package that offers it in turn
         for offered in _definitions(root, folder):
             if offered.name == name:
                 return offered

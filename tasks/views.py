@@ -53,7 +53,7 @@ class View:
     variants: str = ""
     """Section of the parameters with the stage's variants, where `dvc metrics` shows the first metric."""
     lower_is_better: bool = False
-    """Whether small values of the first metric come first; for registered metrics the registry decides."""
+    """Whether small values of the first metric come first."""
     facts: Sequence[str] = ()
     """Further columns that describe a row and are not metrics."""
     repeats: Sequence[str] = ()

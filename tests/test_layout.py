@@ -4,6 +4,7 @@ import ast
 import sys
 from collections.abc import Mapping, Set
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -80,13 +81,9 @@ def test_no_module_is_named_like_one_of_the_standard_library() -> None:
 
 def test_no_module_hides_a_name_that_its_package_offers() -> None:
     """`from tokenlab.ngrams import ngram_statistics` must give the function, whatever was imported before."""
-    for init in (ROOT / "tokenlab").rglob("__init__.py"):
-        modules = {path.stem for path in init.parent.iterdir()}
-        names = {
-            node.value
-            for call in ast.walk(ast.parse(init.read_text(encoding="utf-8")))
-            if isinstance(call, ast.List)
-            for node in call.elts
-            if isinstance(node, ast.Constant)
-        }
-        assert not modules & names, init
+    for stub in (ROOT / "tokenlab").rglob("__init__.pyi"):
+        lines = stub.read_text(encoding="utf-8").splitlines()
+        names = {line.rpartition(" ")[2] for line in lines}
+        assert not {path.stem for path in stub.parent.iterdir()} & names, stub
+        package = ".".join(stub.parent.relative_to(ROOT).parts)
+        assert import_module(package).__all__ == sorted(names) and len(names) == len(lines), "a line for each name"

@@ -3,10 +3,10 @@ generator that threads would share; and a training in several processes of its o
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, TypeVar
 
 from tqdm import tqdm
-from tqdm.contrib.concurrent import thread_map
 
 from tokenlab.core.parent_death import die_with_parent
 from tokenlab.core.shards import map_shards, processes
@@ -18,11 +18,19 @@ Result = TypeVar("Result")
 def pooled(work: Callable[[Job], Result], jobs: Iterable[Job], description: str) -> list[Result]:
     """The results of all jobs in their order, computed on all cores; with a progress bar where stderr is a terminal.
 
-    NumPy and Numba release the interpreter's lock, so threads suffice, and they share one corpus in memory. When the
-    turn of a job comes that raised an exception, the jobs that have not started are cancelled.
+    NumPy and Numba release the interpreter's lock, so threads suffice, and they share one corpus in memory. The first
+    exception of a job cancels the jobs that have not started.
     """
-    cores = len(os.sched_getaffinity(0))
-    return list(thread_map(work, list(jobs), max_workers=cores, desc=description, disable=None))
+    listed = list(jobs)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        futures = [pool.submit(work, job) for job in listed]
+        try:
+            for future in tqdm(as_completed(futures), total=len(futures), desc=description, disable=None):
+                future.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+        return [future.result() for future in futures]
 
 
 def in_processes(work: Callable[[Job], Result], jobs: Sequence[Job], workers: int, description: str) -> list[Result]:

@@ -342,5 +342,5 @@ def test_a_panic_of_the_library_is_one_line(folder, tmp_path):
     for workers in ("1", "2"):
         command = [*PROGRAM, "measure", "-", "--tokenizer", tmp_path / "panics.json", "--workers", workers]
         done = subprocess.run(command, input="a" * 40 + "b\n", capture_output=True, text=True)
-        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and not done.stdout, done.stderr
         assert "panics.json: " in done.stderr and "Onig: Regex" in done.stderr

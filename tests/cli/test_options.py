@@ -11,7 +11,6 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.core.options import check_choice, check_least, option
 
 Colour = Literal["red", "blue"]
-SHAPES = {"circle": 1}
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,6 @@ class Toy:
     count: int | None = option("how many", None, none="auto")
     height: Colour | float = option("a name or a number", "blue")
     weight_of_it: float = option("its weight", 1.0, flag="--lambda", aliases=("--mass",))
-    shape: str = option("its shape", "circle", choices=lambda: SHAPES)
 
     def __post_init__(self) -> None:
         check_least("size", self.size, 1)
@@ -44,20 +42,15 @@ def test_defaults_are_those_of_the_dataclass():
 
 
 def test_every_type():
-    line = "--size 4 --share .25 --colour blue --loud --limit 9 --count 2 --height 1.5 --lambda 7 --shape circle"
-    assert options_from(parsed(line), Toy) == Toy(4, 0.25, "blue", True, 9, 2, 1.5, 7.0, "circle")
+    line = "--size 4 --share .25 --colour blue --loud --limit 9 --count 2 --height 1.5 --lambda 7"
+    assert options_from(parsed(line), Toy) == Toy(4, 0.25, "blue", True, 9, 2, 1.5, 7.0)
     assert options_from(parsed("--count auto --height red --mass 2"), Toy) == Toy(height="red", weight_of_it=2.0)
 
 
-@pytest.mark.parametrize("line", ["--size x", "--colour green", "--count some", "--shape square", "--limit 1.5"])
+@pytest.mark.parametrize("line", ["--size x", "--colour green", "--count some", "--limit 1.5"])
 def test_values_of_another_type_are_refused(line):
     with pytest.raises(argparse.ArgumentError, match=line.split()[0]):
         parsed(line)
-
-
-def test_a_new_entry_of_a_registry_is_a_choice(monkeypatch):
-    monkeypatch.setitem(SHAPES, "square", 2)
-    assert parsed("--shape square").shape == "square"
 
 
 def test_only_the_given_options_where_defaults_are_suppressed():

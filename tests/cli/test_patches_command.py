@@ -128,6 +128,10 @@ def test_table_2():
     assert list(rows) == [
         *("tokens", "bytes", "bpe", "space", "entropy", "entropy-unbounded", "character", "fixed", "learned")
     ]
+    assert column(rows, "table_2") == {
+        **{"tokens": "562", "bytes": "4214", "bpe": "554"},
+        **{"space": "534", "entropy": "668", "entropy-unbounded": "509"},
+    }
     assert column(rows, "fitted") == {
         **{"tokens": "562.0", "bytes": "4214.4", "bpe": "555.1"},
         **{"space": "532.6", "entropy": "668.2", "entropy-unbounded": "509.5"},

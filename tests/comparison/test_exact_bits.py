@@ -26,7 +26,7 @@ class Alone:
     end = None
 
     def probabilities(self, ids):
-        return torch.softmax(NetworkModel(NETWORK).forward([[4, *ids]])[0, -1, :4].double(), -1).numpy()
+        return torch.softmax(NetworkModel(NETWORK).forward([[4, *ids]])[0, -1].double(), -1).numpy()
 
 
 ENCODINGS = Encodings(

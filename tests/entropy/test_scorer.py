@@ -43,7 +43,7 @@ def character_ids(text):
     return [known.get(c, 0) for c in text]
 
 
-@pytest.mark.parametrize(("context", "stride"), [(None, None), (16, 1), (16, 16), (7, 3), (2, 1)])
+@pytest.mark.parametrize(("context", "stride"), [(None, None), (16, None), (16, 1), (16, 16), (7, 3), (2, 1)])
 def test_equals_one_pass_per_prefix(characters, context, stride):
     scorer = load_scorer(characters, "cpu")
     expected = [plain_entropies(characters, character_ids(text), (), context, stride) for text in TEXTS]

@@ -7,8 +7,21 @@ from itertools import pairwise
 from plain_bpe import merged
 
 
-def learn(tokens, longest):
-    """Algorithm 1, [(left, right)]: before each merge the tokens that have the best pair are counted anew."""
+def learn(tokens, longest, marker=256):
+    """Algorithm 1 with everything counted anew before each merge: [(left, right)]."""
+    active = [list(token) for token in dict.fromkeys(tokens) if len(token) + 1 > longest]
+    merges = []
+    while active:
+        counts = Counter(pair for token in active for pair in pairwise(token))
+        best = min(counts, key=lambda pair: (-counts[pair], pair))
+        merges.append(best)
+        active = [merged(token, best, marker + len(merges)) for token in active]
+        active = [token for token in active if len(token) + 1 > longest]
+    return merges
+
+
+def learn_indexed(tokens, longest):
+    """The same for large vocabularies: only tokens that have the best pair are counted anew."""
     active = {number: list(token) for number, token in enumerate(dict.fromkeys(tokens)) if len(token) + 1 > longest}
     counts, where, merges = Counter(), defaultdict(set), []
     for number, token in active.items():

@@ -85,7 +85,7 @@ def real_base(name: str) -> Base:
 
 @cache
 def sentencepiece_model(algorithm: str, **options: Any) -> bytes:
-    """A model trained by SentencePiece, "bpe" or "unigram", with byte pieces and a user-defined piece."""
+    """A model trained by SentencePiece, "bpe", "unigram" or "char", with byte pieces and a user-defined piece."""
     sentencepiece = pytest.importorskip("sentencepiece")
     out = io.BytesIO()
     usual = {

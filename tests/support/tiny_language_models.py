@@ -11,8 +11,8 @@ from tokenlab.language.stored import LanguageModel
 from tokenlab.networks.options import ChunkShape, HashShape, PatchShape, Shape, StackShape, TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.patches.bpe import read_bpe_patcher
-from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher
-from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
+from tokenlab.patches.by_bytes import CharacterPatcher, SpacePatcher
+from tokenlab.patches.options import EntropyOptions, SpaceOptions
 from tokenlab.tokenizers.hierarchical import learn_hierarchical
 
 TEXT = "the thing that they think, then: 你好吗, and the ending of things; "
@@ -20,7 +20,7 @@ LATENT, LOCAL = StackShape(2, 32, 2, 48), StackShape(2, 16, 2, 24)
 S = 4
 
 KINDS = ("bytes", "tokens", "bpe", "space-hash", "character", "entropy", "chunks")
-"""Those that differ; a model of patches "space" or "fixed" computes as one of "character"."""
+"""Those that differ; a model of patches "space" computes as one of "character"."""
 
 
 def language_model(kind: str, folder: Path, context: int = 64) -> LanguageModel:
@@ -75,8 +75,6 @@ def _coder(kind: str, folder: Path) -> Coder:
             return PatchCoder(SpacePatcher(SpaceOptions(cap=6)))
         case "character":
             return PatchCoder(CharacterPatcher())
-        case "fixed":
-            return PatchCoder(FixedPatcher(FixedOptions(length=3)))
     from tokenlab.patches.entropy_patcher import EntropyPatcher
 
     network = sharp_network(TokenShape(256, LOCAL), 7)

@@ -5,7 +5,7 @@ import unicodedata
 import regex
 from hypothesis import strategies as st
 
-_ALL = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x32400), *range(0xE0000, 0xE1000)]))
+_ALL = "".join(map(chr, [*range(0xD800), *range(0xF900, 0x33480), *range(0xE0000, 0xE1000)]))
 """All that is assigned, but for private use."""
 _BREAKS = ["CR", "LF", "Control", "Extend", "Prepend", "SpacingMark", "L", "V", "T", "LV", "LVT", "ZWJ", "RI", "Other"]
 _CONJUNCTS = ["Consonant", "Linker", "Extend"]

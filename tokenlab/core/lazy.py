@@ -3,10 +3,11 @@
 `from tokenlab.codes import read_code` loads the module that reads codes, and neither numba nor scipy, which learn them.
 """
 
+import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
+from pkgutil import get_data
 from typing import Any
 
 
@@ -18,15 +19,14 @@ def offer(package: str) -> tuple[Callable[[str], Any], list[str]]:
 
     package: its `__name__`.
     """
-    module = sys.modules[package]
-    stub = Path(str(module.__file__)).with_suffix(".pyi")
-    lines = [line.split() for line in stub.read_text(encoding="utf-8").splitlines()]
-    module_of = {line[3]: line[1] for line in lines}
+    stub = (get_data(package, "__init__.pyi") or b"").decode()
+    module_of = {name: module for module, name in re.findall(r"^from (\S+) import (\w+) as \2$", stub, re.MULTILINE)}
 
     def load(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(module_of[name]), name)
 
-    vars(module)["__dir__"] = lambda: sorted({*module_of, *vars(module)})
+    names = vars(sys.modules[package])
+    names["__dir__"] = lambda: sorted({*module_of, *names})
     return load, sorted(module_of)

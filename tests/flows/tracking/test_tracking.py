@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -193,6 +194,11 @@ def test_views_of_the_project_are_consistent(view: View) -> None:
     assert view.table.format_map({"preset": "p", "key": "k"}).endswith(".parquet")
 
 
+def test_each_view_has_a_question_of_its_own() -> None:
+    """Which is an experiment, whose page describes one view."""
+    assert len({view.question.name for view in VIEWS}) == len(VIEWS)
+
+
 def test_tracked_once_then_again_from_the_cache(project: Path) -> None:
     """Every row once; nothing new the second time; everything again from the cache alone when the store is deleted."""
     said = track(project)
@@ -342,11 +348,15 @@ def count(folder: Path) -> int:
 
 
 @pytest.mark.slow
-def test_a_project_elsewhere_gets_a_new_store(project: Path) -> None:
+@pytest.mark.parametrize("how", ["moved", "copied"])
+def test_a_project_elsewhere_gets_a_new_store(project: Path, how: str) -> None:
     """Its runs name files by absolute paths."""
     track(project)
     other = project.with_name("other")
-    project.rename(other)
+    if how == "moved":
+        project.rename(other)
+    else:
+        subprocess.run(["cp", "-a", project, other], check=True)
     assert "24 runs (24 written)" in track(other)
     assert all(path.is_relative_to(other) for run in runs(other) for path in artefacts(run))
 
