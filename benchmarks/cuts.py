@@ -36,6 +36,7 @@ _WAYS: tuple[_Way, ...] = (
     ("whitespace", "level"),
     ("auto", "level"),
     ("auto", "fallback"),
+    (r"\p{P}+", "fallback"),  # Punctuation alone stands apart.
 )
 _LEARNED: tuple[_Way, ...] = (("words", "fallback"), ("statistics", "fallback"))
 SPACED = ("English", "Finnish")
