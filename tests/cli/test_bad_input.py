@@ -1,5 +1,6 @@
 """Every command says in one line what is wrong, by whatever argument or option it was given, and writes nothing."""
 
+import argparse
 import json
 import re
 import subprocess
@@ -12,6 +13,7 @@ from tiny_language_models import language_model
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 from tokenizers import Tokenizer, models, normalizers
 
+from tokenlab.cli.commands import command_parser
 from tokenlab.language.stored import save_language_model
 from tokenlab.networks.options import SIZES, TokenShape
 from tokenlab.networks.stored import build_network
@@ -64,10 +66,6 @@ CASES = """
 juggle -> juggle
 --verison -> did you mean --version?
 --print-completion cmd -> cmd
---print-completion=-- -> --print-completion: expected a value, not --
-segment good.txt --method=-- -> --method: expected a value, not --
-train -o out --vocabulary=-- -> --vocabulary: expected a value, not --
-train -o out --from-counts=-- -> --from-counts: expected a value, not --
 segment - -o x -> -o
 segment - -> standard input: ... no character
 segment . -> folder
@@ -333,6 +331,28 @@ def test_bad_input_is_one_line_that_names_it(folder, case):
 @pytest.mark.parametrize("command", FILE_LAST.strip().splitlines())
 def test_bad_files_are_named(folder, command, name):
     assert name in complaint(folder, [*command.split(), name])
+
+
+def flags(parser, command=()):
+    """Each command with each of its options that take a value."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from flags(below, (*command, name))
+        elif action.option_strings and action.nargs != 0:
+            yield from ((*command, flag) for flag in action.option_strings if flag.startswith("--"))
+
+
+def test_two_hyphens_as_the_value_of_an_option(capsys):
+    parser = command_parser()
+    found = [*flags(parser)]
+    assert len(found) > 200
+    for *command, flag in found:
+        with pytest.raises(SystemExit) as ended:
+            parser.parse_args([*command, f"{flag}=--"])
+        printed, said = capsys.readouterr()
+        assert (ended.value.code, printed, said.count("\n")) == (2, "", 1)
+        assert flag in said and "expected a value, not --" in said, said
 
 
 def test_a_panic_of_the_library_is_one_line(folder, tmp_path):

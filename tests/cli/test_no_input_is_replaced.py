@@ -8,8 +8,9 @@ from command import PROGRAM
 TEXT = "共同创造美好的新世纪\n"
 
 
-def test_standard_input_is_the_file_behind_it(text):
-    command = [*PROGRAM, "codes", "learn", "--code", "byte", "-o", text, "-"]
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_standard_input_is_the_file_behind_it(text, name):
+    command = [*PROGRAM, "codes", "learn", "--code", "byte", "-o", text, name]
     with text.open("rb") as given:
         done = subprocess.run(command, stdin=given, capture_output=True)
     assert done.returncode == 2 and b"which is an input" in done.stderr

@@ -35,8 +35,9 @@ def test_packed_sentences_do_not_see_each_other():
             torch.testing.assert_close(packed[row, begin:end], logits_alone(model, ids[begin:end].tolist()))
 
 
-def test_saved_it_loads_in_transformers_and_computes_the_same(tmp_path):
-    alphabet = learn_alphabet(TEXTS, AlphabetOptions("character"))
+@pytest.mark.parametrize("level", ["character", "byte"])
+def test_saved_it_loads_in_transformers_and_computes_the_same(tmp_path, level):
+    alphabet = learn_alphabet(TEXTS, AlphabetOptions(level))
     model = build_gpt(SHAPE, alphabet.size, seed=0).eval()
     save_gpt(model, tmp_path)
     save_alphabet(alphabet, tmp_path)
