@@ -15,9 +15,9 @@ _WORKERS = (1, 2, 4)
 _MEMORY = "500M"
 """The least that there is: a shard is three million characters."""
 _KEPT = ("--n-max", "4", "--min-frequency", "5")
-_MILLIONS = {False: (200, 32), True: (0.1, 0.1)}
+_MILLIONS = {False: (200, 24), True: (0.1, 0.1)}
 """Characters of the texts, in full and with --quick: so many that the start of the workers is a small part of the time,
-and four shards of an E-step."""
+and two dozen shards of an E-step."""
 
 
 def table(bench: Bench) -> list[str]:
@@ -29,7 +29,7 @@ def table(bench: Bench) -> list[str]:
             subprocess.run(drawn(bench.text("three"), int(millions * 1e6)), stdout=file, check=True)
     statistics, code = (str(bench.folder / name) for name in ("made.parquet", "made.json"))
     bench.measure_command(["segment", bench.text("part"), "--method", "words", "--save-model", str(model)], once=True)
-    learning = "codes learn --code latom -N 2 --iterations 3"
+    learning = "codes learn --code latom -N 2 --iterations 2"
     commands = {
         "segment --model WORDS": (long, ["segment", "--model", str(model)]),
         f"statistics --memory {_MEMORY}": (long, ["statistics", "--memory", _MEMORY, "-o", statistics, *_KEPT]),

@@ -87,7 +87,7 @@ def _add_code_options(parser: argparse.ArgumentParser) -> None:
         if title not in groups:
             groups[title] = parser.add_argument_group(title, argument_default=argparse.SUPPRESS)
         add_options(groups[title], options)
-    about = "An E-step is computed in shards of eight million characters, so longer texts gain. The code is the same."
+    about = "Texts of 17 million characters and more gain: an E-step is computed in shards. The code is the same."
     place = parser.add_argument_group("where latom is learned", about, argument_default=argparse.SUPPRESS)
     add_options(place, ClusterOptions)
 

@@ -241,6 +241,7 @@ def test_forward_vectors_computed_again_are_the_same(monkeypatch, kept):
 def test_sums_of_shards_are_the_same_wherever_they_are_computed(monkeypatch, shards):
     codes, offsets = random_sequences([60, 1, 41, 0, 40, 500, *range(90)], 5)
     whole = train(codes, offsets, 5, 3, 4, iterations=2)
+    monkeypatch.setattr(hmm_module, "_ALONE", 0)
     monkeypatch.setattr(hmm_module, "_SHARD", len(codes) // shards)
     assert len(hmm_module._shards(offsets)) == shards
     here, there = (train(codes, offsets, 5, 3, 4, iterations=2, place=ClusterOptions(workers)) for workers in (1, 2))
@@ -262,6 +263,7 @@ def test_sums_of_shards_are_the_same_wherever_they_are_computed(monkeypatch, sha
     ],
 )
 def test_shards_have_about_equally_many_characters(monkeypatch, lengths, shards):
+    monkeypatch.setattr(hmm_module, "_ALONE", 7)
     monkeypatch.setattr(hmm_module, "_SHARD", 8)
     found = hmm_module._shards(np.cumsum([0, *lengths]))
     assert [part.tolist() for part in found] == shards

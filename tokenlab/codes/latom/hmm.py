@@ -37,9 +37,9 @@ _BATCH = 64
 """Sequences in a batch."""
 _KEPT = 1 << 21
 """Largest number of elements in the forward vectors of a stretch: 16 MiB."""
-_SHARD = 1 << 23
-"""Characters of a shard of the E-step, at least and on average. The sums of shards are added in order, so they do not
-depend on where shards are computed."""
+_ALONE, _SHARD = 1 << 24, 1 << 20
+"""Characters of a text that is one shard of the E-step, at most, and of the shards of longer ones, on average: many, so
+that workers end together. The sums of shards are added in order, so they do not depend on where shards are computed."""
 
 
 _Sums = tuple[float, Floats, Floats, Floats, Floats]
@@ -80,8 +80,8 @@ def train(
         seed: of the draw, or its generator.
         end_state: learn the probability that a sequence ends after each state of the last group.
         backend: "auto" is the engine of this module, "hmmlearn" the reference; their results are equal up to rounding.
-        place: where the E-step is computed, in shards of eight million characters; in this process where there is one
-            shard, by hmmlearn, and for None. Every worker holds all sequences.
+        place: where the E-step is computed, in shards of a million characters; in this process where there are fewer
+            than 17 million, by hmmlearn, and for None. Every worker holds all sequences.
         progress: called after every E-step.
 
     Raises:
@@ -121,7 +121,7 @@ def _workers(
     place: ClusterOptions | None, codes: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> AbstractContextManager[Cluster | None]:
     """The workers, which know the sequences; None where there is one shard."""
-    return nullcontext() if place is None or len(codes) < 2 * _SHARD else open_cluster(place, codes, offsets)
+    return nullcontext() if place is None or len(codes) <= _ALONE else open_cluster(place, codes, offsets)
 
 
 def expected_counts(
@@ -168,7 +168,7 @@ def _shards(offsets: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     lengths = np.diff(offsets)
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
     characters = int(offsets[-1])
-    shards = max(1, characters // _SHARD)
+    shards = 1 if characters <= _ALONE else characters // _SHARD
     bounds = 1 + np.searchsorted(np.cumsum(lengths[order]), np.arange(1, shards) * characters // shards)
     return np.split(order, bounds)
 
