@@ -117,7 +117,7 @@ def _row(one: Standing, runs: Sequence[Score]) -> list[object]:
         one.name,
         f"{one.bits_per_byte:.3f} ± {one.deviation:.3f}",
         f"{one.behind:.3f} ± {one.interval:.3f}" if one.behind else "",
-        "best" if not one.behind else "worse" if one.separable else "not separable",
+        one.standing,
         len(runs),
         f"{mean(run.curve[len(run.curve) // 2 - 1][1] - run.curve[-1][1] for run in runs):.3f}",
         f"{mean(run.training_bytes for run in runs) / 1e6:.1f}",

@@ -165,9 +165,7 @@ EXPORT = View(
     metrics=["f1", "f1_of_words", "f1_of_segments", "segments_equal_to_a_word", "restored", "vocabulary", "bytes"],
     only=SEGMENTATION.only,
     registered="corpus",
-    artefacts=[
-        *_tokenizer("models/{preset}/exported/{key}/{configuration}/{export}"),
-    ],
+    artefacts=[*_tokenizer("models/{preset}/exported/{key}/{configuration}/{export}")],
     tags={"language": SEGMENTATION.tags["language"]},
 )
 
@@ -242,9 +240,7 @@ EXACT = View(
         "calls_per_byte",
         "tokens_per_byte",
     ],
-    artefacts=[
-        File("reports/{preset}/exact/{key}/examples.json"),
-    ],
+    artefacts=[File("reports/{preset}/exact/{key}/examples.json")],
     figures=[File("reports/{preset}/figures/exact/bias.png")],
     tags={"paper": _TOKENIZATION_BIAS},
 )
@@ -267,9 +263,7 @@ BITS = View(
         "emission": {"change": "on change"},
     },
     metrics=["saved", "tokens", "entropy", "resets", "ambiguous", "byte_tokens", "fallback_characters"],
-    artefacts=[
-        File("reports/{preset}/bits/{key}/search.parquet", {"code": ["bits"]}),
-    ],
+    artefacts=[File("reports/{preset}/bits/{key}/search.parquet", {"code": ["bits"]})],
     figures=[
         File("reports/{preset}/figures/bits/savings.png", {"base": ["characters"], "code": ["bits"]}),
         File("reports/{preset}/figures/bits/search.png", {"code": ["bits"]}),
@@ -292,9 +286,7 @@ TRANSLATION = View(
         "seed": "seed {}",
     },
     metrics=["chrf", "bleu", "errors", "broken", "empty", "relative_gain", "held_out_nats_per_character"],
-    artefacts=[
-        File("reports/{preset}/translation/{key}/examples.json"),
-    ],
+    artefacts=[File("reports/{preset}/translation/{key}/examples.json")],
     figures=[
         File("reports/{preset}/figures/bits/translation.png"),
         File("reports/{preset}/figures/bits/loss.png"),
@@ -314,9 +306,7 @@ PATCHERS = View(
     facts=["kind", "tokenizer", "rule", "modelled"],
     label={"corpus": "{}", "patcher": "{}", "longest": "S={}"},
     metrics=["gold_f1", "whitespace_f1", "bytes_per_patch", "symbols_per_patch", "fertility", "word_f1", "symbols"],
-    artefacts=[
-        File("reports/{preset}/patches/{key}/lengths.csv"),
-    ],
+    artefacts=[File("reports/{preset}/patches/{key}/lengths.csv")],
     figures=[File("reports/{preset}/figures/patches/lengths.png"), File("reports/{preset}/figures/patches/tokens.png")],
     tags={"paper": _HIERARCHICAL},
 )
@@ -424,9 +414,7 @@ GENERATION = View(
     label={"language": "{}", "code": "{}", "N": "N={}", "size": "|V|={}", "way": "{}", "seed": "seed {}"},
     metrics=["error_share", "bits_per_character", "bits_of_scored"],
     lower_is_better=True,
-    artefacts=[
-        File("reports/{preset}/generate/{key}/examples.json"),
-    ],
+    artefacts=[File("reports/{preset}/generate/{key}/examples.json")],
     tags=CLASSIFICATION.tags,
 )
 

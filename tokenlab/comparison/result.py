@@ -54,7 +54,7 @@ def result_of(
         rows.append(
             {
                 **one._asdict(),
-                "standing": "best" if one.behind == 0 else "worse" if one.separable else "not separable",
+                "standing": one.standing,
                 **measured(coders[one.name], documents),
                 "entries": runs[0].entries,
                 "flops_per_byte": runs[0].documents.flops_per_byte,

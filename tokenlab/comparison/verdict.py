@@ -58,6 +58,11 @@ class Standing(NamedTuple):
         """Whether it is worse than the best beyond chance."""
         return self.behind > self.interval
 
+    @property
+    def standing(self) -> str:
+        """In words, for tables and pages."""
+        return "best" if self.behind == 0 else "worse" if self.separable else "not separable"
+
 
 class Comparison(NamedTuple):
     """All candidates, and the advice."""

@@ -57,9 +57,11 @@ def sentencepiece_model(vocabulary: Vocabulary) -> bytes:
 def description() -> Any:
     """The generated module of the format, from sentencepiece or transformers: a process can load only one of the two.
 
-    Raises InputError where neither is installed.
+    Raises InputError where neither is installed, or protobuf is not.
     """
     for name in ("sentencepiece.sentencepiece_model_pb2", "transformers.utils.sentencepiece_model_pb2_new"):
         with suppress(ImportError):
             return import_module(name)
-    raise InputError("the format of sentencepiece is not installed; install the library sentencepiece or transformers")
+    raise InputError(
+        "the format of sentencepiece is not installed; install protobuf, and sentencepiece or transformers"
+    )
