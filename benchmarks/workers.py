@@ -17,7 +17,7 @@ _WORKERS = (1, 2)
 _MEMORY = "500M"
 """The least that there is: a shard is three million characters."""
 _KEPT = ("--n-max", "4", "--min-frequency", "5")
-_MILLIONS = {False: (200, 18), True: (0.1, 0.1)}
+_MILLIONS = {False: (150, 18), True: (0.1, 0.1)}
 """Characters of the texts, in full and with --quick: so many that the start of the workers is a small part of the time,
 and 17 shards of an E-step."""
 
