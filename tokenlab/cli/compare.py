@@ -102,7 +102,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     """Find out how TEXT should be cut. A small language model is trained over each candidate, all with the same number
     of operations, on the same text in the same order, with several seeds; a twentieth of the text is held out, and the
     fewest bits per byte of it win, if that is more than chance. Leaves a table, a page and the candidates in a folder,
-    and prints one line of advice. What was interrupted goes on where it was when the command is repeated.
+    and prints one line of advice. Repeat the command to continue an interrupted comparison.
     """
     began = time.monotonic()
     options, output = options_from(arguments, CompareOptions), Path(arguments.output)

@@ -40,14 +40,14 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("--parallel", metavar="FILE", action="append", default=[], help=parallel)
     add_json(parser, "print a list with an object for each tokenizer and text")
-    add_cluster(parser, "The measures are the same.")
+    add_cluster(parser, "The measures do not depend on it.")
 
 
 def _measure(options: argparse.Namespace) -> None:
     """Measure tokenizers on the lines of a text that are not blank: fertility, words kept whole (STRR), characters and
-    bytes per token, Rényi efficiency and others. Words are what stands between whitespace, in the format sighan gold
-    words; in scripts without spaces measures of words are undefined otherwise. Characters, bytes and words are those of
-    TEXT as it is, also where a tokenizer normalises.
+    bytes per token, Rényi efficiency and others. Words are separated by whitespace; with --format sighan they are the
+    gold words. Otherwise measures of words are undefined in scripts without spaces. Characters, bytes and words are
+    those of TEXT as it is, also where a tokenizer normalises.
     """
     from tokenlab.metrics.registry import of_parallel
     from tokenlab.tokenizers.measured import read_text_tokenizer

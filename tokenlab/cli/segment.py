@@ -89,7 +89,7 @@ def add_parser(commands: Commands) -> None:
     words = parser.add_argument_group("word model (with --method words)")
     add_options(words, WordOptions, without=["split_kana"])
     sample = (
-        "fit the model to lines of so many characters, such as 50M, drawn by a hash of their content, and segment all "
+        "fit the model to lines of so many characters, such as 5M, drawn by a hash of their content, and segment all "
         "of INPUT by it, with memory that does not grow with INPUT (default: fit it to all of INPUT)"
     )
     words.add_argument("--sample", metavar="SIZE", help=sample)
@@ -97,7 +97,7 @@ def add_parser(commands: Commands) -> None:
     group = parser.add_argument_group("boundaries by entropy (with --entropies or a language model)")
     add_options(group, BoundaryOptions)
     add_scoring_options(parser)
-    add_cluster(parser, f"Words and statistics give the same segments. Language models: {ONE_THREAD}")
+    add_cluster(parser, f"The segments by words and statistics do not depend on it. Language models: {ONE_THREAD}")
 
 
 def add_utilities(target: argparse._ActionsContainer, without: Collection[str] = ()) -> None:
