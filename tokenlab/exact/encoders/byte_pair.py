@@ -83,7 +83,6 @@ class BytePair:
         whole_words: bool = False,
         byte_fallback: Sequence[int] | None = None,
         absent: Iterable[bytes] = (),
-        has_end: bool = True,
     ) -> "BytePair":
         """BPE of tiktoken and SentencePiece: any two neighbours that spell a token merge, the lowest rank first.
 
@@ -98,7 +97,6 @@ class BytePair:
             whole_words=whole_words,
             byte_fallback=byte_fallback,
             absent=absent,
-            has_end=has_end,
             ranks=ranks,
         )
 

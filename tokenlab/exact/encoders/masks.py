@@ -45,7 +45,7 @@ class Endless:
     is first met, each state once: an endless path exists where a path comes back to a state on it. Meant for small
     vocabularies: the first mask of a state steps to each of its successors.
 
-    step, allowed: as of a `TokenAutomaton` with ends. key: what states with equal futures have in common.
+    step, allowed: as of a `TokenAutomaton` with ends.
     """
 
     def __init__(
@@ -53,9 +53,8 @@ class Endless:
         vocabulary: Vocabulary,
         step: Callable[[Hashable, int], Hashable | None],
         allowed: Callable[[Hashable], NDArray[np.bool_]],
-        key: Callable[[Hashable], Hashable] = lambda state: state,
     ) -> None:
-        self._ids, self._step, self._allowed, self._key = vocabulary.ids.tolist(), step, allowed, key
+        self._ids, self._step, self._allowed = vocabulary.ids.tolist(), step, allowed
         self._live: dict[Hashable, bool] = {}
         self._masks = Masks(len(vocabulary), self._endless)
 
@@ -76,22 +75,20 @@ class Endless:
 
     def _is_live(self, state: Hashable) -> bool:
         """Whether an endless path begins at a state."""
-        key = self._key(state)
-        if key in self._live:
-            return self._live[key]
-        path, ways = {key: None}, [self._successors(state)]
+        if state in self._live:
+            return self._live[state]
+        path, ways = {state: None}, [self._successors(state)]
         while ways:
             after = next(ways[-1], None)
             if after is None:
                 ways.pop()
                 self._live[path.popitem()[0]] = False
                 continue
-            key = self._key(after)
-            if key in path or self._live.get(key, False):
+            if after in path or self._live.get(after, False):
                 self._live.update(dict.fromkeys(path, True))
                 return True
-            if key not in self._live:
-                path[key] = None
+            if after not in self._live:
+                path[after] = None
                 ways.append(self._successors(after))
         return False
 
