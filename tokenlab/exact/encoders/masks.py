@@ -1,7 +1,7 @@
 """Masks of allowed tokens: kept for the states used last, and those of texts without an end."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,21 +19,13 @@ class Masks:
     """
 
     def __init__(self, size: int, compute: Callable[[Hashable], NDArray[np.bool_]]) -> None:
-        self._size, self._compute = size, compute
-        self._kept: OrderedDict[Hashable, NDArray[np.uint8]] = OrderedDict()
-        self._most = max(16, _ROOM // (size // 8 + 200))
+        self._size = size
+        kept = lru_cache(max(16, _ROOM // (size // 8 + 200)))
+        self._packed = kept(lambda state: np.packbits(compute(state)))
 
     def get(self, state: Hashable) -> NDArray[np.bool_]:
         """bool[size], read-only."""
-        packed = self._kept.get(state)
-        if packed is None:
-            mask = self._compute(state)
-            self._kept[state] = np.packbits(mask)
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-        else:
-            self._kept.move_to_end(state)
-            mask = np.unpackbits(packed, count=self._size).view(bool)
+        mask = np.unpackbits(self._packed(state), count=self._size).view(bool)
         mask.flags.writeable = False
         return mask
 
