@@ -92,7 +92,7 @@ def over(code, tokens):
     """The automaton of a vocabulary whose id 0 is [UNK]."""
     vocabulary = Vocabulary([None, *(token.encode() for token in tokens)])
     symbols = [atom_numbers(vocabulary.spelling(i).decode()).tolist() for i in range(len(vocabulary))]
-    return Constrained(vocabulary, symbols, atom_automaton(code))
+    return Constrained(vocabulary, symbols, atom_automaton(code), lambda text: [])
 
 
 @pytest.fixture(params=CODES)

@@ -85,7 +85,7 @@ def test_a_wide_beam_finds_the_most_probable_tokens(model):
 
 def test_plain_and_healing_by_definition(model):
     """Greedy tokens after the encoding, and after it without its last token."""
-    every = ByDefinition(model.model, EveryEncoding(VOCABULARY))
+    every = ByDefinition(model.model, EveryEncoding(VOCABULARY, model.automaton.encode))
     prompt = "ABB"
     tokens = model.automaton.encode(prompt.encode())
     found = complete(model, prompt, CompletionOptions(length=1))

@@ -57,7 +57,7 @@ def test_undefined_where_the_encoding_has_probability_zero():
 
 def test_mpc_refuses_other_encodings():
     vocabulary = Vocabulary([b"A", b"B", b"AB"])
-    for automaton in (BytePair(vocabulary, [(0, 1, 2)]), EveryEncoding(vocabulary)):
+    for automaton in (BytePair(vocabulary, [(0, 1, 2)]), EveryEncoding(vocabulary, lambda text: [])):
         with pytest.raises(ParameterError, match="incremental or bpc"):
             CharacterModel(TableModel(3), automaton, ExactOptions(estimator="mpc"))
     with pytest.raises(ParameterError, match="mpc"):

@@ -36,7 +36,7 @@ class Place(NamedTuple):
 class Constrained:
     """The token strings that an automaton accepts; all of them, not only those that the tokenizer makes.
 
-    symbols: of each token that spells text, by position. encode: what `encode` does; without it that raises InputError.
+    symbols: of each token that spells text, by position. encode: what `encode` does.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Constrained:
         vocabulary: Vocabulary,
         symbols: Sequence[Sequence[int]],
         accepted: AtomAutomaton,
-        encode: Callable[[bytes], list[int]] | None = None,
+        encode: Callable[[bytes], list[int]],
     ) -> None:
         self.vocabulary, self.prefix, self.has_end = vocabulary, b"", True
         self._symbols, self._accepted, self._encode = symbols, accepted, encode
@@ -91,9 +91,7 @@ class Constrained:
         return self._accepted.may_end(self._states[state.number])
 
     def encode(self, text: bytes) -> list[int]:
-        """One encoding of a text. Raises InputError where no encoder was given."""
-        if self._encode is None:
-            raise InputError("no encoder was given for the constrained token strings; give one to encode a text")
+        """One encoding of a text."""
         return self._encode(text)
 
     def masks(self, states: Sequence[Hashable]) -> tuple[NDArray[np.bool_], list[int]]:

@@ -158,7 +158,7 @@ def from_encoding(
 
     Raises InputError for a prompt that cannot be encoded, or that no token completes.
     """
-    every = EveryEncoding(automaton.vocabulary)
+    every = EveryEncoding(automaton.vocabulary, automaton.encode)
     evaluator = Evaluator(model, every, truncate=True)
     vocabulary, text = automaton.vocabulary, automaton.prefix + prompt
     tokens = automaton.encode(prompt[: len(prompt) - len(open_character(prompt))])

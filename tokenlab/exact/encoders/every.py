@@ -5,19 +5,16 @@ from collections.abc import Callable, Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.core.errors import InputError
 from tokenlab.exact.vocabulary import Vocabulary
 
 
 class EveryEncoding:
     """The automaton of `encodings: all`: one state, every token allowed, a text may end anywhere.
 
-    encode: what `encode` does; without it, `encode` raises InputError. prefix: bytes put before every text.
+    encode: what `encode` does. prefix: bytes put before every text.
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, encode: Callable[[bytes], list[int]] | None = None, prefix: bytes = b""
-    ) -> None:
+    def __init__(self, vocabulary: Vocabulary, encode: Callable[[bytes], list[int]], prefix: bytes = b"") -> None:
         self.vocabulary, self.prefix, self.has_end = vocabulary, prefix, True
         self._encode = encode
         self._allowed = np.ones(len(vocabulary), bool)
@@ -40,7 +37,5 @@ class EveryEncoding:
         return True
 
     def encode(self, text: bytes) -> list[int]:
-        """One encoding of a text. Raises InputError where no encoder was given."""
-        if self._encode is None:
-            raise InputError("no encoder was given for the sum over all token strings; give one to encode a text")
+        """One encoding of a text."""
         return self._encode(text)
