@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from tokenizers import Regex, pre_tokenizers
 
 from tokenlab.core.errors import ParameterError
+from tokenlab.formats.ranks import LLAMA3
 from tokenlab.segment.isolation import FREE, CharacterClasses
 from tokenlab.segment.segmentation import Segmentation
 from tokenlab.text.code_points import code_points
@@ -49,14 +50,13 @@ _PATTERNS = {
     "words": _AUTO,
     "statistics": _AUTO,
     "gpt2": GPT2,
-    "llama3": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "llama3": LLAMA3,
     "whitespace": r" ?\S+|\s+(?!\S)|\s+",
 }
 _KERNELS = {
     _AUTO: piece_kernels.AUTO,
     GPT2: piece_kernels.GPT2,
-    _PATTERNS["llama3"]: piece_kernels.LLAMA3,
+    LLAMA3: piece_kernels.LLAMA3,
     _PATTERNS["whitespace"]: piece_kernels.WHITESPACE,
 }
 """Expressions with a kernel; Oniguruma takes a hundred times as long."""
