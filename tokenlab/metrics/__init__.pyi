@@ -8,7 +8,6 @@ from tokenlab.metrics.counting import TextTokenizer as TextTokenizer
 from tokenlab.metrics.counting import Tokens as Tokens
 from tokenlab.metrics.counting import count_tokens as count_tokens
 from tokenlab.metrics.registry import Metric as Metric
-from tokenlab.metrics.registry import find_metric as find_metric
 from tokenlab.metrics.registry import of_segmentation as of_segmentation
 from tokenlab.metrics.registry import of_tokenization as of_tokenization
 from tokenlab.metrics.registry import of_tokenizer as of_tokenizer

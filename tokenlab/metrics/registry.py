@@ -116,9 +116,3 @@ def of_parallel(
     tokens = None if divisor is None else counts[divisor].tokens
     inequality = tokenizer_measures.gini([found.tokens / found.texts for found in counts if found.texts])
     return [of_tokenizer(replace(found, parallel_tokens=tokens)) | {"gini": inequality} for found in counts]
-
-
-def find_metric(name: str) -> Metric | None:
-    """The metric with this name, or None."""
-    every = (*SEGMENTATION, *CLASSIFICATION, *TOKENIZATION, *TOKENIZERS)
-    return next((metric for metric in every if metric.name == name), None)

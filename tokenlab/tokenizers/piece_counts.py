@@ -29,7 +29,6 @@ from tokenlab.text.lines import read_lines
 from tokenlab.tokenizers.cuts import Cut
 from tokenlab.tokenizers.piece_kernels import Pieces, add_pieces, counts_by_piece, no_pieces
 
-COUNTS_ENDINGS = (".parquet", ".tsv")
 _CUT, _PATTERN = b"tokenlab.cut", b"tokenlab.pattern"
 _LARGEST_COUNT = 2**63 - 1
 _CHARACTERS_AT_ONCE = 1 << 17

@@ -10,7 +10,7 @@ from tokenlab.codes.codebook import Codebook, smallest_K
 from tokenlab.codes.corpus import CharacterCorpus, character_corpus
 from tokenlab.codes.latom.hmm import train
 from tokenlab.codes.latom.learn import ANNEALINGS, refine_codebook
-from tokenlab.codes.latom.refine import atom_entropy
+from tokenlab.codes.latom.refine import Schedule, refine_codes
 from tokenlab.codes.options import CodeShape
 from tokenlab.codes.registry import learn_code
 from tokenlab.core.errors import InputError, ParameterError
@@ -90,7 +90,7 @@ def test_refinement(corpus):
     assert tokens[0] == hugging_face_tokens(plain, corpus, 300)
     assert min(tokens) == hugging_face_tokens(refined, corpus, 300)
     for code, name in ((plain, "mutual_information_before"), (refined, "mutual_information")):
-        entropy = atom_entropy(corpus, code.assigned, code.N, code.K)
+        entropy = refine_codes(corpus, code.assigned, code.N, code.K, schedule=Schedule(0)).before
         assert refined.facts[name] == pytest.approx(2 * entropy.atom - entropy.bigram)
     with pytest.raises(InputError, match="another corpus"):
         refine_codebook(plain, character_corpus(["abc"]))

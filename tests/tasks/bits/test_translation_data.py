@@ -119,8 +119,8 @@ def test_new_tokens_copy_the_bytes_with_their_bits(codes):
     base, by_name = codes
     rows = copied_rows(base)
     assert len(rows) == by_name[BITS].size - base.size
-    assert base.spelled(rows[0x41]) == b"A"  # payload 141h
-    assert [base.spelled(row) for row in rows[256:260]] == [b"\xe0", b"\xe4", b"\xe8", b"\xec"]
+    assert base.tokens[rows[0x41]] == b"A"  # payload 141h
+    assert [base.tokens[row] for row in rows[256:260]] == [b"\xe0", b"\xe4", b"\xe8", b"\xec"]
     assert rows[RESET - 256 :] == [MEAN]
 
 

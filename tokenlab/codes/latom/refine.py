@@ -134,11 +134,6 @@ def refine_codes(
     return Refinement(best, before, after)
 
 
-def atom_entropy(corpus: CharacterCorpus, assigned: np.ndarray, N: int, K: int) -> AtomEntropy:
-    """The entropies of a corpus under a codebook; 0 where it has no pairs."""
-    return _entropy(_state(assigned, N, K, np.append(corpus.counts, 0), character_bigrams(corpus)))
-
-
 def _entropy(state: State) -> AtomEntropy:
     pairs = np.concatenate([state.within.ravel(), state.across.ravel()])
     return AtomEntropy(_bits(pairs), _bits(state.atoms.ravel()))

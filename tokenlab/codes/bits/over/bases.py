@@ -69,12 +69,6 @@ class Base:
         """V: the number of ids."""
         return len(self.tokens)
 
-    def spelled(self, id: int) -> bytes:
-        """The bytes of a token; none for special tokens. Raises LookupError for an id that is out of range."""
-        if id < 0:
-            raise IndexError(id)
-        return self.tokens[id] or b""
-
     def encode(self, text: str) -> np.ndarray:
         """int32[n]: the ids of a text. Raises InputError for a lone surrogate."""
         return self.encode_batch([text])[0]
