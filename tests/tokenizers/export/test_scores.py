@@ -12,7 +12,7 @@ from plain_words import segmentations
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
 from tokenlab.segment import SegmentOptions
 from tokenlab.segment.by_statistics import utilities
-from tokenlab.tokenizers.export.vocabulary import Ngrams, piece_scores, spelled_otherwise
+from tokenlab.tokenizers.export.vocabulary import find_ngrams, piece_scores, spelled_otherwise
 
 THAI = [unicode_text.UNSPACED["Thai"], unicode_text.UNSPACED["Burmese"]]
 
@@ -25,8 +25,8 @@ def test_every_ngram_is_found_and_nothing_else(chinese_sentences, unit):
         for n in range(1, 5):
             rows |= zip(statistics.ngrams(n), range(*statistics.rows(n).indices(len(statistics))), strict=True)
         texts = [*rows, "没有出现过", "x", sentences[0], next(iter(rows)) + "\U0001f600"]
-        found = Ngrams(statistics, texts)
-        assert found.rows.tolist() == [rows.get(text, -1) for text in texts]
+        _, found = find_ngrams(statistics, texts)
+        assert found.tolist() == [rows.get(text, -1) for text in texts]
 
 
 def test_scores_are_length_times_utility(chinese_sentences):

@@ -49,44 +49,38 @@ BONUS = 3.0
 NOTHING = "the training text holds no character besides whitespace; there is nothing to export"
 
 
-class Ngrams:
-    """The units of each text, and the row of each text among the n-grams of the statistics."""
+def find_ngrams(statistics: NgramStatistics, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The number of units of each text, and its row among the n-grams of the statistics, -1 for one that is none.
 
-    def __init__(self, statistics: NgramStatistics, texts: Sequence[str]) -> None:
-        self._statistics = statistics
-        points = code_points("".join(f"{text}\n" for text in texts))
-        symbols = self._symbols(points)
-        ends = np.flatnonzero(symbols == ord("\n"))
-        first = np.concatenate(([0], ends[:-1] + 1))[: len(ends)]
-        self.lengths: NDArray[np.int64] = ends - first
-        """int64[texts]: units of each."""
-        self.rows: NDArray[np.int64] = self._rows(symbols, first)
-        """int64[texts]: -1 for a text that is no n-gram of the statistics."""
+    Walks down the trie, a unit of every text at a time. The rows of one length are sorted by parent and unit.
+    """
+    symbols = code_points("".join(f"{text}\n" for text in texts))
+    if statistics.options.unit != "character":
+        symbols = cluster_symbols(symbols, cluster_starts(symbols), composed_symbols(statistics.composed))
+    first, ends = _lines(symbols)
+    lengths = ends - first
+    unit, last, _ = statistics.trie
+    units, singles = unit[symbols], int(statistics.level[1])
+    rows = np.where(lengths > 0, units[first], -1).astype(np.int64)
+    rows[lengths > statistics.options.n_max] = -1
+    for n in range(2, statistics.options.n_max + 1):
+        going = np.flatnonzero((rows >= 0) & (lengths >= n))
+        if not len(going):
+            break
+        level = statistics.rows(n)
+        keys = statistics.parent[level].astype(np.int64) * singles + last[level]
+        following = units[first[going] + n - 1]
+        wanted = rows[going] * singles + following
+        places = np.searchsorted(keys, wanted)
+        found = (following >= 0) & (keys[np.minimum(places, len(keys) - 1)] == wanted) if len(keys) else False
+        rows[going] = np.where(found, places + level.start, -1)
+    return lengths, rows
 
-    def _symbols(self, points: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        if self._statistics.options.unit == "character":
-            return points
-        return cluster_symbols(points, cluster_starts(points), composed_symbols(self._statistics.composed))
 
-    def _rows(self, symbols: NDArray[np.uint32], first: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Walk down the trie, a unit of every text at a time. The rows of one length are sorted by parent and unit."""
-        statistics = self._statistics
-        unit, last, _ = statistics.trie
-        units, singles = unit[symbols], int(statistics.level[1])
-        rows = np.where(self.lengths > 0, units[first], -1).astype(np.int64)
-        rows[self.lengths > statistics.options.n_max] = -1
-        for n in range(2, statistics.options.n_max + 1):
-            going = np.flatnonzero((rows >= 0) & (self.lengths >= n))
-            if not len(going):
-                break
-            level = statistics.rows(n)
-            keys = statistics.parent[level].astype(np.int64) * singles + last[level]
-            following = units[first[going] + n - 1]
-            wanted = rows[going] * singles + following
-            places = np.searchsorted(keys, wanted)
-            found = (following >= 0) & (keys[np.minimum(places, len(keys) - 1)] == wanted) if len(keys) else False
-            rows[going] = np.where(found, places + level.start, -1)
-        return rows
+def _lines(symbols: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each line begins, and its line feed."""
+    ends = np.flatnonzero(symbols == ord("\n"))
+    return np.concatenate(([0], ends[:-1] + 1))[: len(ends)], ends
 
 
 def piece_scores(
@@ -104,10 +98,10 @@ def piece_scores(
     Args:
         counts: how often each is a segment of the training text.
     """
-    found = Ngrams(statistics, pieces)
-    utility = np.append(utilities(statistics, options), -np.inf)[found.rows]  # row -1 is the one appended
+    lengths, rows = find_ngrams(statistics, pieces)
+    utility = np.append(utilities(statistics, options), -np.inf)[rows]  # row -1 is the one appended
     tie = TIE if options.tie == "short" else -TIE
-    sums = found.lengths * utility - tie * found.lengths.astype(np.float64) ** 2
+    sums = lengths * utility - tie * lengths.astype(np.float64) ** 2
     return _with_others(sums, pieces, counts, options)
 
 
@@ -130,8 +124,7 @@ def _with_others(
 ) -> NDArray[np.float64]:
     """The scores, given those of pieces of runs that are cut (-inf for unknown ones)."""
     points = code_points("".join(f"{piece}\n" for piece in pieces))
-    ends = np.flatnonzero(points == ord("\n"))
-    first = np.concatenate(([0], ends[:-1] + 1))
+    first, ends = _lines(points)
     classes = CharacterClasses(options.isolate, options.split_kana)(points)[first]
     frequent = 0.4 * np.log1p(counts) / np.log1p(max(int(counts.max(initial=1)), 1))
     scores = np.where(classes >= FREE, sums, frequent - 1.0)
@@ -197,7 +190,7 @@ def learn_vocabulary(
         return piece_scores(pieces, _counts_of(pieces, counts), statistics, segment_options)
 
     def frequency(texts: list[str]) -> NDArray[np.int64]:
-        rows = Ngrams(statistics, texts).rows
+        _, rows = find_ngrams(statistics, texts)
         return np.where(rows >= 0, statistics.count[rows], 1)
 
     return _assemble(counts, _Ranking(score, frequency), segment_options, options)
