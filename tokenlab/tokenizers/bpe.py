@@ -75,6 +75,19 @@ def train_bpe(texts: Iterable[str], options: BpeOptions) -> Tokenizer:
     return tokenizer
 
 
+def learn_merges(texts: Iterable[str], **options: Any) -> tuple[list[str], list[tuple[str, str]]]:
+    """The tokens in the order of their ids, and the merges, of the library's trainer; none crosses whitespace.
+
+    options: of `BpeTrainer`.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(show_progress=False, **options))
+    model = json.loads(tokenizer.to_str())["model"]
+    tokens = sorted(model["vocab"], key=model["vocab"].__getitem__)
+    return tokens, [(left, right) for left, right in model["merges"]]
+
+
 def token_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
     """For each text the character offsets [start, end) of its tokens, without tokens of whitespace.
 
@@ -98,6 +111,17 @@ def save_tokenizer(
         tokenizer.save(str(temporary / "tokenizer.json"))
         text = json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
         (temporary / "tokenizer_config.json").write_text(text, encoding="utf-8")
+
+
+def save_with_special_tokens(
+    tokenizer: Tokenizer, tokens: Sequence[str], roles: Mapping[str, str], folder: str | Path
+) -> None:
+    """As `save_tokenizer`, with special tokens and the roles of some, such as `eos`; none is put around a text."""
+    config: dict[str, object] = {"add_bos_token": False, "add_eos_token": False}
+    config |= {f"{role}_token": token for role, token in roles.items()}
+    if others := [token for token in tokens if token not in roles.values()]:
+        config |= {"additional_special_tokens": others}
+    save_tokenizer(tokenizer, folder, config)
 
 
 def bpe_tokenizer(merges: np.ndarray, alphabet_characters: Sequence[str]) -> Tokenizer:

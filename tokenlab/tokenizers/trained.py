@@ -25,7 +25,7 @@ from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.formats.byte_level import byte_characters
 from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.text.code_points import code_points
-from tokenlab.tokenizers.bpe import save_tokenizer
+from tokenlab.tokenizers.bpe import save_with_special_tokens
 from tokenlab.tokenizers.cuts import Cut
 from tokenlab.tokenizers.kinds import kinds_of
 from tokenlab.tokenizers.merges import Progress, bpe_sweep
@@ -257,9 +257,4 @@ def save_trained(tokenizer: Tokenizer, given: Sequence[str], folder: str | Path)
     given: the special tokens, as in `TrainOptions`.
     """
     special = role_special_tokens(given)
-    named = set(special.roles.values())
-    config: dict[str, object] = {"add_bos_token": False, "add_eos_token": False}
-    config |= {f"{role}_token": token for role, token in special.roles.items()}
-    if others := [token for token in special.tokens if token not in named]:
-        config |= {"additional_special_tokens": others}
-    save_tokenizer(tokenizer, folder, config)
+    save_with_special_tokens(tokenizer, special.tokens, special.roles, folder)

@@ -67,5 +67,4 @@ def test_special_tokens_are_read():
     read = parse_special_tokens(["pad=<e>", "eos=<e>", "x=1", "unk=<u>", "bos=a=b"])
     assert read.tokens == ("<u>", "<e>", "x=1", "a=b")
     assert read.roles == {"pad": "<e>", "eos": "<e>", "unk": "<u>", "bos": "a=b"}
-    assert read.without_role == ["x=1"]
     assert parse_special_tokens([]).tokens == ("<|unk|>",)

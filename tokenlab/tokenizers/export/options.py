@@ -27,11 +27,6 @@ class SpecialTokens(NamedTuple):
     roles: dict[str, str]
     """Role -> token, for the roles that were given."""
 
-    @property
-    def without_role(self) -> list[str]:
-        """The tokens that were given without a role."""
-        return [token for token in self.tokens[1:] if token not in self.roles.values()]
-
 
 def parse_special_tokens(given: Sequence[str]) -> SpecialTokens:
     """Read ROLE=TOKEN and TOKEN; one token may have several roles.
