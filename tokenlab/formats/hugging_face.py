@@ -21,6 +21,9 @@ NOT_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 """Bytes that are in no text, and have no token in some vocabularies."""
 PLACES = ("continuing_subword_prefix", "end_of_word_suffix")
 """Settings of a model with which the place of a token in its word decides what it spells."""
+USUAL_BOS = ("<s>", "<|begin_of_text|>", "<bos>", "<\uff5cbegin\u2581of\u2581sentence\uff5c>", "[BOS]", "<|endoftext|>")
+USUAL_EOS = ("</s>", "<|end_of_text|>", "<eos>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "[EOS]", "<|endoftext|>")
+"""Usual names of the tokens that begin and end a text; the first that a tokenizer has."""
 _DROPS_TEXT = ("WhitespaceSplit", "Whitespace", "BertPreTokenizer", "CharDelimiterSplit")
 """Pre-tokenizers that remove what they split at; others do with the behaviour `Removed`."""
 _OF_OTHER_JSON = (LookupError, TypeError, AttributeError, ValueError, RecursionError)

@@ -23,22 +23,13 @@ from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
 from tokenlab.exact.interface import TokenAutomaton
 from tokenlab.exact.splits.reading import Splits, read_added_tokens, read_splits
 from tokenlab.exact.vocabulary import Vocabulary
-from tokenlab.formats.hugging_face import PLACES, LibraryTokenizer, loaded, steps
+from tokenlab.formats.hugging_face import PLACES, USUAL_BOS, USUAL_EOS, LibraryTokenizer, loaded, steps
 from tokenlab.formats.pieces import BYTE_PIECES, SPACE
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from tokenizers.normalizers import Normalizer
 
-_USUAL_BOS = (
-    "<s>",
-    "<|begin_of_text|>",
-    "<bos>",
-    "<\uff5cbegin\u2581of\u2581sentence\uff5c>",
-    "[BOS]",
-    "<|endoftext|>",
-)
-_USUAL_EOS = ("</s>", "<|end_of_text|>", "<eos>", "<\uff5cend\u2581of\u2581sentence\uff5c>", "[EOS]", "<|endoftext|>")
 PAIRS = (
     ("e\u0301", "\u00e9"),
     ("A", "a"),
@@ -131,7 +122,7 @@ def _read(tokenizer: "Tokenizer", name: str, ends: tuple[int | None, int | None]
     )
     bos, eos = (
         given if given is not None else _usual(added, names)
-        for given, names in zip(ends, (_USUAL_BOS, _USUAL_EOS), strict=True)
+        for given, names in zip(ends, (USUAL_BOS, USUAL_EOS), strict=True)
     )
     return RealTokenizer(name, automaton, engine, bos, eos, _notes(prepared, library))
 

@@ -30,12 +30,13 @@ from tokenlab.codes.bits.over.bases import Base, base_of
 from tokenlab.codes.bits.over.tokenizer import BitTokenizer
 from tokenlab.codes.bits.symbols import OTHER
 from tokenlab.core.errors import InputError
+from tokenlab.formats.hugging_face import USUAL_BOS, USUAL_EOS
 from tokenlab.formats.tokenizer_file import read_tokenizer
 
 _BASE_FILE = "base_tokenizer.json"
 _USUAL = {
-    "bos_token": ("<s>", "<bos>", "<|begin_of_text|>", "<|endoftext|>"),
-    "eos_token": ("</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>"),
+    "bos_token": USUAL_BOS,
+    "eos_token": USUAL_EOS,
     "unk_token": ("<unk>",),
     "pad_token": ("<pad>",),
 }
