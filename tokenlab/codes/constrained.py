@@ -19,7 +19,7 @@ from tokenlab.codes.automaton import AtomAutomaton, atom_automaton, utf8_automat
 from tokenlab.codes.interface import Code, atom_numbers
 from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders.masks import Masks
-from tokenlab.exact.vocabulary import Vocabulary
+from tokenlab.exact.vocabulary import Vocabulary, common_prefix
 from tokenlab.formats.tokenizer_file import read_tokenizer
 
 _ROOM = 1 << 20
@@ -51,7 +51,7 @@ class Constrained:
         # Sorted by symbols, each token shares its beginning with the one before it: a walk reads that once.
         order = sorted(range(len(symbols)), key=lambda position: list(symbols[position]))
         self._sorted = [(position, symbols[position]) for position in order]
-        self._shared = [0] + [_common(symbols[one], symbols[other]) for one, other in pairwise(order)]
+        self._shared = [0] + [common_prefix(symbols[one], symbols[other]) for one, other in pairwise(order)]
         self._states: list[Hashable] = []
         self._number: dict[Hashable, int] = {}
         self._to_end: dict[int, float] = {}
@@ -200,9 +200,3 @@ def constrain(code: Code | None, tokenizer: str | Path) -> Constrained:
     if not found.allowed(found.start()).any():
         raise InputError(f"{tokenizer}: no token can begin a text of this code; name the tokenizer made with it")
     return found
-
-
-def _common(first: Sequence[int], second: Sequence[int]) -> int:
-    """Length of the common beginning."""
-    shorter = min(len(first), len(second))
-    return next((i for i in range(shorter) if first[i] != second[i]), shorter)

@@ -32,6 +32,7 @@ from tokenlab.codes.baselines import ByteCode
 from tokenlab.codes.corpus import CharacterCorpus
 from tokenlab.codes.interface import Violation, atom, atoms, foreign, shown, utf8, utf8_violation
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.exact.vocabulary import common_prefix
 
 _ATOMS = atoms(256)
 _BYTES = {atom(byte): byte for byte in range(256)}
@@ -111,7 +112,7 @@ class MyteCode:
         if damage:
             text = text[: damage.start()]
         encoded = self._encoded(text)
-        if encoded != data and (violation := self._violation(data, _shared(encoded, data), end == len(atoms))):
+        if encoded != data and (violation := self._violation(data, common_prefix(encoded, data), end == len(atoms))):
             return text, violation
         return text, foreign(atoms, end) if end < len(atoms) else None
 
@@ -219,7 +220,7 @@ class _Rewriting:
             key = self._keys[place - 1]
             if piece.startswith(key):
                 return key
-            piece = piece[: _shared(piece, key)]
+            piece = piece[: common_prefix(piece, key)]
         return b""
 
 
@@ -304,12 +305,6 @@ def _check_codes(merge: Mapping[bytes, bytes], occurring: frozenset[int]) -> Non
         if before is not None and code.startswith(before):
             raise ParameterError(f"{where} begins with that of {keys[before].hex(' ')}, {before.hex(' ')}")
         before = code
-
-
-def _shared(one: bytes, other: bytes) -> int:
-    """Length of the common prefix of two byte sequences."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _utf8(data: bytes) -> str:

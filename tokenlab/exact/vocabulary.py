@@ -84,6 +84,12 @@ class Vocabulary:
         return Branches(following[first], longer + first)
 
 
+def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
+    """Length of the longest common prefix of two sequences, such as bytes."""
+    shorter = min(len(first), len(second))
+    return next((i for i in range(shorter) if first[i] != second[i]), shorter)
+
+
 def _successor(prefix: bytes) -> bytes | None:
     """The smallest bytes above all that begin with `prefix`, None where there are none."""
     stem = prefix.rstrip(b"\xff")

@@ -14,7 +14,7 @@ from tokenlab.core.errors import InputError
 from tokenlab.exact.encoders import unigram_kernels as kernels
 from tokenlab.exact.encoders.masks import Masks
 from tokenlab.exact.utf8 import as_text, character_at
-from tokenlab.exact.vocabulary import Vocabulary
+from tokenlab.exact.vocabulary import Vocabulary, common_prefix
 from tokenlab.tokenizers.unigram_kernels import build_trie
 
 _PENALTY = 10.0
@@ -83,7 +83,7 @@ class Unigram:
         self._score = score_of_id[self._id]
         self._offsets = np.concatenate(([0], np.cumsum([len(token) for token in spelled]))).astype(np.int64)
         self._symbols = np.frombuffer(b"".join(spelled), np.uint8)
-        self._shared = np.array([0, *map(_common, spelled, spelled[1:])], np.int64)
+        self._shared = np.array([0, *map(common_prefix, spelled, spelled[1:])], np.int64)
         self._trie = build_trie(self._symbols.astype(np.int64), self._offsets, 256)
 
     def _allowed(self, state: Hashable) -> NDArray[np.bool_]:
@@ -140,9 +140,3 @@ class Unigram:
                 return -1
             node = child
         return node
-
-
-def _common(first: bytes, second: bytes) -> int:
-    """Length of the common prefix."""
-    shorter = min(len(first), len(second))
-    return next((i for i in range(shorter) if first[i] != second[i]), shorter)
