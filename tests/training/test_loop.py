@@ -13,7 +13,7 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.networks.interface import Loss
 from tokenlab.training import loop, processes
 from tokenlab.training.loop import Update, best_evaluation, train
-from tokenlab.training.options import TrainingOptions, learning_rate
+from tokenlab.training.options import TrainingOptions
 
 OPTIONS = TrainingOptions(steps=9, batch=5, learning_rate=0.1, warmup=2, evaluate_every=2, gradient_clip=1e9)
 EXTRA = 0.3
@@ -44,9 +44,6 @@ class Learner:
     unit: ClassVar = "nats"
     per: ClassVar = "row"
     betas: ClassVar = (0.9, 0.95)
-
-    def learning_rate(self, step):
-        return learning_rate(self.options, step)
 
     def decays(self, name):
         return name == "blocks"
@@ -92,7 +89,7 @@ def test_updates_are_those_of_the_textbook():
                     0.95 * second + 0.05 * parameter.grad**2,
                     count + 1,
                 )
-                rate = learning_rate(OPTIONS, step)
+                rate = OPTIONS.learning_rate_at(step)
                 with torch.no_grad():
                     parameter *= 1 - rate * OPTIONS.weight_decay * (name == "blocks")
                     scale = (second / (1 - 0.95**count)).sqrt() + 1e-8

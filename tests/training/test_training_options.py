@@ -6,7 +6,7 @@ import math
 import pytest
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.training.options import TrainingOptions, learning_rate
+from tokenlab.training.options import TrainingOptions
 
 OPTIONS = TrainingOptions(steps=12, batch=4, learning_rate=5e-3, warmup=3)
 
@@ -15,8 +15,8 @@ def test_learning_rate_by_hand():
     options = TrainingOptions(steps=8, batch=1, learning_rate=1.0, final_learning_rate=0.2, warmup=3)
     # Up by quarters, then 0.2 + 0.8 (1 + cos(pi k / 4)) / 2 for k = 0..4.
     expected = [0.25, 0.5, 0.75, 1.0, 0.6 + 0.4 * math.sqrt(0.5), 0.6, 0.6 - 0.4 * math.sqrt(0.5), 0.2]
-    assert [learning_rate(options, step) for step in range(8)] == pytest.approx(expected, abs=1e-15)
-    assert learning_rate(TrainingOptions(steps=1, batch=1, learning_rate=0.5), 0) == 0.5
+    assert [options.learning_rate_at(step) for step in range(8)] == pytest.approx(expected, abs=1e-15)
+    assert TrainingOptions(steps=1, batch=1, learning_rate=0.5).learning_rate_at(0) == 0.5
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tokenlab.training import processes
 from tokenlab.translation.model import build_model
 from tokenlab.translation.options import TranslationShape, TranslationTraining
 from tokenlab.translation.pairs import Pairs, sentences, shuffled_batches
-from tokenlab.translation.training import learning_rate, train
+from tokenlab.translation.training import train
 
 END, PADDING = 2, 3
 SHAPE = TranslationShape(layers=1, width=16, heads=2, feed_forward=32, positions=16)
@@ -47,9 +47,10 @@ def trained_model(options, dropout=0.0, checkpoint=None):
 
 def test_learning_rates_by_hand():
     options = dataclasses.replace(OPTIONS, steps=9, warmup=3, learning_rate=1.0)
-    inverse = [learning_rate(options, step) for step in range(9)]
+    inverse = [options.learning_rate_at(step) for step in range(9)]
     assert inverse[:4] == [0.25, 0.5, 0.75, 1.0] and inverse[8] == pytest.approx(math.sqrt(4 / 9))
-    cosine = [learning_rate(dataclasses.replace(options, schedule="cosine"), step) for step in range(9)]
+    falling = dataclasses.replace(options, schedule="cosine")
+    cosine = [falling.learning_rate_at(step) for step in range(9)]
     assert cosine[:4] == inverse[:4] and cosine[6] == pytest.approx(0.5) and 0 < cosine[8] < 0.1
 
 

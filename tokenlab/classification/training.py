@@ -24,7 +24,6 @@ from tokenlab.networks.interface import Loss
 from tokenlab.training import loop, processes
 from tokenlab.training.checkpoint import Configuration, Evaluation
 from tokenlab.training.loop import Update
-from tokenlab.training.options import learning_rate
 from tokenlab.translation.pairs import IGNORED, Batch, Pairs, ordered_batches, shuffled_batches
 
 
@@ -91,9 +90,6 @@ class _Learner:
     unit: Literal["nats", "bits"] = "nats"
     per: str = "text"
     betas: tuple[float, float] = (0.9, 0.999)
-
-    def learning_rate(self, step: int) -> float:
-        return learning_rate(self.options, step)
 
     def decays(self, name: str) -> bool:
         return ".layers." in name

@@ -22,7 +22,7 @@ from tokenlab.networks.token_network import TokenBatch, TokenNetwork
 from tokenlab.training import loop
 from tokenlab.training.checkpoint import Configuration, Evaluation
 from tokenlab.training.loop import Update
-from tokenlab.training.options import TrainingOptions, learning_rate
+from tokenlab.training.options import TrainingOptions
 
 
 def train_code_model(
@@ -75,9 +75,6 @@ class _Learner:
     unit: Literal["nats", "bits"] = "bits"
     per: str = "token"
     betas: tuple[float, float] = (0.9, 0.999)
-
-    def learning_rate(self, step: int) -> float:
-        return learning_rate(self.options, step)
 
     def decays(self, name: str) -> bool:
         return "blocks." in name

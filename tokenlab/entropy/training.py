@@ -25,7 +25,7 @@ from tokenlab.tokenizers.alphabet import Alphabet
 from tokenlab.training import loop, processes
 from tokenlab.training.checkpoint import Configuration, Evaluation
 from tokenlab.training.loop import Update
-from tokenlab.training.options import TrainingOptions, learning_rate
+from tokenlab.training.options import TrainingOptions
 
 
 def train(
@@ -73,9 +73,6 @@ class _Learner:
     unit: Literal["nats", "bits"] = "nats"
     per: str = "character"
     betas: tuple[float, float] = (0.9, 0.95)
-
-    def learning_rate(self, step: int) -> float:
-        return learning_rate(self.options, step)
 
     def decays(self, name: str) -> bool:
         return name.startswith("transformer.h.")

@@ -23,7 +23,6 @@ from tokenlab.networks.interface import AnyNetwork, Batch, Loss
 from tokenlab.training import loop, processes
 from tokenlab.training.checkpoint import Configuration, Evaluation
 from tokenlab.training.loop import Update
-from tokenlab.training.options import learning_rate
 
 _CODED_BYTES = 1 << 18
 """Bytes of text that are coded at once: enough to hide what each call costs."""
@@ -75,9 +74,6 @@ class _Learner:
     unit: Literal["nats", "bits"] = "bits"
     per: str = "byte"
     betas: tuple[float, float] = (0.9, 0.95)
-
-    def learning_rate(self, step: int) -> float:
-        return learning_rate(self.options, step)
 
     def decays(self, name: str) -> bool:
         return "blocks." in name

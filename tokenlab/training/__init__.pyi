@@ -4,4 +4,3 @@ from tokenlab.training.loop import Update as Update
 from tokenlab.training.loop import best_evaluation as best_evaluation
 from tokenlab.training.loop import train as train
 from tokenlab.training.options import TrainingOptions as TrainingOptions
-from tokenlab.training.options import learning_rate as learning_rate

@@ -78,10 +78,6 @@ class Learner(Protocol[Part]):
         """What is trained, on the CPU at first."""
         ...
 
-    def learning_rate(self, step: int) -> float:
-        """The learning rate of update `step`, from 0."""
-        ...
-
     def decays(self, name: str) -> bool:
         """Whether the weight of this name, if it is a matrix, decays."""
         ...
@@ -218,7 +214,7 @@ class _Run:
             torch.cuda.manual_seed(seed)
         torch.default_generator.manual_seed(seed)  # torch.manual_seed looks for every kind of device.
         for group in self.optimizer.param_groups:
-            group["lr"] = self.learner.learning_rate(step)
+            group["lr"] = self.options.learning_rate_at(step)
         symbols = processes.total(torch.tensor(update.symbols, dtype=torch.float64, device=self.device))
         # The processes' gradients are averaged, and their losses must add up.
         share = (processes.size() / symbols).float()

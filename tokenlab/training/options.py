@@ -60,12 +60,11 @@ class TrainingOptions:
         if self.processes > 1 and ":" in self.device:
             raise ParameterError(f"device is {self.device!r}, but there are {self.processes} processes; use cuda")
 
-
-def learning_rate(options: TrainingOptions, step: int) -> float:
-    """The learning rate of update `step` (from 0): linear up to the highest, then half a cosine down to the final one,
-    which the last update has."""
-    high, low = options.learning_rate, options.final_learning_rate
-    if step < options.warmup:
-        return high * (step + 1) / (options.warmup + 1)
-    share = (step - options.warmup) / max(1, options.steps - 1 - options.warmup)
-    return low + (high - low) * (1 + math.cos(math.pi * share)) / 2
+    def learning_rate_at(self, step: int) -> float:
+        """The learning rate of update `step` (from 0): linear up to the highest, then half a cosine down to the final
+        one, which the last update has."""
+        high, low = self.learning_rate, self.final_learning_rate
+        if step < self.warmup:
+            return high * (step + 1) / (self.warmup + 1)
+        share = (step - self.warmup) / max(1, self.steps - 1 - self.warmup)
+        return low + (high - low) * (1 + math.cos(math.pi * share)) / 2

@@ -1,5 +1,6 @@
 """Options of translation models: their size, their training, and how they generate."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,6 +60,18 @@ class TranslationTraining(TrainingOptions):
         if not 0 <= self.label_smoothing < 1:
             raise ParameterError(f"label_smoothing is {self.label_smoothing}; it must be at least 0 and below 1")
         check_choice("schedule", self.schedule, Schedule)
+
+    def learning_rate_at(self, step: int) -> float:
+        """The learning rate of update `step` (from 0): linear up to the highest, then down by the schedule."""
+        rise = self.warmup + 1
+        if step < self.warmup:
+            return self.learning_rate * (step + 1) / rise
+        if self.schedule == "inverse_sqrt":
+            rate = self.learning_rate * math.sqrt(rise / (step + 1))
+        else:
+            share = (step - self.warmup) / max(1, self.steps - self.warmup)
+            rate = self.learning_rate * (1 + math.cos(math.pi * share)) / 2
+        return max(rate, self.final_learning_rate)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 of a sentence included. The model keeps the weights of the best evaluation.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -22,19 +21,6 @@ from tokenlab.training.loop import Update
 from tokenlab.translation.model import check_lengths
 from tokenlab.translation.options import TranslationTraining
 from tokenlab.translation.pairs import IGNORED, Batch, Pairs, ordered_batches, shuffled_batches
-
-
-def learning_rate(options: TranslationTraining, step: int) -> float:
-    """The learning rate of update `step` (from 0): linear up to the highest, then down by the schedule."""
-    rise = options.warmup + 1
-    if step < options.warmup:
-        return options.learning_rate * (step + 1) / rise
-    if options.schedule == "inverse_sqrt":
-        rate = options.learning_rate * math.sqrt(rise / (step + 1))
-    else:
-        share = (step - options.warmup) / max(1, options.steps - options.warmup)
-        rate = options.learning_rate * (1 + math.cos(math.pi * share)) / 2
-    return max(rate, options.final_learning_rate)
 
 
 def train(
@@ -86,9 +72,6 @@ class _Learner:
     unit: Literal["nats", "bits"] = "nats"
     per: str = "token"
     betas: tuple[float, float] = (0.9, 0.98)  # Vaswani et al. (2017), section 5.3
-
-    def learning_rate(self, step: int) -> float:
-        return learning_rate(self.options, step)
 
     def decays(self, name: str) -> bool:
         return ".layers." in name
