@@ -6,7 +6,6 @@ the best score; the loss changes more smoothly than F1 on a small validation set
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,10 +20,10 @@ from tokenlab.classification.options import ClassifierTraining
 from tokenlab.core.devices import check_device, computing
 from tokenlab.core.errors import InputError
 from tokenlab.networks.interface import Loss
-from tokenlab.training import loop, processes
+from tokenlab.training import loop
 from tokenlab.training.checkpoint import Configuration, Evaluation
 from tokenlab.training.loop import Update
-from tokenlab.translation.pairs import IGNORED, Batch, Pairs, ordered_batches, shuffled_batches
+from tokenlab.translation.pairs import IGNORED, Batch, Pairs, held_out, ordered_batches, updates
 
 
 def train_classifier(
@@ -98,23 +97,14 @@ class _Learner:
         return asdict(self.network.shape)
 
     def updates(self, skip: int) -> Iterator[Update[Batch]]:
-        options = self.options
-        for batch in shuffled_batches(self.training, options.batch, options.seed, skip):
-            slices = processes.own_parts(options.accumulate)
-            parts = [part for rows in slices if len((part := batch.rows(rows)).source)] or [_unlabelled(batch)]
-            yield Update(parts, sum(part.tokens for part in parts), batch.tokens)
+        return updates(self.training, self.options, skip)
 
     def loss(self, network: Any, part: Batch, device: torch.device) -> Loss:
         nats = self._nats(network, part, device)
         return Loss(nats, nats.new_zeros(()))
 
     def held_out(self, device: torch.device) -> tuple[float, float]:
-        nats, texts = 0.0, 0
-        batches = ordered_batches(self.validation, self.options.batch)
-        for batch in islice(batches, processes.rank(), None, processes.size()):
-            nats += self._nats(self.network, batch, device).item()
-            texts += batch.tokens
-        return nats, texts
+        return held_out(self.validation, self.options, lambda batch: self._nats(self.network, batch, device))
 
     def _nats(self, network: Any, batch: Batch, device: torch.device) -> Tensor:
         """The loss of a batch, summed over its texts, in nats."""
@@ -126,12 +116,6 @@ class _Learner:
 def _logits(network: Any, batch: Batch, device: torch.device, options: ClassifierTraining) -> Tensor:
     with torch.autocast(device.type, torch.bfloat16, enabled=options.dtype == "bfloat16"):
         return network(torch.from_numpy(batch.source).to(device)).float()
-
-
-def _unlabelled(batch: Batch) -> Batch:
-    """One text without its class, for a process that has no text of a batch."""
-    one = batch.rows(slice(0, 1))
-    return one._replace(target=np.full_like(one.target, IGNORED))
 
 
 def _check(model: Classifier, texts: Pairs, options: ClassifierTraining, what: str) -> None:

@@ -5,14 +5,18 @@ inside large pieces of the shuffled order, and cut into batches, whose order is 
 meet, in another company in each epoch, and little is padding.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from tokenlab.core.errors import InputError
+from tokenlab.training import processes
+from tokenlab.training.loop import Update
+from tokenlab.training.options import TrainingOptions
 
 IGNORED = -100
 """The target where nothing is predicted: behind the end of a sentence."""
@@ -107,6 +111,26 @@ def ordered_batches(pairs: Pairs, tokens: int) -> Iterator[Batch]:
     """All pairs once, sorted by length. Raises InputError for a pair longer than a batch."""
     order = np.lexsort((pairs.source.lengths, pairs.target.lengths))
     return (_batch(pairs, chosen) for chosen in _cut(pairs, order, tokens))
+
+
+def updates(pairs: Pairs, options: TrainingOptions, skip: int) -> Iterator[Update[Batch]]:
+    """What this process computes of `shuffled_batches`: one pair without targets where it has no pair of a batch."""
+    for batch in shuffled_batches(pairs, options.batch, options.seed, skip):
+        slices = processes.own_parts(options.accumulate)
+        parts = [part for rows in slices if len((part := batch.rows(rows)).source)]
+        if not parts:
+            one = batch.rows(slice(0, 1))
+            parts = [one._replace(target=np.full_like(one.target, IGNORED))]
+        yield Update(parts, sum(part.tokens for part in parts), batch.tokens)
+
+
+def held_out(pairs: Pairs, options: TrainingOptions, nats_of: Callable[[Batch], Tensor]) -> tuple[float, float]:
+    """The nats and the tokens of this process's share of all pairs. nats_of: the loss of a batch, a scalar."""
+    nats, tokens = 0.0, 0
+    for batch in islice(ordered_batches(pairs, options.batch), processes.rank(), None, processes.size()):
+        nats += nats_of(batch).item()
+        tokens += batch.tokens
+    return nats, tokens
 
 
 def _shuffled_numbers(pairs: Pairs, tokens: int, seed: int) -> Iterator[NDArray[np.int64]]:

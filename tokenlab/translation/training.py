@@ -4,23 +4,21 @@ of a sentence included. The model keeps the weights of the best evaluation.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import numpy as np
 import torch
 from torch.nn import functional
 from transformers import MarianMTModel
 
 from tokenlab.core.errors import InputError
 from tokenlab.networks.interface import Loss
-from tokenlab.training import loop, processes
+from tokenlab.training import loop
 from tokenlab.training.checkpoint import Configuration, Evaluation
 from tokenlab.training.loop import Update
 from tokenlab.translation.model import check_lengths
 from tokenlab.translation.options import TranslationTraining
-from tokenlab.translation.pairs import IGNORED, Batch, Pairs, ordered_batches, shuffled_batches
+from tokenlab.translation.pairs import IGNORED, Batch, Pairs, held_out, updates
 
 
 def train(
@@ -80,23 +78,14 @@ class _Learner:
         return {}
 
     def updates(self, skip: int) -> Iterator[Update[Batch]]:
-        options = self.options
-        for batch in shuffled_batches(self.training, options.batch, options.seed, skip):
-            slices = processes.own_parts(options.accumulate)
-            parts = [part for rows in slices if len((part := batch.rows(rows)).source)] or [_without_targets(batch)]
-            yield Update(parts, sum(part.tokens for part in parts), batch.tokens)
+        return updates(self.training, self.options, skip)
 
     def loss(self, network: Any, part: Batch, device: torch.device) -> Loss:
         nats = self._nats(network, part, device, self.options.label_smoothing)
         return Loss(nats, nats.new_zeros(()))
 
     def held_out(self, device: torch.device) -> tuple[float, float]:
-        nats, tokens = 0.0, 0
-        batches = ordered_batches(self.validation, self.options.batch)
-        for batch in islice(batches, processes.rank(), None, processes.size()):
-            nats += self._nats(self.network, batch, device, 0.0).item()
-            tokens += batch.tokens
-        return nats, tokens
+        return held_out(self.validation, self.options, lambda batch: self._nats(self.network, batch, device, 0.0))
 
     def _nats(self, network: Any, batch: Batch, device: torch.device, smoothing: float) -> torch.Tensor:
         """The loss of a batch, summed over its tokens, in nats."""
@@ -109,9 +98,3 @@ class _Learner:
         return functional.cross_entropy(
             logits, target.flatten(), ignore_index=IGNORED, reduction="sum", label_smoothing=smoothing
         )
-
-
-def _without_targets(batch: Batch) -> Batch:
-    """One pair without targets, for a process that has no pair of a batch."""
-    one = batch.rows(slice(0, 1))
-    return one._replace(target=np.full_like(one.target, IGNORED))
