@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 from tokenlab.core.errors import InputError, of_rust
 from tokenlab.formats.byte_level import LARGEST_ID, byte_characters, spelled_bytes
 from tokenlab.formats.pieces import BYTE_PIECES, SPACE
+from tokenlab.formats.reading import is_utf8
 
 NOT_IN_UTF8 = frozenset((0xC0, 0xC1, *range(0xF5, 0x100)))
 """Bytes that are in no text, and have no token in some vocabularies."""
@@ -161,7 +162,7 @@ class LibraryTokenizer:
     @property
     def byte_tokens(self) -> NDArray[np.bool_]:
         """bool[ids]: the bytes of byte fallback, and byte-level tokens that hold a part of a character."""
-        found = np.array([token is not None and not _whole_characters(token) for token in self.tokens], np.bool_)
+        found = np.array([token is not None and not is_utf8(token) for token in self.tokens], np.bool_)
         if not self.byte_level:
             found[self.byte_ids[self.byte_ids >= 0]] = True
         return found
@@ -238,15 +239,6 @@ class LibraryTokenizer:
         """The ids of text and escaped characters in turn."""
         ids = [self.byte_ids[list(part.encode())] if number % 2 else next(encoded) for number, part in enumerate(parts)]
         return np.concatenate(ids)
-
-
-def _whole_characters(token: bytes) -> bool:
-    """Whether bytes are UTF-8 by themselves."""
-    try:
-        token.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def check_spelled(ids: Sequence[int], tokens: Sequence[bytes | None], text: bytes) -> None:

@@ -24,3 +24,12 @@ def as_utf8(path: str | Path, data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 at byte {error.start}; this is not a tokenizer's text file") from error
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether bytes are UTF-8 by themselves."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

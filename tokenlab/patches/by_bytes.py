@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenlab.formats.reading import is_utf8
 from tokenlab.patches.interface import CausalStream, Starts
 from tokenlab.patches.options import EntropyOptions, FixedOptions, SpaceOptions
 
@@ -44,7 +45,7 @@ def character_starts(data: bytes) -> Starts:
 
     Bytes that are not UTF-8 are cut by their first bytes: a patch has as many bytes as its first one announces.
     """
-    if _is_utf8(data):
+    if is_utf8(data):
         values = np.frombuffer(data, np.uint8)
         return np.flatnonzero((values & 0xC0) != 0x80)
     starts, at = [], 0
@@ -82,14 +83,6 @@ def capped(starts: Starts, size: int, cap: int | None) -> Starts:
     parts = -(-np.diff(starts, append=size) // cap)
     first = np.repeat(np.cumsum(parts) - parts, parts)
     return np.repeat(starts, parts) + cap * (np.arange(len(first)) - first)
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 class Rule(Protocol):
