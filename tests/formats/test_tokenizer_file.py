@@ -39,6 +39,10 @@ def test_a_tokenizer_json_and_the_ends_that_its_configuration_names(tmp_path: Pa
     [
         ({"vocab": {"a": 0, "b": 10**9}}, r"the id 1000000000; ids"),
         ({"vocab": {"a": 0, "b": -1}}, r"the id -1; ids"),
+        ({"vocab": {"a": 0, "b": None}}, r"the id None; ids"),
+        ({"vocab": {"a": 1, "b": False}}, r"the id False; ids"),
+        ({"vocab": {"a": 1, "b": 0.0}}, r"the id 0\.0; ids"),
+        ({"vocab": {"a": 0, "b": ""}}, r"the id ''; ids"),
         ({"vocab": {"a": 0, "b": 3, "c": 3}}, r"the id 3 is that of 2 tokens"),
         ({"vocab": {"a": 0, "\u957f": 1}, "merges": [["a", "\u957f"]], "continuing_subword_prefix": "x"}, r"no contin"),
         ({"vocab": {"a": 0, "b": 1}, "merges": ["a b"], "continuing_subword_prefix": "xxx"}, r"the merge 'a b' has no"),

@@ -53,8 +53,8 @@ def _check_model(model: dict[str, Any]) -> None:
     """Raises ValueError for ids that collide or are too large, and merges whose second part lacks the prefix that the
     library cuts off."""
     ids = list(model["vocab"].values()) if isinstance(model["vocab"], dict) else []
-    if wrong := next((id for id in ids if type(id) is not int or not 0 <= id < LARGEST_ID), None):
-        raise ValueError(f"the id {wrong!r}; ids are from 0 to {LARGEST_ID - 1}")
+    if wrong := [id for id in ids if type(id) is not int or not 0 <= id < LARGEST_ID]:
+        raise ValueError(f"the id {wrong[0]!r}; ids are from 0 to {LARGEST_ID - 1}")
     if len(set(ids)) < len(ids):
         id, times = Counter(ids).most_common(1)[0]
         raise ValueError(f"the id {id} is that of {times} tokens")
