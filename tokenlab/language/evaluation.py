@@ -109,19 +109,23 @@ def _sizes(passage: CodedPassage) -> tuple[int, int, int]:
 
 
 def _batches(coded: Sequence[CodedPassage], batch_bytes: int) -> Iterator[list[int]]:
-    """The numbers of passages of similar lengths, the longest passages first; passages without symbols are left out."""
-    order = np.argsort([-len(passage.ids) for passage in coded], kind="stable")
+    return similar_batches([len(passage.ids) for passage in coded], [passage.size for passage in coded], batch_bytes)
+
+
+def similar_batches(lengths: Sequence[int], sizes: Sequence[int], batch_bytes: int) -> Iterator[list[int]]:
+    """Numbers of texts of similar `lengths`, the longest first; texts of length 0 are left out. A batch has at most
+    `batch_bytes` by the `sizes`, padding included, unless it is one text."""
+    order = np.argsort(-np.asarray(lengths), kind="stable")
     some: list[int] = []
     longest = 0
     for number in order.tolist():
-        passage = coded[number]
-        if not len(passage.ids):
+        if not lengths[number]:
             break
-        if some and (len(some) + 1) * max(longest, passage.size) > batch_bytes:
+        if some and (len(some) + 1) * max(longest, sizes[number]) > batch_bytes:
             yield some
             some, longest = [], 0
         some.append(number)
-        longest = max(longest, passage.size)
+        longest = max(longest, sizes[number])
     if some:
         yield some
 

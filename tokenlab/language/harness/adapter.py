@@ -7,7 +7,7 @@ evaluation-harness does the same with tokens: it codes the whole and leaves out 
 would have.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
 from tokenlab.language.coding import Coder
+from tokenlab.language.evaluation import similar_batches
 from tokenlab.language.passages import cut_passages
 from tokenlab.language.stored import LanguageModel
 from tokenlab.networks.interface import CodedPassage
@@ -92,9 +93,9 @@ def score_continuations(
     Raises InputError for a text that the model's coder cannot code.
     """
     cut = [_within(model.context, context, continuation) for context, continuation in requests]
-    sizes = np.array([len(context) + len(continuation) for context, continuation in cut], np.int64)
+    sizes = [len(context) + len(continuation) for context, continuation in cut]
     found = [Continuation(0.0, True)] * len(cut)
-    for numbers in _batches(sizes, row_bytes):
+    for numbers in similar_batches(sizes, sizes, row_bytes):
         texts = [b"".join(cut[number]) for number in numbers]
         passages = model.coder.code(texts)
         nats, best = _scores(model, passages)
@@ -141,19 +142,6 @@ def _within(longest: int, context: bytes, continuation: bytes) -> tuple[bytes, b
     while first < len(context) and context[first] & 0xC0 == 0x80:
         first += 1
     return context[first:], continuation
-
-
-def _batches(sizes: NDArray[np.int64], row_bytes: int) -> Iterator[list[int]]:
-    """Numbers of texts of similar size, the long ones first; empty texts are left out."""
-    batch: list[int] = []
-    for number in np.argsort(-sizes, kind="stable").tolist():
-        if batch and (len(batch) + 1) * sizes[batch[0]] > row_bytes:
-            yield batch
-            batch = []
-        if sizes[number]:
-            batch.append(number)
-    if batch:
-        yield batch
 
 
 def _scores(model: LanguageModel, passages: Sequence[CodedPassage]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
