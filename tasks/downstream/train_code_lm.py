@@ -8,8 +8,6 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tasks.downstream.cuts import Cut, Folders, OpenCut, cuts_of, folders_of, open_cut
 from tasks.downstream.label import read_parts
 from tasks.downstream.parameters import LanguageModels, Modelled
@@ -22,7 +20,7 @@ from tokenlab.classification.labelled import LabelledTexts
 from tokenlab.codes.interface import write_code
 from tokenlab.codes.language_model import train_code_model
 from tokenlab.core.files import atomic_folder
-from tokenlab.networks.interface import CodedPassage
+from tokenlab.networks.interface import NO_STARTS, CodedPassage
 from tokenlab.networks.options import TokenShape
 from tokenlab.networks.stored import build_network, save_network
 from tokenlab.networks.token_network import TokenNetwork
@@ -31,8 +29,6 @@ from tokenlab.training.loop import best_evaluation
 
 CODE, TOKENIZER = "code.json", "tokenizer.json"
 """Beside the network, in the folder of a model."""
-
-_NO_STARTS = np.empty(0, np.int32)
 
 
 class Job(NamedTuple):
@@ -84,7 +80,7 @@ def jobs_of(folders: Folders, settings: LanguageModels, parts: Path, models: Pat
 def coded(opened: OpenCut, texts: LabelledTexts, longest: int) -> list[CodedPassage]:
     """The tokens of the first `longest` characters of each text. Raises InputError where its code lacks one."""
     found = encoded(opened.tokenizer, texts.ids, [text[:longest] for text in texts.texts])
-    return [CodedPassage(ids, _NO_STARTS, 0) for ids in found]
+    return [CodedPassage(ids, NO_STARTS, 0) for ids in found]
 
 
 def characters_of(texts: LabelledTexts, longest: int) -> int:

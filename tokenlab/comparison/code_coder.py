@@ -14,14 +14,13 @@ from tokenlab.formats.hugging_face import loaded
 from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.formats.reading import as_utf8, read_bounded
 from tokenlab.language.coding import Offsets
-from tokenlab.networks.interface import CodedPassage
+from tokenlab.networks.interface import NO_STARTS, CodedPassage
 
 if TYPE_CHECKING:
     from tokenlab.patches.interface import Patcher
     from tokenlab.tokenizers.hierarchical import HierarchicalBPE
 
 CODE, TOKENIZER = "code.json", "tokenizer.json"
-_NO_STARTS = np.empty(0, np.int32)
 
 
 def atom_count(code: Code) -> int:
@@ -62,7 +61,7 @@ class CodeCoder:
             ids = [np.array(encoding.ids, np.int32) for encoding in found]
             if any((of_text == unknown).any() for of_text in ids):
                 raise InputError(f"{self.name}: its tokenizer lacks an atom of the code; train it with all atoms")
-        return [CodedPassage(of_text, _NO_STARTS, len(text)) for of_text, text in zip(ids, texts, strict=True)]
+        return [CodedPassage(of_text, NO_STARTS, len(text)) for of_text, text in zip(ids, texts, strict=True)]
 
     def decode(self, ids: Iterable[int]) -> bytes:
         """As `Coder.decode`."""

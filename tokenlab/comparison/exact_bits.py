@@ -13,10 +13,8 @@ from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.interface import ContextTree
 from tokenlab.exact.scoring import TextScore, score_texts, total
 from tokenlab.exact.transformers_model import RowTree
-from tokenlab.networks.interface import CodedPassage
+from tokenlab.networks.interface import NO_STARTS, CodedPassage
 from tokenlab.networks.token_network import TokenNetwork
-
-_NO_STARTS = np.empty(0, np.int32)
 
 
 class NetworkModel:
@@ -40,7 +38,7 @@ class NetworkModel:
     @torch.inference_mode()
     def forward(self, ids: Sequence[Sequence[int]], **_: Any) -> torch.Tensor:
         """float32[rows, symbols, ids]: the logits after each symbol of rows of equal length, the start first."""
-        rows = [[CodedPassage(np.array([*row[1:], 0], np.int32), _NO_STARTS, len(row))] for row in ids]
+        rows = [[CodedPassage(np.array([*row[1:], 0], np.int32), NO_STARTS, len(row))] for row in ids]
         logits = self.network.logits(self.network.collate(rows))
         return logits.view(len(ids), -1, self.size)
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import write_text
-from tokenlab.networks.interface import CodedPassage
+from tokenlab.networks.interface import NO_STARTS, CodedPassage
 from tokenlab.patches.interface import Patcher
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 Offsets = NDArray[np.int32] | NDArray[np.int64]
 
 _BYTES = tuple(bytes([byte]) for byte in range(256))
-_NO_STARTS = np.empty(0, np.int32)
 _FILE = "coder.json"
 _TOKENIZER = "tokenizer"
 _PATCHER = "patcher"
@@ -79,7 +78,7 @@ class ByteCoder:
         """As `Coder.code`; starts are ignored."""
         sizes = [*map(len, texts)]
         return [
-            CodedPassage(ids, _NO_STARTS, size)
+            CodedPassage(ids, NO_STARTS, size)
             for ids, size in zip(_divided(_byte_ids(texts), sizes), sizes, strict=True)
         ]
 
@@ -124,7 +123,7 @@ class TokenCoder:
         else:  # Looking tokens up takes a tenth of the time of finding them.
             coded = [self._looked_up(text, begins, self._ids) for text, begins in zip(texts, starts, strict=True)]
         return [
-            CodedPassage(np.array(ids, np.int32), _NO_STARTS, len(text)) for ids, text in zip(coded, texts, strict=True)
+            CodedPassage(np.array(ids, np.int32), NO_STARTS, len(text)) for ids, text in zip(coded, texts, strict=True)
         ]
 
     def _looked_up(self, text: bytes, starts: Offsets, ids: dict[bytes, int]) -> list[int]:

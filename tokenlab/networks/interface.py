@@ -24,6 +24,10 @@ class CodedPassage(NamedTuple):
     """Bytes of UTF-8, by which bits are divided."""
 
 
+NO_STARTS = np.empty(0, np.int32)
+"""Of a passage for a network without given patches."""
+
+
 class Batch(Protocol):
     """Pieces as tensors; made by a network's `collate`, on the CPU."""
 

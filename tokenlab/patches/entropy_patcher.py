@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.networks.interface import CodedPassage
+from tokenlab.networks.interface import NO_STARTS, CodedPassage
 from tokenlab.patches.by_bytes import RuleStream, entropy_starts
 from tokenlab.patches.interface import CausalStream, Starts
 from tokenlab.patches.options import EntropyOptions
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 15
 """Bytes that go through the network at once."""
-_NO_STARTS = np.zeros(0, np.int32)
 MARGIN = 1e-4
 """Nats. Entropies of float32 networks of a few layers differ by about 1e-6 between batch, cache and lone window."""
 _DEFAULT = EntropyOptions()
@@ -119,7 +118,7 @@ def _fill(
 
 def _entropies(network: "TokenNetwork", parts: Sequence[bytes]) -> NDArray[np.float32]:
     """Of the bytes of all parts, end to end."""
-    rows = [[CodedPassage(np.frombuffer(part, np.uint8).astype(np.int32), _NO_STARTS, len(part))] for part in parts]
+    rows = [[CodedPassage(np.frombuffer(part, np.uint8).astype(np.int32), NO_STARTS, len(part))] for part in parts]
     with torch.no_grad():
         batch = network.collate(rows).to(network.embedding.device)
         return entropy_of(network.logits(batch)).cpu().numpy()

@@ -7,13 +7,12 @@ import numpy as np
 import torch
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.networks.interface import CodedPassage
+from tokenlab.networks.interface import NO_STARTS, CodedPassage
 from tokenlab.patches.interface import Starts
 
 if TYPE_CHECKING:
     from tokenlab.networks.chunk_network import ChunkNetwork
 
-_NO_STARTS = np.zeros(0, np.int32)
 _LONGEST_CHARACTER = 4
 
 
@@ -48,7 +47,7 @@ class LearnedPatcher:
         ids = np.frombuffer(piece, np.uint8).astype(np.int32)
         device = next(self.network.parameters()).device
         with torch.no_grad():
-            batch = self.network.collate([[CodedPassage(ids, _NO_STARTS, len(piece))]]).to(device)
+            batch = self.network.collate([[CodedPassage(ids, NO_STARTS, len(piece))]]).to(device)
             return self.network.boundaries(batch).nonzero()[:, 0].tolist()
 
     def _whole(self, text: bytes) -> list[int]:
