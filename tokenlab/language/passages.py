@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_folder
+from tokenlab.text.store import shard_name, shard_paths
 
 _GROUP_BYTES = 1 << 20
 """Bytes of text after which a row group is written."""
@@ -157,7 +158,7 @@ def write_passages(
                 if writer is None or written >= shard_bytes:
                     if writer is not None:
                         writer.close()
-                    writer, written, shards = _writer(temporary / _shard_name(shards), schema), 0, shards + 1
+                    writer, written, shards = _writer(temporary / shard_name(shards), schema), 0, shards + 1
                 writer.write_table(_table(block, schema), row_group_size=len(block.data))
                 summary = _extended(summary, block)
                 written += sum(map(len, block.data))
@@ -176,12 +177,7 @@ def open_passages(folder: str | Path, patcher: str | None = None) -> Passages:
         InputError: no store in `folder`; a missing shard; a damaged, empty or other file.
         ParameterError: a patcher that the store does not have.
     """
-    paths = sorted(Path(folder).glob("part-*.parquet"))
-    if not paths:
-        raise InputError(f"{folder}: no passages (no part-00000.parquet in it); check the path")
-    names = {path.name for path in paths}
-    if missing := [name for name in map(_shard_name, range(len(paths))) if name not in names]:
-        raise InputError(f"{folder}: {missing[0]} is missing between the other shards; write the passages again")
+    paths = shard_paths(Path(folder), "passages")
     groups: list[_Group] = []
     patchers: tuple[str, ...] | None = None
     passages = size = 0
@@ -282,10 +278,6 @@ def _filled_rows(order: NDArray[np.int64], sizes: NDArray[np.int32], context: in
 
 def _column(patcher: str) -> str:
     return f"starts_{patcher}"
-
-
-def _shard_name(number: int) -> str:
-    return f"part-{number:05d}.parquet"
 
 
 def _regrouped(blocks: Iterable[PassageBlock], patchers: Sequence[str]) -> Iterator[PassageBlock]:

@@ -69,7 +69,7 @@ def write_corpus(
         for number, shard in enumerate(_shards(documents, shard_characters)):
             pq.write_table(
                 _table(shard),
-                temporary / _shard_name(number),
+                temporary / shard_name(number),
                 row_group_size=_ROW_GROUP_ROWS,
                 compression="zstd",
                 compression_level=3,  # Chinese news: 18 % smaller than level 1 in the same time; level 6 takes double.
@@ -88,7 +88,7 @@ def read_corpus(folder: str | Path) -> Iterator[Document]:
     Raises:
         InputError: no corpus in `folder`, a missing shard, a damaged file or other columns.
     """
-    for path in _shard_paths(Path(folder)):
+    for path in shard_paths(Path(folder), "corpus"):
         yield from read_shard(path)
 
 
@@ -119,7 +119,7 @@ def corpus_batches(folder: str | Path, columns: Sequence[str] = tuple(SCHEMA.nam
         if column not in SCHEMA.names:
             raise ParameterError(f"columns: {column!r} is none of {', '.join(SCHEMA.names)}")
     schema = pa.schema([SCHEMA.field(column) for column in columns])
-    paths = _shard_paths(Path(folder))
+    paths = shard_paths(Path(folder), "corpus")
     return chain.from_iterable(parquet_batches(path, schema, _ROW_GROUP_ROWS) for path in paths)
 
 
@@ -199,17 +199,19 @@ def _is_string(type: pa.DataType) -> bool:
     return pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
 
 
-def _shard_name(number: int) -> str:
+def shard_name(number: int) -> str:
+    """The file of a shard."""
     return f"part-{number:05d}.parquet"
 
 
-def _shard_paths(folder: Path) -> list[Path]:
+def shard_paths(folder: Path, what: str) -> list[Path]:
+    """The shards of a store in their order. Raises InputError, naming `what` is stored, for no or a missing shard."""
     found = {path.name for path in folder.glob("part-*.parquet")}
-    expected = [_shard_name(number) for number in range(len(found))]
+    expected = [shard_name(number) for number in range(len(found))]
     if not found:
-        raise InputError(f"{folder}: no corpus (no part-00000.parquet in it); check the path")
+        raise InputError(f"{folder}: no {what} (no part-00000.parquet in it); check the path")
     if missing := [name for name in expected if name not in found]:
-        raise InputError(f"{folder}: {missing[0]} is missing between the other shards; write the corpus again")
+        raise InputError(f"{folder}: {missing[0]} is missing between the other shards; write the {what} again")
     return [folder / name for name in expected]
 
 
