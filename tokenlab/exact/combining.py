@@ -14,12 +14,13 @@ The result is a model of texts like any other: it is sampled, scored, and combin
 """
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import check_choice
 from tokenlab.exact.character_model import next_characters
 from tokenlab.exact.interface import ByteModel, Cost, NextBytes, NextCharacters, TextProbability
 from tokenlab.exact.utf8 import as_bytes, unfinished
@@ -43,8 +44,7 @@ class Combination:
         self.models = tuple(models)
         if not self.models:
             raise ParameterError("models is empty; give at least one model")
-        if rule not in get_args(Rule):
-            raise ParameterError(f"rule is {rule!r}; use one of {', '.join(get_args(Rule))}")
+        check_choice("rule", rule, Rule)
         given = np.full(len(models), 1 / len(models)) if weights is None else np.array(weights, float)
         if given.shape != (len(models),):
             raise ParameterError(f"weights has {given.size} numbers for {len(models)} models; give one for each model")

@@ -16,6 +16,7 @@ built, for one piece of text. All results are of one forward pass; training cost
 from typing import NamedTuple, Protocol
 
 from tokenlab.core.errors import ParameterError
+from tokenlab.core.options import check_least
 
 TRAINING = 3
 """Forward passes that one step of training costs: the backward pass costs two."""
@@ -76,7 +77,7 @@ def transformer_flops(stack: Stack, length: float, convention: Convention = BUIL
 
     Raises ParameterError for a negative length.
     """
-    _check(length=length)
+    check_least("length", length, 0)
     width = stack.width
     pairs = length * (length + 1) / 2 if convention.causal else length**2
     projections = 2 * 4 * length * width**2
@@ -87,7 +88,8 @@ def transformer_flops(stack: Stack, length: float, convention: Convention = BUIL
 
 def output_flops(width: int, vocabulary: int, positions: float) -> float:
     """Product of hidden states and output matrix."""
-    _check(vocabulary=vocabulary, positions=positions)
+    check_least("vocabulary", vocabulary, 0)
+    check_least("positions", positions, 0)
     return 2 * positions * width * vocabulary
 
 
@@ -114,7 +116,7 @@ def paper_flops(latent: Stack, local: Stack, symbols: int, size: float, length: 
             stacks): 4.49, 3.45, 4.29 and 4.13 in Table 2. Its figures follow with local layers of 384, not with the 512
             of its Table 1.
     """
-    _check_above_zero(length=length)
+    check_above_zero(length=length)
     patches = size / length
     return Flops(
         transformer_flops(latent, patches, PAPER),
@@ -184,7 +186,7 @@ def break_even_vocabulary(latent: Stack, cost: float, positions: float) -> float
     Returns:
         Rows of the output matrix; 0 where the stack alone costs more.
     """
-    _check_above_zero(positions=positions)
+    check_above_zero(positions=positions)
     return max(0.0, (cost - transformer_flops(latent, positions)) / output_flops(latent.width, 1, positions))
 
 
@@ -193,13 +195,8 @@ def _product(rows: int, columns: int) -> float:
     return 2.0 * rows * columns
 
 
-def _check(**counts: float) -> None:
-    for name, count in counts.items():
-        if not count >= 0:
-            raise ParameterError(f"{name} is {count}; it must be at least 0")
-
-
-def _check_above_zero(**counts: float) -> None:
+def check_above_zero(**counts: float) -> None:
+    """Raises ParameterError for a number that is not above 0."""
     for name, count in counts.items():
         if not count > 0:
             raise ParameterError(f"{name} is {count}; it must be above 0")

@@ -9,12 +9,13 @@ alpha = 3 by default.
 
 import math
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import check_choice, check_least
 
 Unit = Literal["bits", "nats"]
 
@@ -41,10 +42,8 @@ def renyi_entropy(
         ParameterError: alpha is negative or no number, or an unknown unit.
         InputError: a count is negative.
     """
-    if not alpha >= 0:
-        raise ParameterError(f"alpha is {alpha}; it must be at least 0")
-    if unit not in get_args(Unit):
-        raise ParameterError(f"unit is {unit!r}; use one of {', '.join(get_args(Unit))}")
+    check_least("alpha", alpha, 0)
+    check_choice("unit", unit, Unit)
     found = np.asarray(counts)
     if found.size and found.min() < 0:
         raise InputError(f"counts has {found.min()}; a token cannot occur less than 0 times")

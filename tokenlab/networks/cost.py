@@ -10,6 +10,7 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.metrics.flops import (
     TRAINING,
     Flops,
+    check_above_zero,
     chunk_flops,
     paper_flops,
     paper_token_flops,
@@ -37,9 +38,7 @@ def forward_flops(
 
     Raises ParameterError for impossible numbers.
     """
-    for name, value in (("context", context), ("symbols", symbols), ("patches", patches)):
-        if not value > 0:
-            raise ParameterError(f"{name} is {value}; it must be above 0")
+    check_above_zero(context=context, symbols=symbols, patches=patches)
     if isinstance(shape, TokenShape):
         return token_flops(shape.stack, shape.vocabulary, context * symbols)
     if isinstance(shape, PatchShape):
