@@ -7,7 +7,7 @@ tokens that it scores, so it measures how regular they are, not how well a model
 import numpy as np
 
 from tokenlab.core.errors import InputError
-from tokenlab.metrics.kernels import bigram_keys, bigram_table, count_sorted, sum_n_log_n
+from tokenlab.metrics.kernels import bigram_keys, bigram_table, sum_n_log_n
 
 _DENSE = 1 << 24
 """Entries of the largest table of all pairs; above this size, the occurring pairs are sorted instead."""
@@ -34,11 +34,16 @@ def bigram_bits(symbols: np.ndarray, offsets: np.ndarray) -> float:
         return bits_of_counts(table.ravel(), table.sum(axis=1))
     keys = bigram_keys(symbols, offsets, base)
     keys.sort()
-    pairs = count_sorted(keys)
+    pairs = _count_sorted(keys)
     keys //= base
-    return bits_of_counts(pairs, count_sorted(keys))
+    return bits_of_counts(pairs, _count_sorted(keys))
 
 
 def bits_of_counts(pairs: np.ndarray, contexts: np.ndarray) -> float:
     """The same bits from the counts of pairs (BOS among the first members) and of contexts, in any order."""
     return max(sum_n_log_n(contexts) - sum_n_log_n(pairs), 0.0)
+
+
+def _count_sorted(keys: np.ndarray) -> np.ndarray:
+    """Counts of the distinct keys, from sorted keys, at least one: int64[distinct keys]."""
+    return np.diff(np.flatnonzero(keys[1:] != keys[:-1]) + 1, prepend=0, append=keys.size)

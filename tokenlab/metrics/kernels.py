@@ -58,16 +58,3 @@ def bigram_keys(symbols, offsets, base):
             before = np.int64(symbols[position]) + 1
             size += 1
     return keys
-
-
-@njit(cache=True, nogil=True)
-def count_sorted(keys):
-    """Counts of the distinct keys, from sorted keys: int64[distinct keys]."""
-    counts = np.empty(keys.size, np.int64)
-    size = 0
-    for i in range(keys.size):
-        if i == 0 or keys[i] != keys[i - 1]:
-            counts[size] = 0
-            size += 1
-        counts[size - 1] += 1
-    return counts[:size]
