@@ -72,16 +72,10 @@ def read_network(folder: str | Path, computation: Computation = DEFAULT) -> AnyN
             for name in file.keys():  # noqa: SIM118 (not a mapping)
                 weights[name] = file.get_tensor(name)
         network.load_state_dict(weights, assign=True)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
-        raise _unreadable(folder, error) from None
-    except SafetensorError as error:
-        raise _unreadable(folder, error) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{folder}: no network that can be read ({reason}); train it again") from None
     return network.requires_grad_(True).eval()
-
-
-def _unreadable(folder: Path, error: Exception) -> InputError:
-    reason = " ".join(str(error).split())[:200]
-    return InputError(f"{folder}: no network that can be read ({reason}); train it again")
 
 
 def _shape_document(shape: Shape) -> dict[str, Any]:

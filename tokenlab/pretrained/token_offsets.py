@@ -15,6 +15,7 @@ from tokenizers import Encoding, Tokenizer
 from tokenizers.pre_tokenizers import ByteLevel
 
 from tokenlab.core.errors import InputError
+from tokenlab.formats.hugging_face import steps
 from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.text.code_points import code_points
 
@@ -45,7 +46,7 @@ class TextEncoder:
         self._tokenizer.encode_special_tokens = True
         vocabulary = self._tokenizer.get_vocab()
         self.size = max(vocabulary.values(), default=-1) + 1
-        self._is_byte_level = _has_byte_level(facts["pre_tokenizer"])
+        self._is_byte_level = any(step["type"] == "ByteLevel" for step in steps(facts["pre_tokenizer"]))
         self._byte_length = _byte_lengths(vocabulary, facts, self._is_byte_level)
 
     def encode(self, texts: Sequence[str]) -> list[TextTokens]:
@@ -76,12 +77,6 @@ class TextEncoder:
                 known = token and start[token - 1] >= 0 and lengths[token - 1]
                 start[token] = start[token - 1] + lengths[token - 1] if known else -1
         return TextTokens(ids, start, character)
-
-
-def _has_byte_level(pre_tokenizer: dict[str, Any] | None) -> bool:
-    if pre_tokenizer is None:
-        return False
-    return pre_tokenizer["type"] == "ByteLevel" or any(map(_has_byte_level, pre_tokenizer.get("pretokenizers", ())))
 
 
 def _byte_lengths(vocabulary: dict[str, int], facts: dict[str, Any], is_byte_level: bool) -> NDArray[np.int64]:

@@ -30,7 +30,6 @@ from tokenlab.core.errors import ParameterError, SourceError
 from tokenlab.sources.catalogue import Alternative
 
 CHUNK = 1 << 16
-READ = 1 << 20
 UNLABELLED = "unlabelled"
 
 
@@ -74,12 +73,8 @@ class _Part(NamedTuple):
 
 def digest_file(path: Path) -> Digest:
     """The digest of the file at `path`, read as a stream."""
-    sha, size = hashlib.sha256(), 0
     with path.open("rb") as stream:
-        while piece := stream.read(READ):
-            sha.update(piece)
-            size += len(piece)
-    return Digest(sha.hexdigest(), size)
+        return Digest(hashlib.file_digest(stream, "sha256").hexdigest(), stream.tell())
 
 
 def mismatch(where: str, sha256: str | None, size: int | None, found: Digest) -> SourceError | None:
