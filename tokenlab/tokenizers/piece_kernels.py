@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tokenlab.core.kernels import copy
+from tokenlab.core.kernels import copy, write_utf8
 
 AUTO, GPT2, LLAMA3, WHITESPACE = range(4)
 
@@ -248,25 +248,7 @@ def _utf8(points, starts, encoded):
     place = 0
     for p in range(points.size):
         places[p] = place
-        point = points[p]
-        if point < 0x80:
-            encoded[place] = point
-            place += 1
-            continue
-        if point < 0x800:
-            encoded[place] = 0xC0 | point >> 6
-            place += 1
-        elif point < 0x10000:
-            encoded[place] = 0xE0 | point >> 12
-            encoded[place + 1] = 0x80 | point >> 6 & 0x3F
-            place += 2
-        else:
-            encoded[place] = 0xF0 | point >> 18
-            encoded[place + 1] = 0x80 | point >> 12 & 0x3F
-            encoded[place + 2] = 0x80 | point >> 6 & 0x3F
-            place += 3
-        encoded[place] = 0x80 | point & 0x3F
-        place += 1
+        place = write_utf8(points[p], encoded, place)
     places[points.size] = place
     found = np.empty_like(starts)
     for i in range(starts.size):

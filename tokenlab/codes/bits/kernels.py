@@ -8,6 +8,7 @@ The bits of a three-byte character as three bytes, and as a prefix and two paylo
 from numba import njit
 
 from tokenlab.codes.bits.symbols import LONG, LOWEST_PREFIX, OTHER, PREFIX, RESET, is_first, is_second
+from tokenlab.core.kernels import write_utf8
 
 _PREFIX, _PAYLOAD, _OUTSIDE, _UTF8 = -1, -2, -3, -4
 """Units that stand for something undecodable: minus the number, from 1, of its kind in `decoding.Kind`."""
@@ -228,22 +229,6 @@ def fall_back(points, ranks, out):
         if ranks[point] >= 0:
             out[written] = OTHER + ranks[point]
             written += 1
-        elif point < 0x80:
-            out[written] = point
-            written += 1
-        elif point < 0x800:
-            out[written] = 0xC0 | point >> 6
-            out[written + 1] = 0x80 | point & 0x3F
-            written += 2
-        elif point < 0x10000:
-            out[written] = 0xE0 | point >> 12
-            out[written + 1] = 0x80 | (point >> 6) & 0x3F
-            out[written + 2] = 0x80 | point & 0x3F
-            written += 3
         else:
-            out[written] = 0xF0 | point >> 18
-            out[written + 1] = 0x80 | (point >> 12) & 0x3F
-            out[written + 2] = 0x80 | (point >> 6) & 0x3F
-            out[written + 3] = 0x80 | point & 0x3F
-            written += 4
+            written = write_utf8(point, out, written)
     return written
