@@ -51,18 +51,13 @@ class LearnedPatcher:
             return self.network.boundaries(batch).nonzero()[:, 0].tolist()
 
     def _whole(self, text: bytes) -> list[int]:
+        """The patches of a text in pieces, cut as `tokenlab.language.cut_passages` cuts those of trainings."""
         starts: list[int] = []
         at = 0
         while at < len(text):
-            end = len(text) if len(text) - at <= self.context else _boundary(text, at, at + self.context)
+            end = min(at + self.context, len(text))
+            while end < len(text) and text[end] & 0xC0 == 0x80 and end > at + self.context - 3:
+                end -= 1
             starts += [at + start for start in self.piece_starts(text[at:end])]
             at = end
         return starts
-
-
-def _boundary(data: bytes, start: int, most: int) -> int:
-    """The last boundary between characters at `most` or up to three bytes before, as of the pieces of trainings."""
-    end = most
-    while data[end] & 0xC0 == 0x80 and end > max(start + 1, most - _LONGEST_CHARACTER + 1):
-        end -= 1
-    return end
