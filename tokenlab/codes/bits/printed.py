@@ -116,15 +116,10 @@ class TokenParser:
         symbols = self._symbols
         try:
             return np.array([symbols[token] for token in tokens], np.int32)
-        except _NoTokenError as error:
-            # Lookup goes from left to right, so the first token like it is the one that failed.
-            name = error.token if len(error.token) <= 20 else error.token[:20] + "..."
-            raise InputError(f"token {tokens.index(error.token) + 1}: {name!r} {error.why}") from None
-
-
-class _NoTokenError(Exception):
-    def __init__(self, token: str, why: str) -> None:
-        self.token, self.why = token, why
+        except InputError as error:  # Look-up goes from left to right.
+            place, token = next((place, token) for place, token in enumerate(tokens, 1) if token not in symbols)
+            name = token if len(token) <= 20 else token[:20] + "..."
+            raise InputError(f"token {place}: {name!r} {error}") from None
 
 
 class _Symbols(dict[str, int]):
@@ -137,25 +132,21 @@ class _Symbols(dict[str, int]):
         self._escaped = escaped
 
     def __missing__(self, token: str) -> int:
+        """Raises InputError with the reason alone where there is none."""
         if not token.startswith("T:"):
-            raise _NoTokenError(token, f"is no token; {_TOKENS}")
-        character = self._character(token)
-        if self._ids is not None and character not in self._ids:
-            raise _NoTokenError(token, "is not among the known characters; add it to --known, or leave --known out")
-        number = OTHER + (ord(character) if self._ids is None else self._ids[character])
-        self[token] = number
-        return number
-
-    def _character(self, token: str) -> str:
+            raise InputError(f"is no token; {_TOKENS}")
         text = token.removeprefix("T:")
         if self._escaped and text.startswith("\\"):
             found = _ESCAPE.fullmatch(text)
             point = int(found[1] or found[2], 16) if found else -1
             if not 0 <= point <= 0x10FFFF:
-                raise _NoTokenError(token, "is no escape; write \\uXXXX or \\UXXXXXXXX in upper-case hexadecimal")
+                raise InputError("is no escape; write \\uXXXX or \\UXXXXXXXX in upper-case hexadecimal")
             text = chr(point)
         if len(text) != 1:
-            raise _NoTokenError(token, f"holds {len(text):,} characters; a token is one, with whitespace as \\uXXXX")
+            raise InputError(f"holds {len(text):,} characters; a token is one, with whitespace as \\uXXXX")
         if "\ud800" <= text <= "\udfff":
-            raise _NoTokenError(token, "holds a lone surrogate, which is no character; remove it")
-        return text
+            raise InputError("holds a lone surrogate, which is no character; remove it")
+        if self._ids is not None and text not in self._ids:
+            raise InputError("is not among the known characters; add it to --known, or leave --known out")
+        self[token] = OTHER + (ord(text) if self._ids is None else self._ids[text])
+        return self[token]
