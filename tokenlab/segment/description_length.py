@@ -23,7 +23,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tokenlab.core.errors import InputError
 from tokenlab.core.kernels import copy
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.segment.by_statistics import Segmenter
@@ -193,11 +192,7 @@ def segment_by_description_length(sentences: Sequence[str]) -> Segmentation:
     Raises InputError: the text has no character of a script written without spaces; a lone surrogate.
     """
     runs = find_runs(sentences)
-    if not len(runs.place):
-        raise InputError(
-            "the text has no character of a script written without spaces (Han, kana, Thai, ...), so no words can "
-            "be found; segment it by statistics"
-        )
+    runs.check()
     alphabet = Alphabet(alphabet_of(runs.points, runs.place, runs.place_end))
     units = alphabet.numbers(runs.points, runs.place, runs.place_end)
     remaining = remaining_units(runs.first)

@@ -91,6 +91,14 @@ class Runs(NamedTuple):
     after: NDArray[np.int64]  # [runs] the cluster right of it
     cluster: NDArray[np.int64]  # [clusters + 1] where each cluster begins in `points`
 
+    def check(self) -> None:
+        """Raises InputError where the text has no run."""
+        if not len(self.place):
+            raise InputError(
+                "the text has no character of a script written without spaces (Han, kana, Thai, ...), so no words can "
+                "be found; segment it by statistics"
+            )
+
     def segmentation(self, begins: NDArray[np.bool_]) -> Segmentation:
         """The segments of the text. `begins`: bool[units], whether a word begins at a unit."""
         all_begins = self.begins.copy()

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.core.errors import InputError
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.segment.by_statistics import Segmenter
 from tokenlab.segment.options import SegmentOptions
@@ -127,11 +126,7 @@ def fit_words(sentences: Sequence[str], runs: Runs, options: WordOptions, progre
 
     Raises InputError where the text has no run.
     """
-    if not len(runs.place):
-        raise InputError(
-            "the text has no character of a script written without spaces (Han, kana, Thai, ...), so no words can be "
-            "found; segment it by statistics"
-        )
+    runs.check()
     known, text = _known(runs, options.longest)
     bonus = length_bonus(runs) if options.length_bonus is None else options.length_bonus
     unseen = unseen_bonus(text.spans, bonus) if options.unseen_bonus is None else options.unseen_bonus
