@@ -43,7 +43,7 @@ def read_entropies(folder: str | Path) -> Iterator[tuple[str, NDArray[np.float32
 
 def entropy_column(entropies: Sequence[NDArray[np.float32]]) -> pa.Array:
     """Arrays of values as one list column, NaN as null."""
-    offsets = np.concatenate(([0], np.cumsum([len(values) for values in entropies], dtype=np.int64)))
+    offsets = np.cumsum([0, *map(len, entropies)], dtype=np.int64)
     flat = np.concatenate([np.empty(0, np.float32), *entropies])
     values = pa.array(flat, pa.float32(), mask=np.isnan(flat))
     return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)

@@ -320,7 +320,7 @@ def _table(block: PassageBlock, schema: pa.Schema) -> pa.Table:
     ids, data, words, starts = block
     columns = [pa.array(ids, pa.string()), pa.array(data, pa.binary()), [*map(len, data)], words]
     for patches in starts.values():
-        offsets = np.concatenate(([0], np.cumsum([*map(len, patches)])))
+        offsets = np.cumsum([0, *map(len, patches)])
         flat = np.concatenate(patches).astype(np.int32)
         columns.append(pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat)))
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]

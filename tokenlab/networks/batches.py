@@ -126,8 +126,7 @@ def on_device(data: Any, device: torch.device | str) -> Any:
 def sequence_layout(lengths: NDArray[np.int64]) -> Layout:
     """The layout of sequences of these lengths (each at least 1), on the CPU."""
     lengths = np.asarray(lengths, np.int64)
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
     sequences = np.repeat(np.arange(len(lengths)), lengths)
     positions = np.arange(offsets[-1]) - offsets[sequences]
     firsts = _rows(lengths)

@@ -80,8 +80,7 @@ class PatchNetwork(Network[PatchBatch]):
     def collate(self, rows: Sequence[Sequence[CodedPassage]]) -> PatchBatch:
         """See `Network.collate`."""
         passages, ids = packed_passages(rows, self.shape.symbols)
-        begins = np.zeros(len(passages) + 1, np.int64)
-        np.cumsum([len(passage.ids) for passage in passages], out=begins[1:])
+        begins = np.cumsum([0, *(len(passage.ids) for passage in passages)])
         counts = np.array([len(passage.starts) for passage in passages])
         if not counts.all():
             raise InputError("a passage has symbols but no patches; cut it with a patcher")
@@ -160,7 +159,7 @@ class PatchNetwork(Network[PatchBatch]):
             pasts = [list(past)[-most:] if most else [] for past in before or [[]] * len(patches)]
             ids = np.array([id for past, patch in zip(pasts, patches, strict=True) for id in (*past, *patch)], np.int64)
             sizes = [len(past) + len(patch) for past, patch in zip(pasts, patches, strict=True)]
-            rows = ngram_rows(ids, np.concatenate(([0], np.cumsum(sizes))), self.shape.hash)
+            rows = ngram_rows(ids, np.cumsum([0, *sizes]), self.shape.hash)
             own = [here >= len(past) for past, size in zip(pasts, sizes, strict=True) for here in range(size)]
             hashes = torch.from_numpy(rows[np.array(own)]).to(device)
         layout = sequence_layout(np.array([len(patch) for patch in patches])).to(device)

@@ -46,8 +46,7 @@ def segment_by_entropy(
     if len(sentences) != len(entropies):
         raise InputError(f"{len(sentences)} sentences but entropies of {len(entropies)}; score this text again")
     points = code_points("".join(sentence + "\n" for sentence in sentences))
-    lengths = np.array([len(sentence) + 1 for sentence in sentences], np.int64)
-    origin = np.concatenate(([0], np.cumsum(lengths)))
+    origin = np.cumsum([0, *(len(sentence) + 1 for sentence in sentences)], dtype=np.int64)
     is_boundary = np.zeros(len(points), bool)
     for number, (sentence, values) in enumerate(zip(sentences, entropies, strict=True)):
         if len(sentence) != len(values):

@@ -134,8 +134,8 @@ class Segmenter:
             begins[starts] = self._decode(symbols, classes[starts], None if added is None else added[starts])
         else:
             begins = self._decode(points, classes, added, None if self.options.isolate == "none" else starts)
-        lengths = np.array([len(sentence) + 1 for sentence in sentences], np.int64)
-        return Segmentation(points, classes == SPACE, begins, np.concatenate(([0], np.cumsum(lengths))))
+        origin = np.cumsum([0, *(len(sentence) + 1 for sentence in sentences)], dtype=np.int64)
+        return Segmentation(points, classes == SPACE, begins, origin)
 
     def _decode(
         self,

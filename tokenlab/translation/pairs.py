@@ -81,8 +81,8 @@ class Batch(NamedTuple):
 def sentences(encoded: Iterable[Sequence[int] | NDArray[np.int32]], end: int) -> Sentences:
     """Encoded sentences with the end token behind each."""
     arrays = [np.append(np.asarray(ids, np.int32), np.int32(end)) for ids in encoded]
-    starts = np.concatenate(([0], np.cumsum([len(ids) for ids in arrays], dtype=np.int64)))
-    return Sentences(np.concatenate(arrays) if arrays else np.empty(0, np.int32), starts.astype(np.int64))
+    starts = np.cumsum([0, *map(len, arrays)], dtype=np.int64)
+    return Sentences(np.concatenate(arrays) if arrays else np.empty(0, np.int32), starts)
 
 
 def padded(rows: Sequence[NDArray[np.int32]], filling: int) -> NDArray[np.int64]:

@@ -62,9 +62,7 @@ def count_symbols(batches: Iterable[Sequence[np.ndarray]], others: int) -> Symbo
 
 def joined(texts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The symbols of texts one after the other, int32[n], and where each begins and the last ends, int64[texts + 1]."""
-    starts = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum([len(text) for text in texts], out=starts[1:])
-    return np.concatenate([np.zeros(0, np.int32), *texts]), starts
+    return np.concatenate([np.zeros(0, np.int32), *texts]), np.cumsum([0, *map(len, texts)], dtype=np.int64)
 
 
 def _shielded(symbols: np.ndarray, size: int) -> np.ndarray:

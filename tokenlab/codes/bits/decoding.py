@@ -64,8 +64,7 @@ Spelled = Spellings | Callable[[int], bytes]
 def spellings(tokens: Iterable[bytes]) -> Spellings:
     """The bytes of tokens as arrays."""
     every = list(tokens)
-    offsets = np.zeros(len(every) + 1, np.int64)
-    np.cumsum([len(token) for token in every], out=offsets[1:])
+    offsets = np.cumsum([0, *map(len, every)], dtype=np.int64)
     return Spellings(np.frombuffer(b"".join(every), np.uint8).copy(), offsets)
 
 

@@ -190,8 +190,7 @@ class BitTokenizer:
         """The ids of texts from their ids in the base; see `encode` for errors."""
         if not encodings:
             return []
-        starts = np.zeros(len(encodings) + 1, np.int64)
-        np.cumsum([len(encoding) for encoding in encodings], out=starts[1:])
+        starts = np.cumsum([0, *map(len, encodings)], dtype=np.int64)
         ids, ends = self.rewrite_joined(np.concatenate(encodings), starts)
         return np.split(ids, ends[1:-1])
 
