@@ -50,6 +50,18 @@ def test_hugging_face(seed):
                 assert (automaton.step(state, id) is not None) == valid
 
 
+def test_an_unknown_character_is_worse_than_the_unknown_token():
+    """Without `<unk>` in the smallest score, `ab` and an unknown `é` would be the best path."""
+    vocabulary = [("<unk>", -100.0), ("ab", -0.1), ("a", -50.0), ("bé", -50.0), ("b", -1.0)]
+    automaton = Unigram(
+        Vocabulary([None, *(piece.encode() for piece, _ in vocabulary[1:])]), [score for _, score in vocabulary]
+    )
+    encoding = Tokenizer(models.Unigram(vocabulary, 0, False)).encode("abé").ids
+    assert encoding == [2, 3]
+    assert automaton.encode("abé".encode()) == encoding
+    assert state_after(automaton, encoding) is not None
+
+
 def test_bad_input():
     with pytest.raises(InputError, match="score for each of the 2 ids"):
         Unigram(Vocabulary([b"a", b"b"]), [-1.0])

@@ -18,7 +18,7 @@ from tokenlab.exact.vocabulary import Vocabulary, common_prefix
 from tokenlab.tokenizers.unigram_kernels import build_trie
 
 _PENALTY = 10.0
-"""An unknown character has the smallest score minus this, in both libraries."""
+"""An unknown character has the smallest score of all ids, that of `<unk>` among them, minus this."""
 
 
 class Unigram:
@@ -36,7 +36,7 @@ class Unigram:
         score_of_id = np.asarray(scores, np.float64)
         if score_of_id.shape != (len(vocabulary.tokens),) or not np.isfinite(score_of_id[vocabulary.ids]).all():
             raise InputError(f"there must be a finite score for each of the {len(vocabulary.tokens)} ids")
-        self._unknown = float(score_of_id[vocabulary.ids].min() - _PENALTY)
+        self._unknown = float(score_of_id.min() - _PENALTY)
         self._choose_pieces(score_of_id)
         self._masks = Masks(len(vocabulary), self._allowed)
 
