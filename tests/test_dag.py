@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import pytest
 import yaml
+from imports import imported_names
+from workspace import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 PIPELINES = ["dvc.yaml", "data/raw/dvc.yaml"]
 CODE = ("tokenlab", "tasks")
 DRAWING = ("tasks/report", "tokenlab/codes/table.py")
@@ -71,21 +72,11 @@ def imported_files(module: str, found: set[str] | None = None) -> set[str]:
 
 @cache
 def _text_and_imports(path: Path) -> tuple[str, list[str]]:
+    """The text of a module; and what it imports, with the modules that it names in a string (a registry does)."""
     text = path.read_text(encoding="utf-8")
-    return text, [*_imports(text, path)]
-
-
-def _imports(text: str, path: Path) -> Iterator[str]:
-    """Every name that a text imports, and every module of the project that it names in a string (a registry does)."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            yield str(node.module)
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[\w.]+", node.value):
-            yield node.value
+    code = ast.parse(text)
+    strings = [node.value for node in ast.walk(code) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return text, [*imported_names(code), *(string for string in strings if re.fullmatch(r"[\w.]+", string))]
 
 
 def lies_under(path: str, folders: list[str] | tuple[str, ...]) -> bool:

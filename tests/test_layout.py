@@ -2,14 +2,15 @@
 
 import ast
 import sys
-from collections.abc import Mapping, Set
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from imports import imported_names
+from workspace import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("flows", "tasks", "tokenlab")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 BELOW = {
@@ -24,12 +25,7 @@ KNOWS_NOBODY = ("tokenlab/text", "tokenlab/metrics", "tokenlab/formats")
 @cache
 def imports(path: Path) -> frozenset[str]:
     """The modules of the project that a file imports, at any place."""
-    names = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names += [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+    names = imported_names(ast.parse(path.read_text(encoding="utf-8")))
     of_project = [ROOT.joinpath(*name.split(".")).with_suffix(".py") for name in names if name.startswith(PACKAGES)]
     return frozenset(relative(file) for file in of_project if file.exists())
 
@@ -50,24 +46,16 @@ def test_the_lowest_packages_know_nobody(package: str) -> None:
         assert all(name.startswith((package, "tokenlab/core")) for name in imports(path)), path
 
 
-def circles(graph: Mapping[str, Set[str]]) -> Mapping[str, Set[str]]:
-    """What is left of a graph of imports when all that can be loaded first is taken away, again and again."""
-    graph = {name: needs - {name} for name, needs in graph.items()}
-    while free := {name for name, needs in graph.items() if not needs & graph.keys()}:
-        graph = {name: needs - free for name, needs in graph.items() if name not in free}
-    return graph
-
-
 def test_no_import_circle() -> None:
-    assert not circles({relative(path): imports(path) for path in MODULES})
+    TopologicalSorter({relative(path): imports(path) for path in MODULES}).prepare()  # raises CycleError
 
 
 def test_no_two_packages_of_the_library_need_each_other() -> None:
     graph: dict[str, set[str]] = {}
     for path in (ROOT / "tokenlab").rglob("*.py"):
-        needs = graph.setdefault(package_of(relative(path)), set())
-        needs |= {package_of(name) for name in imports(path)}
-    assert not circles(graph)
+        package = package_of(relative(path))
+        graph.setdefault(package, set()).update({package_of(name) for name in imports(path)} - {package})
+    TopologicalSorter(graph).prepare()
 
 
 def package_of(name: str) -> str:

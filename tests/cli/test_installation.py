@@ -9,13 +9,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from imports import imported_names
 from packaging.requirements import Requirement
+from workspace import ROOT
 
 import tokenlab
 from tokenlab.cli import main
 
-PROJECT = Path(__file__).parents[2]
-PACKAGE = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 IMPORTED = {"pyyaml": "yaml", "scikit-learn": "sklearn"}
 EXTRAS = {
     IMPORTED.get(name, name) for extra in PACKAGE["optional-dependencies"].values() for name in extra if "[" not in name
@@ -49,7 +50,7 @@ for name in modules:
 
 
 def modules() -> dict[str, Path]:
-    files = {path.relative_to(PROJECT).with_suffix(""): path for path in (PROJECT / "tokenlab").rglob("*.py")}
+    files = {path.relative_to(ROOT).with_suffix(""): path for path in (ROOT / "tokenlab").rglob("*.py")}
     return {".".join(name.parts).removesuffix(".__init__"): path for name, path in files.items()}
 
 
@@ -57,9 +58,7 @@ def test_imported_packages_are_declared() -> None:
     names = [Requirement(needed).name for needed in PACKAGE["dependencies"]]
     declared = {IMPORTED.get(name, name) for name in names}
     for module, path in modules().items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-        names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+        names = imported_names(ast.parse(path.read_text(encoding="utf-8")))
         foreign = {name.split(".")[0] for name in names} - sys.stdlib_module_names - declared - {"tokenlab"}
         assert foreign <= EXTRAS, (module, foreign)
         # They import torch, sentencepiece and dask inside a function, and say what is missing.
