@@ -1,10 +1,11 @@
 """The command with a language model, in this process, since importing PyTorch takes seconds; and the text of a test."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from command import ended_here
+from command import tokenlab_here
 
 
 @pytest.fixture
@@ -13,14 +14,7 @@ def tokenlab() -> Iterator[Callable[..., str]]:
     import torch
 
     threads = torch.get_num_threads()
-
-    def run(*arguments: object, stdin: str | bytes = b"", status: int = 0) -> str:
-        ended = ended_here(*arguments, stdin=stdin)
-        assert ended.status == status, ended.said
-        assert (not ended.out and ended.said.count("\n") == 1) if status else not ended.said, ended
-        return ended.said if status else ended.out
-
-    yield run
+    yield partial(tokenlab_here, quiet=True)
     torch.set_num_threads(threads)
 
 

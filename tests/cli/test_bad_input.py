@@ -1,6 +1,5 @@
 """Every command says in one line what is wrong, by whatever argument or option it was given, and writes nothing."""
 
-import argparse
 import json
 import re
 import subprocess
@@ -8,7 +7,7 @@ import subprocess
 import pytest
 import small_bases
 import tiny_models
-from command import PROGRAM, ended_here, tokenlab_here
+from command import PROGRAM, ended_here, parsers, tokenlab_here
 from tiny_language_models import language_model
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 from tokenizers import Tokenizer, models, normalizers
@@ -333,21 +332,17 @@ def test_bad_files_are_named(folder, command, name):
     assert name in complaint(folder, [*command.split(), name])
 
 
-def flags(parser, command=()):
-    """Each command with each of its options that take a value."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, below in action.choices.items():
-                yield from flags(below, (*command, name))
-        elif action.option_strings and action.nargs != 0:
-            yield from ((*command, flag) for flag in action.option_strings if flag.startswith("--"))
-
-
 def test_two_hyphens_as_the_value_of_an_option(capsys):
     parser = command_parser()
-    found = [*flags(parser)]
+    found = [
+        (command, flag)
+        for command, of_command in parsers(parser)
+        for action in of_command._actions
+        for flag in action.option_strings
+        if flag.startswith("--") and action.nargs != 0
+    ]
     assert len(found) > 200
-    for *command, flag in found:
+    for command, flag in found:
         with pytest.raises(SystemExit) as ended:
             parser.parse_args([*command, f"{flag}=--"])
         printed, said = capsys.readouterr()

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tiny_models
-from command import ended_here, tokenlab_here
+from command import ended_here, parsers, tokenlab_here
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 
 from tokenlab.cli.commands import command_parser
@@ -133,20 +133,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     os.chdir(before)
 
 
-def leaves(parser: argparse.ArgumentParser, name: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], list]]:
-    """Every command and action, with its arguments."""
-    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    if not below:
-        yield name, [action for action in parser._actions if action.dest != "help"]
-    for action in below:
-        for part, of_part in action.choices.items():
-            yield from leaves(of_part, (*name, part))
-
-
 def invocation(random: random.Random, names: list[str]) -> list[str]:
     """The arguments of a random command: what it requires, mostly, and one or two of the other options."""
-    name, actions = random.choice([*leaves(command_parser())])
-    found = list(name)
+    name, parser = random.choice([each for each in parsers(command_parser()) if each[1]._subparsers is None])
+    found, actions = list(name), [action for action in parser._actions if action.dest != "help"]
     for action in actions:
         needed = action.required or not action.option_strings
         if random.random() < (0.98 if needed else 1.5 / len(actions)):

@@ -1,7 +1,9 @@
 """The command `tokenlab` as a user runs it: a process, files, standard streams; or in this process, which is faster."""
 
+import argparse
 import io
 import sys
+from collections.abc import Iterator
 from typing import NamedTuple
 from unittest import mock
 
@@ -19,14 +21,29 @@ class Ended(NamedTuple):
     status: int
 
 
-def tokenlab_here(*arguments: object, stdin: str | bytes = b"", status: int = 0) -> str:
-    """Run the command in this process; returns what it printed, or its one line of complaint."""
+def parsers(
+    parser: argparse.ArgumentParser, command: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
+    """A parser and those of the commands and actions below it, each with its words on the command line."""
+    yield command, parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from parsers(below, (*command, name))
+
+
+def tokenlab_here(*arguments: object, stdin: str | bytes = b"", status: int = 0, quiet: bool = False) -> str:
+    """Run the command in this process; returns what it printed, or its one line of complaint.
+
+    quiet: nothing may stand on standard error where it succeeds.
+    """
     ended = ended_here(*arguments, stdin=stdin)
     assert ended.status == status, ended.said
     if status:
         assert ended.out == ""
         assert ended.said.count("\n") == 1, ended.said
         return ended.said
+    assert not (quiet and ended.said), ended.said
     return ended.out
 
 
