@@ -15,6 +15,7 @@ from tiny_models import (
 )
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertConfig, BertLMHeadModel, CohereConfig, CohereForCausalLM, Gemma2Config, Gemma2ForCausalLM
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from tokenlab.core.errors import InputError, ParameterError, SourceError
 from tokenlab.entropy import scorer as scorer_module
@@ -76,19 +77,12 @@ def test_every_byte_of_a_byte_level_model(whole_bytes):
     tokenizer = Tokenizer.from_file(str(whole_bytes / "tokenizer.json"))
     text = "共 é😀x<|endoftext|>"
     in_bytes, in_characters = (scorer.score([text], ScoringOptions(unit=unit))[0] for unit in ("bytes", "characters"))
-    alphabet = dict(zip(range(256), _gpt2_alphabet(), strict=True))
+    alphabet = bytes_to_unicode()
     ids = [tokenizer.token_to_id(alphabet[byte]) for byte in text.encode()]
     expected = plain_entropies(whole_bytes, ids, (tokenizer.token_to_id("<|endoftext|>"),))
     np.testing.assert_allclose(in_bytes, expected, atol=1e-5, rtol=0)
     starts = [len(text[:i].encode()) for i in range(len(text))]
     assert np.array_equal(in_characters, in_bytes[starts])
-
-
-def _gpt2_alphabet():
-    """The character that GPT-2 writes for each byte, after its published encoder."""
-    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    hidden = iter(range(256, 512))
-    return [chr(byte) if byte in shown else chr(next(hidden)) for byte in range(256)]
 
 
 def test_tokens_of_bpe_stand_where_their_bytes_begin(tmp_path):
