@@ -10,7 +10,6 @@ import polars as pl
 from tasks.codes.variants import CorpusVariants, Variant, write_variants
 from tasks.compare.rows import SCHEMA
 from tasks.exact.markov_experiment import summarised
-from tasks.report.table import Table
 from tasks.runtime.stage import Stage, write_json
 from tasks.runtime.tables import write_table
 from tokenlab.codes.codebook import Codebook
@@ -174,12 +173,6 @@ CODES: dict[str, int | None] = {"character": None, "byte": None, "random": 2, "l
 """Code -> N."""
 
 
-def cells(table: Table | None) -> list[dict[str, str]]:
-    """The rows of a table of the report, each by its headings."""
-    assert table is not None and len(set(table.header)) == len(table.header)
-    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
-
-
 def write_segmentation(place: Stage, corpus: str, *, gold: bool = True, entropy: bool = False) -> None:
     """The files of a segmented corpus below the working directory."""
     write_json(place.reports("corpora", f"{corpus}.json"), corpus_facts(corpus, gold))
@@ -203,13 +196,14 @@ def write_segmentation(place: Stage, corpus: str, *, gold: bool = True, entropy:
     write_table(place.reports("own_text", f"{corpus}-alone", "scores.parquet"), own_text_scores(corpus))
 
 
-def write_model(place: Stage, name: str) -> None:
-    """The reports of a language model."""
+def write_model(place: Stage, name: str, kind: str = "entropy_models", **facts: float) -> None:
+    """The reports of a language model. facts: further ones; by default those of an entropy model."""
     loss = pl.DataFrame({"step": [1, 2], "training": [3.0, 2.0], "held_out": [3.0, 2.5]})
-    write_table(place.reports("entropy_models", name, "loss.csv"), loss)
-    facts = {"parameters": 1000, "vocabulary": 10, "training_tokens": 100, "epochs": 2.0}
-    facts |= {"held_out_nats_per_character": 2.5}
-    write_json(place.reports("entropy_models", name, "metrics.json"), facts)
+    write_table(place.reports(kind, name, "loss.csv"), loss)
+    facts = {"parameters": 1000, "training_tokens": 100, "epochs": 2.0} | (
+        facts or {"vocabulary": 10, "held_out_nats_per_character": 2.5}
+    )
+    write_json(place.reports(kind, name, "metrics.json"), facts)
 
 
 def markov_scores() -> pl.DataFrame:
@@ -265,11 +259,8 @@ def write_exact(place: Stage, name: str) -> None:
     example = {"prompt": "so tha", "tokens": ["so", " th", "a"], "true": "t", "exact": best, "naive": best[::-1]}
     write_json(evaluated / "examples.json", {"examples": [example | {"kl": 4.5}]})
     write_json(place.reports("corpora", f"{name}.json"), corpus_facts(name))
-    loss = pl.DataFrame({"step": [1, 2], "training": [3.0, 2.0], "held_out": [3.0, 2.5]})
-    write_table(place.reports("language_models", name, "loss.csv"), loss)
-    facts = {"parameters": 1000, "vocabulary": 300, "training_tokens": 100, "epochs": 2.0}
-    facts |= {"held_out_sentences": 5, "held_out_bits_per_character": 2.5}
-    write_json(place.reports("language_models", name, "metrics.json"), facts)
+    facts = {"vocabulary": 300, "held_out_sentences": 5, "held_out_bits_per_character": 2.5}
+    write_model(place, name, "language_models", **facts)
 
 
 def write_measures(place: Stage, name: str) -> None:

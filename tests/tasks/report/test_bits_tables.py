@@ -3,7 +3,6 @@
 import bits_inputs as inputs
 import polars as pl
 import pytest
-from report_inputs import cells
 
 from tasks.report.bits import (
     comparison_table,
@@ -26,9 +25,9 @@ def lengths(*corpora: str) -> pl.DataFrame:
 
 
 def test_savings_stand_beside_the_papers_where_it_has_the_corpus():
-    (row,) = cells(savings_table(lengths("ja"), []))
+    (row,) = savings_table(lengths("ja"), []).records
     assert row == {"corpus": "ja", "0 known": "0.2 / 20.0 / 40.0", "10 known": "0.1 / 10.0 / 20.0", "resets": "2"}
-    assert [row["paper"] for row in cells(savings_table(lengths("ja", "korean"), []))] == ["", "6.5"]
+    assert [row["paper"] for row in savings_table(lengths("ja", "korean"), []).records] == ["", "6.5"]
 
 
 def test_without_bases_of_characters_there_are_no_savings():
@@ -38,7 +37,7 @@ def test_without_bases_of_characters_there_are_no_savings():
 
 
 def test_translations():
-    rows = {row["code"]: row for row in cells(translation_table(inputs.translation_scores("en-ko"), []))}
+    rows = {row["code"]: row for row in translation_table(inputs.translation_scores("en-ko"), []).records}
     assert rows["byte fallback"]["chrF"] == "11.0 ± 1.4" and rows["bit-level"]["decode errors"] == "5 ± 1 (2 runs)"
     assert rows["bit-level"]["relative gain"] == "1.2500" and rows["byte fallback"]["broken %"] == "20.0 ± 0.0"
 
@@ -47,7 +46,7 @@ def test_the_rivals_are_the_codes_of_one_start():
     """Errors of 234 and 41 against 138 and 116: fewer on average, and not separable; fine-tuned models have none."""
     scores = inputs.translation_scores().with_columns(pl.col("chrf") + 10, errors=pl.Series([234, 41, 138, 116, 0, 0]))
     table = translation_table(scores, [])
-    assert [row["decode errors"] for row in cells(table)] == ["138 ± 136 (2 runs)", "127 ± 16 (2 runs)", "0 ± 0"]
+    assert [row["decode errors"] for row in table.records] == ["138 ± 136 (2 runs)", "127 ± 16 (2 runs)", "0 ± 0"]
     assert table.markdown().count("(2 runs) ≈ |") == 2
     (finding,) = (found.text for found in bits_findings([], [table]))
     facts = ("bit-level (127 ± 16 (2 runs))", "byte fallback (138 ± 136 (2 runs))", "not separable")

@@ -23,17 +23,17 @@ def results(*, budgets=("flops", "bytes"), **seeds):
 def test_methods_stand_by_their_bits_with_the_verdict_and_ngrams_below():
     found = results(thai=3)
     tables = found.page["corpora"]["thai"]
-    first, second, third, *below = inputs.cells(tables[0])
-    assert [row["method"] for row in inputs.cells(tables[0])] == ["words", "chunks", "bpe", *["5-grams of bytes"] * 2]
+    first, second, third, *below = tables[0].records
+    assert [row["method"] for row in tables[0].records] == ["words", "chunks", "bpe", *["5-grams of bytes"] * 2]
     assert first["bits/byte ↓"] == "2.010 ± 0.010"
     assert [(row["bits/byte ↓"], row["MB read"]) for row in below] == [("2.100", "8"), ("2.900", "2")]
     assert [row["verdict"] for row in (first, second, third)] == ["best", "not separable", "worse"]
     assert [row["behind"] for row in (first, second, third)] == ["", "0.050 ± 0.100", "0.200 ± 0.100"]
     assert (first["exact"], first["gap"], second["exact"]) == ("1.900", "0.0500", "")
-    units = {row["method"]: row for row in inputs.cells(tables[2])}
+    units = {row["method"]: row for row in tables[2].records}
     assert units["words"]["F1, gold words ↑"] == "75.0" and units["chunks"]["F1, gold words ↑"] == ""
-    assert inputs.cells(tables[3])[0]["typos"] == "+0.500" and inputs.cells(tables[4])[0]["nfd"] == "80.0"
-    (answer,) = inputs.cells(found.page["answers"][0])
+    assert tables[3].records[0]["typos"] == "+0.500" and tables[4].records[0]["nfd"] == "80.0"
+    (answer,) = found.page["answers"][0].records
     assert (answer["use"], answer["command"]) == ("words", "tokenlab train --cut words --bytes fallback")
     (finding,) = found.page["findings"]
     assert finding.text == "thai: Use words: why." and finding.anchor == "compared-thai"
@@ -42,7 +42,7 @@ def test_methods_stand_by_their_bits_with_the_verdict_and_ngrams_below():
 def test_one_seed_has_no_verdict():
     found = results(thai=1)
     table = found.page["corpora"]["thai"][0]
-    (answer,) = inputs.cells(found.page["answers"][0])
+    (answer,) = found.page["answers"][0].records
     assert "verdict" not in table.header and answer["use"] == "words" and "one run" in answer["why"]
 
 
@@ -50,12 +50,12 @@ def test_without_trainings_at_equal_bytes():
     """As in the preset `news`."""
     found = results(thai=3, budgets=["flops"])
     assert "compared-thai" in (names := [table.name for table in found.all]) and "compared-bytes-thai" not in names
-    assert inputs.cells(found.page["answers"][0])[0]["use"] == "words"
+    assert found.page["answers"][0].records[0]["use"] == "words"
 
 
 def test_corpora_stand_side_by_side_where_there_are_several():
     _, table = results(thai=3, chinese=1).page["answers"]
-    first, *_, as_much, of_all = inputs.cells(table)
+    first, *_, as_much, of_all = table.records
     assert first == {"method": "words", "thai": "2.010 ± 0.010", "chinese": "2.000"}
     assert "as much text" in as_much.pop("method") and as_much == {"thai": "2.900", "chinese": "2.900"}
     assert "all text" in of_all.pop("method") and of_all == {"thai": "2.100", "chinese": "2.100"}

@@ -30,7 +30,7 @@ def test_f1_of_each_cut(tables):
         ["|V| = |C|", "bpe", "random", "2", "52.50 ± 0.71"],
         ["|V| = |C|", "bpe", "Latom", "2", "60.50 ± 0.71"],
     ]
-    row = inputs.cells(tables["classification-texts"])[0]
+    row = tables["classification-texts"].records[0]
     assert (row["|C|"], row["K, N = 2"]) == ("81", "9")
 
 
@@ -59,7 +59,7 @@ def test_errors_of_each_code_beside_the_papers(tables):
     verdicts = tables["generation-verdicts"]
     assert [name.split()[-1] for name in verdicts.header[2:]] == ["bytes", "random"]
     assert [row[2:] for row in verdicts.rows] == [["lower", ""], ["", ""], ["lower", ""], ["lower", "not separable"]]
-    row = inputs.cells(tables["generation-costs"])[1]
+    row = tables["generation-costs"].records[1]
     assert row["bits/character"] == "4.100 ± 0.100" and row["saved"] == "0.1000 ± 0.0000"
     assert (row["errors, free"], row["errors, constrained"]) == ("93 of 300", "0 of 300")
 

@@ -3,7 +3,6 @@
 import patch_report_inputs as inputs
 import polars as pl
 import pytest
-from report_inputs import cells
 
 from tasks.report.patches import (
     longest_table,
@@ -22,8 +21,8 @@ NGRAMS = inputs.patch_ngrams()
 NO_NGRAMS = NGRAMS.clear()
 
 
-def by_model(table: Table | None) -> dict[str, dict[str, str]]:
-    return {row["model"]: row for row in cells(table)}
+def by_model(table: Table) -> dict[str, dict[str, str]]:
+    return {row["model"]: row for row in table.records}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +67,7 @@ def test_a_row_worse_than_ngrams_says_so():
     models = [row for row in rows.values() if row["weights"]]
     for found in (
         models,
-        *(cells(make(inputs.patch_scores(), NGRAMS, [])) for make in (vocabulary_table, longest_table)),
+        *(make(inputs.patch_scores(), NGRAMS, []).records for make in (vocabulary_table, longest_table)),
     ):
         assert {row["against n-grams"].endswith("worse") for row in found} == {True, False}
         assert all(row["against n-grams"].endswith("worse") == (float(row["BPB ↓"][:5]) > 2.43) for row in found)
@@ -83,9 +82,9 @@ def test_each_corpus_has_its_own_best():
         bits_per_byte=pl.when(variant="fixed").then(1.0).otherwise("bits_per_byte")
     )
     table = models_table(pl.concat([inputs.patch_scores("en"), chinese]), NO_NGRAMS, {}, [])
-    lowest = [(row["corpus"], row["model"]) for row in cells(table) if row["against the best"][:4] in ("best", "lowe")]
+    lowest = [(row["corpus"], row["model"]) for row in table.records if row["against the best"][:4] in ("best", "lowe")]
     assert lowest == [("en", "Space-Patch"), ("zh", "Fixed-Patch")]
-    best = [(row["corpus"], row["model"]) for row in cells(table) if isinstance(row["BPB ↓"], Best)]
+    best = [(row["corpus"], row["model"]) for row in table.records if isinstance(row["BPB ↓"], Best)]
     assert best == [("zh", "Fixed-Patch")]
 
 
@@ -97,17 +96,17 @@ def test_without_ablations_and_a_search_there_are_no_tables_of_them():
 
 def test_patchers_stand_beside_the_papers_lengths():
     rows = {
-        (row["patcher"], row["S"]): row for row in cells(patchers_table(inputs.patchers(), {"en": "slimpajama"}, []))
+        (row["patcher"], row["S"]): row for row in patchers_table(inputs.patchers(), {"en": "slimpajama"}, []).records
     }
     assert rows["space", ""]["paper bytes"] == "4.29" and rows["entropy", ""]["paper bytes"] == "3.45"
     # The paper's BPE is GPT-2's, and Llama 3's for Chinese: their lengths stand beside these tokenizers alone.
     assert rows["gpt2", "10"]["paper bytes"] == "4.12" and rows["bpe", "10"]["paper bytes"] == ""
     assert (rows["bpe", "4"]["symbols"], rows["bpe", "10"]["symbols/patch"]) == ("457", "4.90")
     named = [pl.col(name).replace("gpt2", "llama3") for name in ("patcher", "tokenizer")]
-    chinese = cells(patchers_table(inputs.patchers("zh").with_columns(named), {"zh": "skypile"}, []))
+    chinese = patchers_table(inputs.patchers("zh").with_columns(named), {"zh": "skypile"}, []).records
     printed = {row["patcher"]: row["paper bytes"] for row in chinese}
     assert (printed["llama3"], printed["space"], printed["bpe"]) == ("3.62", "3.06", "")
-    merges = cells(merges_table(inputs.merges()))
+    merges = merges_table(inputs.merges()).records
     assert [(row["S"], row["V'"], row["paper V'"]) for row in merges] == [("4", "5,352", ""), ("10", "497", "497")]
 
 

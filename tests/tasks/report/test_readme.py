@@ -2,17 +2,15 @@
 
 import csv
 import re
-from pathlib import Path
 
 import pytest
 import yaml
+from workspace import ROOT
 
 from tasks.report import readme
 from tasks.report.papers import PAPERS, claims, ours, printed
 from tasks.report.svg import LARGEST
 from tasks.report.table import Table, read_markdown, read_paper
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def stages() -> set[str]:
@@ -35,10 +33,8 @@ def test_the_diagram_has_every_stage_and_its_order():
 
 def of_cpu() -> dict[str, Table]:
     """The tables of `cpu` in git, name -> table."""
-    found = {}
-    for path in sorted((ROOT / readme.KEPT_TABLES["cpu"]).glob("*.md")):
-        found[path.stem] = read_markdown(path.read_text(encoding="utf-8"))
-    return found
+    paths = sorted((ROOT / readme.KEPT_TABLES["cpu"]).glob("*.md"))
+    return {path.stem: read_markdown(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def test_a_column_of_a_paper_stands_beside_ours_of_the_same_measure():
@@ -46,6 +42,7 @@ def test_a_column_of_a_paper_stands_beside_ours_of_the_same_measure():
     claimed = {(claim["table"], claim["row"][0]) for name in PAPERS for claim in claims(name)}
     for path in sorted((ROOT / "docs/tables").glob("*/*.csv")):
         header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+        assert len(set(header)) == len(header), path
         for place, heading in enumerate(header):
             if heading == "paper":
                 assert {(path.stem, row[0]) for row in rows if row[place]} <= claimed

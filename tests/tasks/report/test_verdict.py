@@ -110,7 +110,7 @@ def test_characters_are_a_rival_that_saves_nothing():
     assert best_at_10(saving(-1.5, -30))[0] == "not separable: characters; Latom"
     assert best_at_10(saving(20, -30, seeds=1))[0] == "one run"
     best, table = best_at_10(saving(20, -30))
-    marked = inputs.cells(table)[0]
+    marked = table.records[0]
     assert best == "Latom" and [name for name, cell in marked.items() if isinstance(cell, Best)] == ["Latom"]
 
 
