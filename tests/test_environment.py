@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from workspace import ROOT
 
 from flows.run.processes import environment
 
-PROJECT = Path(__file__).resolve().parents[1]
 SEEN = """
 import json, os, site, sys, warnings
 import numpy, polars, yaml
@@ -61,7 +61,7 @@ def assert_clean(found: dict[str, object]) -> None:
 
 def test_recipes_of_make_have_the_packages_of_the_project(tmp_path: Path, poisoned: dict[str, str]) -> None:
     (tmp_path / "seen.py").write_text(SEEN)
-    (tmp_path / "Makefile").write_text(f"include {PROJECT}/Makefile\nseen:\n\t@$(RUN) seen.py\n")
+    (tmp_path / "Makefile").write_text(f"include {ROOT}/Makefile\nseen:\n\t@$(RUN) seen.py\n")
     command = ["make", "--no-print-directory", "seen", f"RUN={sys.executable}", "PYTHON=chosen"]
     assert_clean(seen(command, tmp_path, os.environ | poisoned))
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
+from workspace import ROOT
 
-PROJECT = Path(__file__).resolve().parents[1]
 FILES = ["setup.sh", "Makefile", "pyproject.toml", "requirements.lock"]
 LOCK = {
     entry.split("==")[0]: entry.replace("\\\n", "").split()
-    for entry in re.split(r"\n(?=\w)", (PROJECT / "requirements.lock").read_text(encoding="utf-8").strip())
+    for entry in re.split(r"\n(?=\w)", (ROOT / "requirements.lock").read_text(encoding="utf-8").strip())
 }
 """Name -> its version as in the lock, and its hashes."""
 TOOLS = ["sh", "env", "dirname", "sed", "grep", "make", "mkdir", "cp", "rm", "touch", "awk"]
@@ -42,7 +42,7 @@ class Clone:
         self.folder.mkdir()
         self.bin.mkdir()
         for name in FILES:
-            shutil.copy(PROJECT / name, self.folder)
+            shutil.copy(ROOT / name, self.folder)
         for tool in TOOLS:
             path = shutil.which(tool)
             assert path is not None
@@ -112,7 +112,7 @@ def test_unsupported_version_is_refused(clone: Clone, version: str) -> None:
 
 
 def test_no_interpreter_at_all_says_which_versions_the_package_supports(clone: Clone) -> None:
-    package = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     supported = SpecifierSet(package["requires-python"])
     versions = " ".join(f"3.{minor}" for minor in range(30) if supported.contains(f"3.{minor}"))
     refused = clone.run("./setup.sh")

@@ -3,10 +3,10 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from workspace import ROOT
 
 from benchmarks import atoms, peers
 from benchmarks import ngram_statistics as statistics
@@ -15,8 +15,6 @@ from benchmarks.corpora import verses
 from benchmarks.measure import Measurement, agree
 from tokenlab.codes import character_corpus, random_codebook
 from tokenlab.core.errors import InputError
-
-PROJECT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("peer", statistics.PEERS)
@@ -58,7 +56,7 @@ def test_measurements_that_disagree_stop_the_run():
 def test_the_peak_is_not_that_of_the_parent():
     ballast = bytearray(os.urandom(1 << 16) * (1 << 12))  # 256 MiB
     program = "from benchmarks.measure import peak_memory as p; print(p()); x = bytes(range(256)) * 2**18; print(p())"
-    done = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     before, after = map(int, done.stdout.split())
     assert before < len(ballast) / 2
     assert after - before == pytest.approx(2**26, rel=0.05)
@@ -104,7 +102,7 @@ def test_tables_have_a_row_for_each_way(monkeypatch, names, rows):
     monkeypatch.delenv("TOKENLAB_MIRROR", raising=False)
     monkeypatch.delenv("TOKENLAB_TEXTS", raising=False)
     command = [sys.executable, "-m", "benchmarks", *names, "--quick"]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, encoding="utf-8")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("|")]
     rules = sum(set(line) <= set("|-: ") for line in lines)

@@ -4,13 +4,12 @@ is imported that a bare machine lacks."""
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from workspace import ROOT
 
 from benchmarks import gpu, gpu_table
 
-PROJECT = Path(__file__).resolve().parents[2]
 _BARE = """
 import sys
 for name in ("polars", "pydantic", "pyarrow", "sentencepiece", "psutil", "mlflow", "prefect", "dvc"):
@@ -56,15 +55,15 @@ def test_without_a_gpu_only_toy_sizes_run(tmp_path, monkeypatch, capsys):
 
 
 def test_the_page_has_the_tables_of_the_file():
-    report = json.loads((PROJECT / "docs/gpu.json").read_text())
-    page = (PROJECT / "docs/benchmarks.md").read_text()
+    report = json.loads((ROOT / "docs/gpu.json").read_text())
+    page = (ROOT / "docs/benchmarks.md").read_text()
     assert "\n".join(gpu_table.tables(report)) in page
 
 
 @pytest.mark.slow
 def test_all_parts_on_a_bare_machine(tmp_path):
     command = [sys.executable, "-c", _BARE, "gpu", "--quick", "--json", str(tmp_path / "gpu.json")]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     parts = json.loads((tmp_path / "gpu.json").read_text())["parts"]
     assert [*parts] == [*gpu.PARTS]

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from killing import wait_until
-
-PROJECT = Path(__file__).resolve().parents[2]
+from killing import ROOT, wait_until
 
 FOLLOWER = """
 import time
@@ -46,7 +44,7 @@ def _start(*command: str, **environment: str) -> subprocess.Popen[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TOKENLAB_")}
     return subprocess.Popen(
         [sys.executable, *command],
-        env={**inherited, "PYTHONPATH": str(PROJECT), **environment},
+        env={**inherited, "PYTHONPATH": str(ROOT), **environment},
         stdout=subprocess.PIPE,
         text=True,
     )

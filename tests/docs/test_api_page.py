@@ -3,15 +3,13 @@
 import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-PROJECT = Path(__file__).resolve().parents[2]
+from workspace import ROOT
 
 
 def api_page():
-    specification = importlib.util.spec_from_file_location("api_page", PROJECT / "docs" / "api_page.py")
+    specification = importlib.util.spec_from_file_location("api_page", ROOT / "docs" / "api_page.py")
     module = importlib.util.module_from_spec(specification)
     sys.modules["api_page"] = module
     specification.loader.exec_module(module)
@@ -19,7 +17,7 @@ def api_page():
 
 
 def test_the_page_is_that_of_the_code():
-    assert (PROJECT / "docs/api.md").read_text(encoding="utf-8") == api_page().page(), "run `make api`"
+    assert (ROOT / "docs/api.md").read_text(encoding="utf-8") == api_page().page(), "run `make api`"
 
 
 @pytest.mark.parametrize(("module", "message"), [("", "no definition of f"), ("def f(): ...\n", "f is public")])

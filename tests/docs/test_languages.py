@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from workspace import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/languages"
 SENTENCES = {
     "thai": "วันนี้อากาศดีมาก|แมวนอนอยู่บนโต๊ะ|ฉันชอบอ่านหนังสือ|เราไปตลาดด้วยกัน|เขากินข้าวแล้ว|โรงเรียนอยู่ใกล้บ้าน",

@@ -1,13 +1,12 @@
 """What the pages name is there: links, files, targets of make, commands and their options."""
 
 import re
-from pathlib import Path
 
 import pytest
+from workspace import ROOT
 
 from tokenlab.cli.commands import arguments_of, command_parser
 
-ROOT = Path(__file__).resolve().parents[2]
 _DOCS = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/languages").glob("*.md")])
 PAGES = ["README.md", "CONTRIBUTING.md", *(str(path.relative_to(ROOT)) for path in _DOCS)]
 CODE = ("tokenlab", "tasks", "flows", "benchmarks", "tests")

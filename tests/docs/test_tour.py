@@ -4,13 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from workspace import ROOT
 
 from tasks.runtime.numerics import PINNED
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = ROOT / "docs"
 TOUR = DOCS / "tour.ipynb"
 RUN = "import json, sys; from notebook import outputs; print(json.dumps(outputs(json.load(open(sys.argv[1])))))"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import killing
 import pytest
 import toy_pipeline
-from killing import PROJECT
+from killing import ROOT
 from prefect_server import Server, prefect_server
 
 from flows.prefect_environment import read_secret
@@ -16,7 +16,7 @@ from flows.prefect_environment import read_secret
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
 
-read_secret(PROJECT)  # made at set-up; without it, Prefect refuses to be imported here (see prefect.toml)
+read_secret(ROOT)  # made at set-up; without it, Prefect refuses to be imported here (see prefect.toml)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from uuid import UUID
 import killing
 import psutil
 import pytest
-from killing import PROJECT
+from killing import ROOT
 
 from flows import deployed
 from flows.deployed import StillRunning, one_at_a_time
@@ -91,7 +91,7 @@ for line in engine.stdout:
 @pytest.mark.slow
 def test_engine_ends_with_a_worker_that_was_killed_before_it_follows() -> None:
     worker = subprocess.Popen(
-        [sys.executable, "-c", WORKER, ENGINE], cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", WORKER, ENGINE], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert worker.stdin and worker.stdout
     engine = psutil.Process(int(worker.stdout.readline()))

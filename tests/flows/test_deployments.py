@@ -11,7 +11,7 @@ import killing
 import psutil
 import pytest
 import toy_pipeline
-from killing import PROJECT, Run
+from killing import ROOT, Run
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.objects import FlowRun
 from prefect.client.schemas.responses import DeploymentResponse
@@ -28,7 +28,7 @@ class Deployed:
         self._server = server
         self.folder = toy_pipeline.make(folder)
         for name in ("flows", "tasks", "tokenlab", "prefect.yaml"):
-            (folder / name).symlink_to(PROJECT / name)
+            (folder / name).symlink_to(ROOT / name)
         pipeline = folder / "dvc.yaml"
         pipeline.write_text(pipeline.read_text().replace(": {cache: false}", ""))  # DVC keeps the metrics
         with (folder / ".gitignore").open("a") as ignored:

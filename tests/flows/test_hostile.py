@@ -13,7 +13,7 @@ import httpx
 import killing
 import psutil
 import pytest
-from killing import PROJECT
+from killing import ROOT
 from prefect_server import Server
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -135,7 +135,7 @@ def answers(address: str) -> bool:
 
 
 def test_plain_commands_refuse_to_start_without_a_password(tmp_path: Path) -> None:
-    (tmp_path / "prefect.toml").symlink_to(PROJECT / "prefect.toml")
+    (tmp_path / "prefect.toml").symlink_to(ROOT / "prefect.toml")
     command = ["env", "-u", "PREFECT_SERVER_API_AUTH_STRING", sys.executable, "-m", "prefect", "config", "view"]
     status, output = killing.run(command, tmp_path)
     assert status != 0 and "flows.prefect_environment" in output

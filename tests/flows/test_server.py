@@ -133,7 +133,7 @@ def test_secret_is_made_once_and_for_the_user_alone(tmp_path: Path) -> None:
     assert read_secret(tmp_path) == first
     assert stat.S_IMODE((tmp_path / SECRET_FILE).stat().st_mode) == 0o600
     assert stat.S_IMODE(Path(environment(tmp_path)["PREFECT_HOME"]).stat().st_mode) == 0o700
-    ignored = (killing.PROJECT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    ignored = (killing.ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
     assert f"/{SECRET_FILE}" in ignored and "/.prefect/" in ignored
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import psutil
 
-PROJECT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 RUNNER = [sys.executable, "-m", "flows", "run"]
 CLIENT: dict[str, str] = {}
 """The environment that makes runs report to a server that is there; else each starts one of its own."""
@@ -50,7 +50,7 @@ def environment(folder: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TOKENLAB_", "DVC_", "COV_"))}
     return {
         **kept,
-        "PYTHONPATH": str(PROJECT),
+        "PYTHONPATH": str(ROOT),
         "DVC_SITE_CACHE_DIR": str(folder / ".dvc" / "site-cache"),
         "DVC_NO_ANALYTICS": "1",
         **CLIENT,

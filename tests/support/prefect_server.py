@@ -54,7 +54,7 @@ def prefect_server(home: Path) -> Iterator[Server]:
     write_files(home, {"prefect.toml": PREFECT})
     served = pages.prefect_server(home, pages.choose_port(None, 0))
     server = Server(f"{served.address}/api", home)
-    settings = server.settings() | {"PYTHONPATH": str(killing.PROJECT)}
+    settings = server.settings() | {"PYTHONPATH": str(killing.ROOT)}
     with pages.Servers(home) as servers:
         servers.start(replace(served, environment=settings))
         servers.wait(lambda started: None)

@@ -12,6 +12,7 @@ from typing import IO, Any
 from xml.etree import ElementTree
 
 import pytest
+from workspace import ROOT
 
 from tokenlab.core.errors import SourceError
 from tokenlab.exact.adapters.reading import read_tokenizer
@@ -19,7 +20,6 @@ from tokenlab.exact.adapters.real import RealTokenizer
 from tokenlab.sources.fetch import fetch
 from tokenlab.sources.transfer import HttpOptions
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 EXACT = (
     "gpt2",
     "llama3",

@@ -82,10 +82,15 @@ test-nightly:
 
 PIPELINE = {"dvc.yaml": _PIPELINE}
 
-PREFECT = (Path(__file__).resolve().parents[2] / "prefect.toml").read_text(encoding="utf-8")
+PREFECT = (killing.ROOT / "prefect.toml").read_text(encoding="utf-8")
+
+_SETTINGS = {
+    "prefect.toml": PREFECT,
+    ".dvc/config": "[core]\n    analytics = false\n    check_update = false\n",
+    ".dvc/.gitignore": "/tmp\n/cache\n/site-cache\n",
+}
 
 _FILES = {
-    "prefect.toml": PREFECT,
     "stage.py": _STAGE,
     **PIPELINE,
     "params.yaml": "letters: 3\n",
@@ -93,8 +98,6 @@ _FILES = {
     "Makefile": _MAKEFILE,
     ".gitignore": "/data/sample/\n/reports/\n/.work/\n/fail\n/.env\n/.prefect/\n",
     ".dvcignore": "*.tmp\n",
-    ".dvc/config": "[core]\n    analytics = false\n    check_update = false\n",
-    ".dvc/.gitignore": "/tmp\n/cache\n/site-cache\n",
 }
 
 
@@ -106,9 +109,9 @@ def write_files(folder: Path, files: dict[str, str]) -> None:
         path.write_text(content, encoding="utf-8")
 
 
-def make(folder: Path) -> Path:
-    """Write the pipeline into the new folder `folder`; return it."""
-    write_files(folder, _FILES)
+def make(folder: Path, files: dict[str, str] = _FILES) -> Path:
+    """Write a pipeline, by default the one above, and settings of DVC and Prefect into a new folder; return it."""
+    write_files(folder, _SETTINGS | files)
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     return folder.resolve()
 

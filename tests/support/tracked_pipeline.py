@@ -7,12 +7,11 @@
 """
 
 import functools
-import subprocess
 import sys
 from pathlib import Path
 
+import toy_pipeline
 import yaml
-from toy_pipeline import PREFECT, commit, write_files
 
 import flows.__main__
 from flows.tracking.synchronise import track
@@ -117,25 +116,21 @@ PARAMS = {
 }
 
 _FILES = {
-    "prefect.toml": PREFECT,
     "stage.py": _STAGE,
     "dvc.yaml": _PIPELINE,
     "texts/zh.txt": "zh\n",
     "texts/own.txt": "own\n",
     "colour.txt": "blue",
     ".gitignore": "/data/\n/models/\n/reports/\n/.mlflow/\n/.work/\n/.prefect/\n/.env\n",
-    ".dvc/config": "[core]\n    analytics = false\n    check_update = false\n",
-    ".dvc/.gitignore": "/tmp\n/cache\n/site-cache\n",
 }
 
 
 def make(folder: Path) -> Path:
     """Write the pipeline into the new folder `folder`; return it."""
-    write_files(folder, _FILES)
-    set_params(folder)
-    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
-    commit(folder)
-    return folder.resolve()
+    made = toy_pipeline.make(folder, _FILES)
+    set_params(made)
+    toy_pipeline.commit(made)
+    return made
 
 
 def set_params(folder: Path, **sections: object) -> None:

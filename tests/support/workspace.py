@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from killing import ROOT
 from toy_pipeline import commit
 
-ROOT = Path(__file__).resolve().parents[2]
 CODE = ("flows/", "tasks/", "tests/", "tokenlab/")
 """Where a file that git does not know yet is a new module rather than somebody's own file."""
 OF_USERS = ("params.yaml", "dvc.lock")

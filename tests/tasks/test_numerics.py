@@ -6,11 +6,9 @@ import platform
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-PROJECT = Path(__file__).resolve().parents[2]
+from workspace import ROOT
 
 # MKL and oneDNN say what they use in their traces, the others in reports of their own.
 REPORTS = """
@@ -82,7 +80,7 @@ def reports(before: str, user: dict[str, str]) -> dict:
     clean = {name: value for name, value in os.environ.items() if name not in CONTRARY | user}
     done = subprocess.run(
         [sys.executable, "-W", "error::RuntimeWarning", "-c", REPORTS.format(before=before)],
-        cwd=PROJECT, env=clean | user, capture_output=True, text=True, check=False,
+        cwd=ROOT, env=clean | user, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     modes = {

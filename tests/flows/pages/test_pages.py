@@ -68,7 +68,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         (root / folder / "dvc.yaml").touch()
         (root / folder / "params.yaml").write_text(f"{about}\npreset: x\n# not this\n")
     with pytest.MonkeyPatch.context() as patched, Servers(root) as servers:
-        patched.setenv("PYTHONPATH", str(killing.PROJECT))
+        patched.setenv("PYTHONPATH", str(killing.ROOT))
         server = reports_server(root, choose_port(None, 0))
         servers.start(server)
         servers.wait(lambda started: None)

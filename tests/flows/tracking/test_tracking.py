@@ -405,5 +405,5 @@ def test_up_to_date_store_needs_no_heavy_import(project: Path) -> None:
         "status = track(Path.cwd(), views=[VIEW]);"
         "print(status, *{'prefect', 'mlflow', 'torch', 'dvc', 'polars'} & set(sys.modules))"
     )
-    support = f"PYTHONPATH={killing.PROJECT}:{killing.PROJECT / 'tests/support'}"
+    support = f"PYTHONPATH={killing.ROOT}:{killing.ROOT / 'tests/support'}"
     assert killing.run(["env", support, sys.executable, "-c", program], project) == (0, "\n")
