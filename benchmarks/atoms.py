@@ -5,7 +5,6 @@ sequence a verse. To the peer an atom is a private-use character and a verse one
 files that another has written, so what encoding takes is not hidden in its baseline of memory.
 """
 
-import json
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 from tokenizers import Tokenizer, models, trainers
 
 from benchmarks.corpora import source_of_verses, verses
-from benchmarks.measure import CORES, Bench, Facts, Measurement, Task, agree, digest
+from benchmarks.measure import CORES, Bench, Facts, Measurement, Task, agree, digest, merge_facts
 from tokenlab.codes.baselines import random_codebook
 from tokenlab.codes.codebook import Codebook
 from tokenlab.codes.corpus import CharacterCorpus, character_corpus
@@ -189,13 +188,9 @@ def _sizes(vocabulary: str, several: str) -> list[int]:
     return [int(vocabulary) * i // int(several) for i in range(1, int(several) + 1)]
 
 
-def _merge_facts(merges: np.ndarray) -> Facts:
-    return {"merges": len(merges), "digest": digest(merges)}
-
-
 def _bpe(path: str, vocabulary: str, several: str) -> Task:
     text, sizes = _read(path)[0], _sizes(vocabulary, several)
-    return Task(lambda part: bpe_sweep(*part, sizes), _beginning(text), text, lambda sweep: _merge_facts(sweep.merges))
+    return Task(lambda part: bpe_sweep(*part, sizes), _beginning(text), text, lambda sweep: merge_facts(sweep.merges))
 
 
 def _bpe_trainer(path: str, vocabulary: str) -> Task:
@@ -207,11 +202,7 @@ def _bpe_trainer(path: str, vocabulary: str) -> Task:
         tokenizer.train_from_iterator(part, trainer)
         return tokenizer
 
-    def facts(tokenizer: Tokenizer) -> Facts:
-        merges = json.loads(tokenizer.to_str())["model"]["merges"]
-        return _merge_facts(np.array([list(map(tokenizer.token_to_id, merge)) for merge in merges]))
-
-    return Task(run, texts[:_SAMPLE], texts, facts)
+    return Task(run, texts[:_SAMPLE], texts, merge_facts)
 
 
 def _tokenize(path: str) -> Task:

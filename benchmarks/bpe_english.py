@@ -4,7 +4,6 @@ The cut is that of GPT-2, and the first merges of all are compared. SentencePiec
 measured where it is installed.
 """
 
-import json
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -14,7 +13,7 @@ from typing import Any
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from benchmarks.corpora import english
-from benchmarks.measure import CORES, Bench, Facts, Task, agree, digest, output_of, table_of
+from benchmarks.measure import CORES, Bench, Facts, Task, agree, digest, merges_of, output_of, table_of
 from benchmarks.resampled import drawn
 
 TITLE = "Training BPE on English"
@@ -63,10 +62,6 @@ def _task(run: Any, sample: str, whole: str, entries: int) -> Task:
     return Task(run, sample, whole, facts)
 
 
-def _merges(tokenizer: Tokenizer) -> list[Any]:
-    return list(json.loads(tokenizer.to_str())["model"]["merges"])
-
-
 def _tokenlab(sample: str, whole: str, entries: str, threads: str) -> Task:
     from tokenlab.text.lines import read_lines
     from tokenlab.tokenizers.cuts import gpt2_cut
@@ -76,9 +71,8 @@ def _tokenlab(sample: str, whole: str, entries: str, threads: str) -> Task:
 
     def run(path: str) -> list[Any]:
         (counts,) = count_pieces(read_lines(path), [gpt2_cut()])
-        return _merges(
-            train_tokenizers(counts, TrainOptions((int(entries),), byte_tokens="level", special_tokens=()))[0]
-        )
+        options = TrainOptions((int(entries),), byte_tokens="level", special_tokens=())
+        return merges_of(train_tokenizers(counts, options)[0])
 
     return _task(run, sample, whole, int(entries))
 
@@ -88,7 +82,7 @@ def _hugging_face(sample: str, whole: str, entries: str, threads: str) -> Task:
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.train([path], trainers.BpeTrainer(vocab_size=int(entries), show_progress=False))
-        return _merges(tokenizer)
+        return merges_of(tokenizer)
 
     return _task(run, sample, whole, int(entries))
 

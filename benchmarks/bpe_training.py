@@ -8,7 +8,6 @@ line by line from a file. The peer uses all cores, as it does unless it is told 
 The texts are `once` and longer ones that `resampled` draws from `once` and `held_out`.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from itertools import islice
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from benchmarks.measure import CORES, Bench, Facts, Limits, Measurement, Stopped, Task, agree, digest
+from benchmarks.measure import CORES, Bench, Facts, Limits, Measurement, Stopped, Task, agree, merge_facts
 from benchmarks.resampled import resampled
 from tokenlab.ngrams.counting import ngram_statistics
 from tokenlab.segment.by_statistics import Segmenter
@@ -156,11 +155,7 @@ def _train(path: str, words: str, vocabulary: str) -> Task:
         tokenizer.train_from_iterator(lines(), trainer)
         return tokenizer
 
-    def facts(tokenizer: Tokenizer) -> Facts:
-        merges = json.loads(tokenizer.to_str())["model"]["merges"]
-        return _merge_facts([tokenizer.token_to_id(side) for merge in merges for side in merge])
-
-    return _on(run, path, facts)
+    return _on(run, path, merge_facts)
 
 
 def _sweep(path: str, vocabulary: str) -> Task:
@@ -168,7 +163,7 @@ def _sweep(path: str, vocabulary: str) -> Task:
         symbols, offsets, alphabet = _numbered(lines())
         return bpe_sweep(symbols, offsets, alphabet, [max(alphabet, int(vocabulary))]).merges
 
-    return _on(run, path, _merge_facts)
+    return _on(run, path, merge_facts)
 
 
 def _numbered(lines: Iterator[str]) -> tuple[np.ndarray, np.ndarray, int]:
@@ -183,10 +178,6 @@ def _numbered(lines: Iterator[str]) -> tuple[np.ndarray, np.ndarray, int]:
     for number, block in enumerate(blocks):
         blocks[number] = table[block] - 1
     return np.concatenate(blocks), np.cumsum(lengths, dtype=np.int64), alphabet
-
-
-def _merge_facts(merges: Any) -> Facts:
-    return {"merges": np.size(merges) // 2, "digest": digest(merges)}
 
 
 TASKS = {"draw": _draw, "cut": _cut, "train": _train, "sweep": _sweep}

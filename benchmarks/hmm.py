@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.corpora import source_of_verses, verses
-from benchmarks.measure import Bench, Facts, Task, agree
+from benchmarks.measure import Bench, Facts, Task, agree, table_of
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.latom.hmm import Training, expected_counts, train
 from tokenlab.codes.latom.hmm_model import PeriodicHmm, draw_hmm, maximise
@@ -35,38 +35,34 @@ def table(bench: Bench) -> list[str]:
     part = bench.texts["part"]["characters"]
     whole = part if bench.quick else 0
     compiling = bench.measure("hmm:tokenlab", "en", "2", "8", str(part), runs=1).warm_up
-    lines = [
-        f"One iteration of EM on the first {part:,} characters ({source_of_verses()}), hmmlearn {version('hmmlearn')}, "
-        "milliseconds:",
-        "",
-        "| text | C | N | K | tokenlab | hmmlearn scaling | tokenlab is faster | hmmlearn log | tokenlab is faster |",
-        "| --- | --: | --: | --: | --: | --: | --: | --: | --: |",
-    ]
+    beside: list[list[object]] = []
+    trainings: list[list[object]] = []
     for text, N, K in _BESIDE_PEERS:
         ours, scaling, log = (
             bench.measure(f"hmm:{name}", text, str(N), str(K), str(part)) for name in ("tokenlab", "scaling", "log")
         )
         agree(ours, scaling, log)
-        C = ours.facts["C"]
-        times = " | ".join(
-            f"{peer.time(1e3, ',.0f')} | {peer.median / ours.median:.0f} times" for peer in (scaling, log)
-        )
-        lines.append(f"| {text} | {C} | {N} | {K} | {ours.time(1e3, ',.0f')} | {times} |")
-    lines += [
+        beside.append([text, ours.facts["C"], N, K, ours.time(1e3, ",.0f")])
+        for peer in (scaling, log):
+            beside[-1] += [peer.time(1e3, ",.0f"), f"{peer.median / ours.median:.0f} times"]
+    for text, N, K in _TRAININGS:
+        found = bench.measure("hmm:train", text, str(N), str(K), str(whole))
+        characters = found.facts["characters"]
+        each = found.median / characters / (_ITERATIONS + 1) * 1e9
+        trainings.append([text, f"{characters:,}", found.facts["C"], N, K, found.time(), f"{each:.0f}"])
+    peers = ["hmmlearn scaling", "tokenlab is faster", "hmmlearn log", "tokenlab is faster"]
+    return [
+        f"One iteration of EM on the first {part:,} characters ({source_of_verses()}), hmmlearn {version('hmmlearn')}, "
+        "milliseconds:",
+        "",
+        *table_of(["text", "C", "N", "K", "tokenlab", *peers], beside),
         "",
         f"tokenlab compiles for {compiling:.1f} s once after installing.",
         "",
         f"Training, {_ITERATIONS} iterations ({_ITERATIONS + 1} E-steps) on the whole text, one thread:",
         "",
-        "| text | characters | C | N | K | seconds | ns/character and E-step |",
-        "| --- | --: | --: | --: | --: | --: | --: |",
+        *table_of(["text", "characters", "C", "N", "K", "seconds", "ns/character and E-step"], trainings),
     ]
-    for text, N, K in _TRAININGS:
-        found = bench.measure("hmm:train", text, str(N), str(K), str(whole))
-        characters, C = found.facts["characters"], found.facts["C"]
-        each = found.median / characters / (_ITERATIONS + 1) * 1e9
-        lines.append(f"| {text} | {characters:,} | {C} | {N} | {K} | {found.time()} | {each:.0f} |")
-    return lines
 
 
 def sequences(text: str, size: int) -> Sequences:

@@ -228,6 +228,18 @@ def digest(content: str | Any) -> str:
     return sha256(content).hexdigest()
 
 
+def merge_facts(learned: Any) -> Facts:
+    """Number and hash of merges, for `agree`. learned: pairs of ids, or a tokenizer of Hugging Face."""
+    if not isinstance(learned, np.ndarray):
+        learned = [learned.token_to_id(side) for merge in merges_of(learned) for side in merge]
+    return {"merges": np.size(learned) // 2, "digest": digest(learned)}
+
+
+def merges_of(tokenizer: Any) -> list[list[str]]:
+    """The merges of a tokenizer of Hugging Face."""
+    return json.loads(tokenizer.to_str())["model"]["merges"]
+
+
 def table_of(heads: Sequence[str], rows: Iterable[Iterable[object]], left: int = 1) -> list[str]:
     """A table in Markdown; all columns but the first `left` are set to the right."""
     rule = ["---"] * left + ["--:"] * (len(heads) - left)
