@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tasks.compared.parameters import Evaluation, Trainings, read_corpus_parameters, read_methods
 from tasks.compared.train import BYTES, CANDIDATES, FLOPS, NETWORKS
 from tasks.patches.measures import quality
-from tasks.patches.texts import Part, Text, part_documents, words_of
+from tasks.patches.texts import Part, Text, byte_offsets, part_documents, words_of
 from tasks.runtime.pool import in_processes
 from tasks.runtime.stage import Stage, run, write_json
 from tasks.runtime.tables import nested, write_table
@@ -203,7 +203,7 @@ def _boundaries(units: TextTokenizer, documents: Sequence[Document]) -> dict[str
     if found is None:
         return dict.fromkeys(columns)
     test = [document.text.encode() for document in documents]
-    starts = [np.unique(_byte_offsets(document.text)[of]) for document, of in zip(documents, found, strict=True)]
+    starts = [np.unique(byte_offsets(document.text)[of]) for document, of in zip(documents, found, strict=True)]
     gold = [
         (Text(document.id, data, words_of(document)), of_text)
         for document, data, of_text in zip(documents, test, starts, strict=True)
@@ -211,11 +211,6 @@ def _boundaries(units: TextTokenizer, documents: Sequence[Document]) -> dict[str
     ]
     shares = quality([text for text, _ in gold], [of_text for _, of_text in gold], test, starts)
     return {column: shares[column] for column in columns}
-
-
-def _byte_offsets(text: str) -> NDArray[np.int64]:
-    """int64[characters + 1]: the byte at which each character begins, and the end."""
-    return np.cumsum([0, *(len(character.encode()) for character in text)])
 
 
 def _starts(units: TextTokenizer, texts: Sequence[str]) -> list[NDArray[np.int32]] | None:

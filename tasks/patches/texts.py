@@ -15,6 +15,7 @@ from tasks.runtime.stage import Parameters
 from tasks.runtime.tables import write_table
 from tokenlab.core.errors import InputError
 from tokenlab.language.passages import PassageBlock, cut_passages
+from tokenlab.patches.by_bytes import character_starts
 from tokenlab.text.documents import Document
 from tokenlab.text.store import read_corpus
 
@@ -106,11 +107,13 @@ def words_of(document: Document) -> Words:
     spans = [match.span() for match in re.finditer(r"\S+", text)]
     if document.boundaries:
         spans = [*_cut(spans, document.boundaries)]
-    characters = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    # Bytes of UTF-8 before each character.
-    sizes = 1 + (characters >= 0x80).astype(np.int64) + (characters >= 0x800) + (characters >= 0x10000)
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    return offsets[np.array(spans, np.int64).reshape(-1, 2)]
+    return byte_offsets(text)[np.array(spans, np.int64).reshape(-1, 2)]
+
+
+def byte_offsets(text: str) -> NDArray[np.int64]:
+    """int64[characters + 1]: the byte at which each character begins, and the end."""
+    data = text.encode()
+    return np.append(character_starts(data), len(data))
 
 
 def _cut(spans: Iterable[tuple[int, int]], boundaries: tuple[int, ...]) -> Iterator[tuple[int, int]]:
