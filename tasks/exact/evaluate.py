@@ -16,7 +16,7 @@ from pydantic import Field
 
 from tasks.exact.held_out import HeldOut, held_out_texts
 from tasks.runtime.stage import Parameters, Stage, run, write_json
-from tasks.runtime.tables import write_table
+from tasks.runtime.tables import nested, write_table
 from tokenlab.core.errors import InputError
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.interface import NextBytes, TokenAutomaton, TokenModel
@@ -85,11 +85,7 @@ def evaluate(stage: Stage) -> None:
         "examples": found.examples,
     }
     write_json(reports / "examples.json", facts)
-    write_json(reports / "metrics.json", {row["place"]: _values(row) for row in found.rows})
-
-
-def _values(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "place" and value is not None}
+    write_json(reports / "metrics.json", nested(found.rows, "place"))
 
 
 class Models(NamedTuple):
