@@ -10,7 +10,7 @@ import polars as pl
 
 from tasks.codes.parameters import CodebookParameters, HeldOut
 from tasks.codes.splits import held_out_split, read_characters
-from tasks.codes.variants import BEST, LATOM, REFINED, Split, Variant, latom_variants
+from tasks.codes.variants import BEST, LATOM, REFINED, Kinds, Split, Variant, all_variants
 from tasks.runtime.pool import pooled
 from tasks.runtime.stage import Stage, run
 from tokenlab.codes.codebook import Codebook
@@ -33,7 +33,7 @@ def learn_codebooks(stage: Stage) -> None:
     if codebooks.held_out:
         corpora["train"], _ = held_out_split(corpora["all"], held_out.share, held_out.seed)
     characters = {split: len(corpus.characters) for split, corpus in corpora.items()}
-    variants = latom_variants(codebooks, characters, held_out.lengths)
+    variants = all_variants(codebooks, characters, held_out.lengths, Kinds())
     learn = partial(learn_pair, corpora=corpora, training=training, restarts=codebooks.restarts)
     pairs = pooled(learn, [variant for variant in variants if not variant.refined], "learning codebooks")
     learned = {variant: code for pair in pairs for variant, code in pair.items()}

@@ -6,7 +6,6 @@ training.
 
 import shutil
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,12 +42,14 @@ def encode(stage: Stage) -> None:
 
     def work(variant: Variant) -> dict[str, Any]:
         path = codes / f"{variant.name}.json"
-        if source := saved_code(learned, variant):
-            shutil.copyfile(source, path)
+        corpus = corpora[variant.split]
+        if variant.by_latom or KINDS[variant.code].table:
+            shutil.copyfile(learned / path.name, path)
             code = read_code(path)
-            check_corpus(code, corpora[variant.split], source)
+            if code.facts.get("corpus", corpus.sha256) != corpus.sha256:
+                raise InputError(f"{learned / path.name}: learned from another text; run the stage codebook again")
         else:
-            code = learn_variant(variant, corpora[variant.split])
+            code = learn_variant(variant, corpus)
             write_code(code, path)
         found = encode_texts(variant.name, code, texts[variant.split])
         write_sequences(encoded / f"{variant.name}.parquet", found.numbers, found.lengths)
@@ -79,17 +80,6 @@ def baseline_kinds(names: Sequence[str], tables: Sequence[str]) -> Kinds:
         tables=tables,
         shaped=[name for name in names if KINDS[name].shaped],
     )
-
-
-def saved_code(folder: Path, variant: Variant) -> Path | None:
-    """The file of a code that an earlier stage learned; None for a kind that is learned here."""
-    return folder / f"{variant.name}.json" if variant.by_latom or KINDS[variant.code].table else None
-
-
-def check_corpus(code: Code, corpus: CharacterCorpus, path: Path) -> None:
-    """Raises InputError where a code was learned from another corpus."""
-    if code.facts.get("corpus", corpus.sha256) != corpus.sha256:
-        raise InputError(f"{path}: learned from another text; run the stage codebook again")
 
 
 def learn_variant(variant: Variant, corpus: CharacterCorpus) -> Code:

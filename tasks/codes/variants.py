@@ -56,13 +56,6 @@ class Kinds(NamedTuple):
     """Kinds with the same N, K and seeds as Latom."""
 
 
-def latom_variants(
-    codebooks: CodebookParameters, characters: Mapping[Split, int], held_out_lengths: Sequence[int]
-) -> list[Variant]:
-    """The codebooks that Latom learns, as `all_variants` has them."""
-    return all_variants(codebooks, characters, held_out_lengths, Kinds())
-
-
 def all_variants(
     codebooks: CodebookParameters, characters: Mapping[Split, int], held_out_lengths: Sequence[int], kinds: Kinds
 ) -> list[Variant]:

@@ -24,6 +24,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from tasks.codes.encoded import read_merges
 from tasks.codes.evaluate import HELD_OUT, TRAINING
+from tasks.codes.splits import read_characters
 from tasks.codes.variants import LATOM, read_variants
 from tasks.report.inputs import all_generated, corpus_facts, pictures, read_table
 from tasks.report.measures import SHARES, metric_columns
@@ -33,13 +34,11 @@ from tasks.report.table import Column, Results, Table, read_paper, tabulate
 from tasks.report.verdict import ONE_RUN, Spread, kinds, verdict
 from tasks.runtime.stage import Stage, read_json, write_json
 from tokenlab.codes.codebook import Codebook
-from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import atom_numbers, names_of, shown
 from tokenlab.codes.registry import read_code
 from tokenlab.codes.table import codebook_html, codebook_text, with_table_order
 from tokenlab.core.files import write_text
 from tokenlab.metrics.registry import TOKENIZATION, Metric
-from tokenlab.text.store import read_corpus
 from tokenlab.tokenizers.merges import token_widths, tokenize
 
 _SAVED, _BITS = "tokens_saved_{}", "bits_per_character_{}"
@@ -352,7 +351,7 @@ def _curves(corpus: _Corpus, summary_size: int, folder: Path) -> Iterator[Callab
 
 def _write_tables(code: Codebook, merges: np.ndarray, corpus: Path, folder: Path) -> None:
     """The codebook as a table (Table 3), and the first characters of the corpus cut at growing sizes (Table 4)."""
-    characters = character_corpus(document.text for document in read_corpus(corpus))
+    characters = read_characters(corpus)
     ordered = with_table_order(code, characters)
     write_text(folder / "codebook.txt", codebook_text(ordered))
     write_text(folder / "codebook.html", codebook_html(ordered))

@@ -4,11 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from tasks.codes.parameters import CodebookParameters, CorpusCodes
-from tasks.codes.variants import (
-    Kinds,
-    all_variants,
-    latom_variants,
-)
+from tasks.codes.variants import Kinds, all_variants
 
 CODEBOOKS = CodebookParameters(lengths={2: 2, 3: 1}, K_sweep=(9, 5), restarts=3, held_out=True)
 CHARACTERS = {"all": 25, "train": 16}
@@ -16,8 +12,8 @@ KINDS = Kinds(single=["character", "byte"], tables=["radical"], shaped=["random"
 
 
 def test_the_codebook_stage_learns_exactly_those_of_latom() -> None:
-    every = all_variants(CODEBOOKS, CHARACTERS, (2,), KINDS)
-    assert latom_variants(CODEBOOKS, CHARACTERS, (2,)) == [variant for variant in every if variant.by_latom]
+    latom, every = (all_variants(CODEBOOKS, CHARACTERS, (2,), kinds) for kinds in (Kinds(), KINDS))
+    assert latom == [variant for variant in every if variant.by_latom]
 
 
 @pytest.mark.parametrize(
