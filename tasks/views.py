@@ -165,7 +165,7 @@ EXPORT = View(
     metrics=["f1", "f1_of_words", "f1_of_segments", "segments_equal_to_a_word", "restored", "vocabulary", "bytes"],
     only=SEGMENTATION.only,
     registered="corpus",
-    artefacts=[*_tokenizer("models/{preset}/exported/{key}/{configuration}/{export}")],
+    artefacts=_tokenizer("models/{preset}/exported/{key}/{configuration}/{export}"),
     tags={"language": SEGMENTATION.tags["language"]},
 )
 

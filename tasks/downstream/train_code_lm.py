@@ -83,11 +83,6 @@ def coded(opened: OpenCut, texts: LabelledTexts, longest: int) -> list[CodedPass
     return [CodedPassage(ids, NO_STARTS, 0) for ids in found]
 
 
-def characters_of(texts: LabelledTexts, longest: int) -> int:
-    """The characters of these texts."""
-    return sum(min(len(text), longest) for text in texts.texts)
-
-
 def _facts(curve: list[Evaluation]) -> dict[str, Any]:
     best = best_evaluation(curve)
     return {"best_step": best.step, "steps": curve[-1].step, "validation_bits_per_character": best.held_out}
@@ -101,7 +96,7 @@ def _train(job: Job) -> list[Evaluation]:
     network = build_network(TokenShape(opened.tokenizer.ids, settings.stack), job.seed)
     assert isinstance(network, TokenNetwork)
     training, validation = (coded(opened, parts[name], longest) for name in ("train", "validation"))
-    characters, name = characters_of(parts["validation"], longest), job.folder.name
+    characters, name = sum(min(len(text), longest) for text in parts["validation"].texts), job.folder.name
     checkpoint, options = job.folder.with_name(f"{name}.safetensors"), settings.options(job.seed)
     curve = train_code_model(network, training, validation, characters, options, checkpoint, name)
     with atomic_folder(job.folder) as folder:

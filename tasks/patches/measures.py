@@ -65,7 +65,7 @@ class Lengths:
     def facts(self, longest: int | None) -> dict[str, Any]:
         """The columns of a table. longest: S; None: each byte is a symbol and no patch has a marker."""
         patches = self.lengths.total()
-        made = self.bytes if longest is None else _sum(self.symbols[longest])
+        made = self.bytes if longest is None else sum(size * n for size, n in self.symbols[longest].items())
         return {
             "bytes": self.bytes,
             "characters": self.characters,
@@ -86,10 +86,6 @@ class Lengths:
         for longest, unit, counter in counters:
             for length in sorted(counter):
                 yield {"longest": longest, "unit": unit, "length": length, "patches": counter[length]}
-
-
-def _sum(lengths: Counter[int]) -> int:
-    return sum(length * patches for length, patches in lengths.items())
 
 
 def quality(

@@ -257,11 +257,9 @@ def _against_ngrams(ngrams: pl.DataFrame) -> Column:
         return None if lowest is None or found is None else found.mean - lowest
 
     note = "against n-grams: difference to the best n-gram model of the same training text"
-    return Column("against n-grams", distance, _worse, optional=True, note=note)
-
-
-def _worse(distance: float) -> str:
-    return f"{distance:+.3f}" + ", worse" * (distance > 0)
+    return Column(
+        "against n-grams", distance, lambda mean: f"{mean:+.3f}" + ", worse" * (mean > 0), optional=True, note=note
+    )
 
 
 def _beside_ngrams(main: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:

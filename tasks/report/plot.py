@@ -188,7 +188,7 @@ def curve(axes: Axes, x: Any, y: Any, line: str = "-", *, spread: Any = None, **
     axes.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
 
 
-def legend_above(figure: Figure, others: Iterable[Any] = (), *, columns: int = 4) -> None:
+def legend_above(figure: Figure, others: Iterable[Any] = (), *, columns: int) -> None:
     """One legend of all panels and of `others`, above them; lines of the same label are one entry."""
     found = [pair for axes in figure.axes for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
     handles = {label: handle for handle, label in found} | {str(line.get_label()): line for line in others}
