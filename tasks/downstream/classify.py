@@ -116,15 +116,11 @@ def run_job(job: Job) -> list[pl.DataFrame]:
     wanted = {
         (name, seed): job.work / f"{cut.name}-{name}-seed{seed}.parquet"
         for seed in cut.seeds
-        for name in _models(settings)
+        for name in (*settings.architectures, *[LINEAR] * settings.linear)
     }
     if not all(path.exists() for path in wanted.values()):
         _train_all(job, wanted)
     return [pl.read_parquet(path) for path in wanted.values()]
-
-
-def _models(settings: Classification) -> list[str]:
-    return [*settings.architectures, *[LINEAR] * settings.linear]
 
 
 def _train_all(job: Job, wanted: Mapping[tuple[str, int], Path]) -> None:

@@ -63,7 +63,8 @@ def train_model(stage: Stage) -> None:
     with atomic_folder(stage.models("entropy_models", stage.variant)) as folder:
         save_gpt(model, folder)
         save_alphabet(alphabet, folder)
-        write_provenance(folder, Provenance(text=parameters.text, held_out=parameters.held_out))
+        provenance = Provenance(text=parameters.text, held_out=parameters.held_out)
+        write_json(folder / _NAME, provenance.model_dump())
     reports = stage.reports("entropy_models", stage.variant)
     write_losses(reports / "loss.csv", curve)
     options, tokens = parameters.training, len(training.ids)
@@ -101,11 +102,6 @@ def unknown_share(alphabet: Alphabet, texts: list[str]) -> float:
     """The share of characters missing from the alphabet."""
     tokens = [token for text in texts for token in alphabet.tokenizer.encode(text, add_special_tokens=False).tokens]
     return tokens.count(UNKNOWN) / max(1, len(tokens))
-
-
-def write_provenance(folder: Path, provenance: Provenance) -> None:
-    """Write it beside the model."""
-    write_json(folder / _NAME, provenance.model_dump())
 
 
 def read_provenance(folder: Path) -> Provenance | None:

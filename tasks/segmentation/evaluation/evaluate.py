@@ -2,7 +2,6 @@
 seed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -70,7 +69,9 @@ def evaluate(stage: Stage) -> None:
             test, trained_on = corpus.select(split.test), corpus.select(trainings[name])
             of_seed = segmented(rows, test, tested.filter(pl.col("seed") == seed))
             folder = stage.models("tokenizers", stage.variant, training) / (str(seed) if training == "subset" else "")
-            predictions = list(predict(rows, test, of_seed, _load_tokenizers(folder, rows), bpe.inference))
+            names = [*(row.name for row in rows), *BASELINES]
+            tokenizers = {name: Tokenizer.from_file(str(folder / name / "tokenizer.json")) for name in names}
+            predictions = list(predict(rows, test, of_seed, tokenizers, bpe.inference))
             known = {word for document in trained_on for word in words(document.text, document.boundaries or ())}
             key = {"corpus": stage.variant, "training": training, "seed": seed, **training_size(trained_on)}
             scores += [
@@ -142,11 +143,6 @@ def _through_bpe(
     tokens = [[text[start:end] for start, end in found] for text, found in zip(texts, spans, strict=True)]
     # Without the whitespace tokens that are added for decoding.
     return Prediction(name, row, source, tokenizer.get_vocab_size(with_added_tokens=False), tokens)
-
-
-def _load_tokenizers(folder: Path, rows: Iterable[Configuration]) -> dict[str, Tokenizer]:
-    names = [*(row.name for row in rows), *BASELINES]
-    return {name: Tokenizer.from_file(str(folder / name / "tokenizer.json")) for name in names}
 
 
 def mean_f1(table: pl.DataFrame) -> dict[str, Any]:
