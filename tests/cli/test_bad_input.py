@@ -88,7 +88,8 @@ segment good.txt --method words --sample many -> --sample is 'many'
 segment good.txt --method words --lambda 1 -> --lambda ... with --method words
 segment good.txt --method words --workers 2 -> --workers ... add --sample
 segment good.txt --method words --save-model nowhere/m -> --save-model is
-segment good.txt --save-model m -> --save-model ... with --method variation
+segment good.txt --save-model m -> --save-model ... with --method variation; it belongs to --method words
+segment good.txt good.txt -> the command takes no more files
 segment good.txt --classes 9 -> --classes ... with --method variation
 segment good.txt --model damaged -> damaged
 segment good.txt --model damaged --seed 1 -> --seed ... fitted word model
@@ -228,6 +229,7 @@ compare long.txt -o out --workers 99999999999 -> --workers is 999 ... at most
 compare long.txt -o out --batch 0 -> --batch is 0
 compare long.txt -o out --seeds 1 -> --seeds is 1
 compare long.txt -o folder -> --output is
+compare good.txt nowhere -o out -> nowhere: no such file or folder
 compare good.txt --flops 1e9 --minutes 5 -o out -> --minutes ... with --flops
 compare good.txt a b --vocabulary 999 -o out -> --vocabulary ... candidates are named
 generate the --model LM --length -1 -> --length is -1

@@ -113,6 +113,18 @@ def test_a_text_without_scripts_to_segment_is_said(text, said):
     assert ended_here("segment", "-", "--isolate", "punctuation", stdin=text).said == ""
 
 
+def test_a_word_model_of_another_language_is_said(tmp_path, chinese_sentences):
+    chinese = "\n".join(chinese_sentences[:200])
+    tokenlab("segment", "-", "--method", "words", "--save-model", tmp_path / "zh.words", stdin=chinese)
+    for text, said in ((chinese, ""), ("สวัสดีครับ\n", "standard input: the model knows 0% of its characters")):
+        ended = ended_here("segment", "-", "--model", tmp_path / "zh.words", stdin=text)
+        assert (
+            ended.status == 0
+            and ended.said.removeprefix("tokenlab: ").startswith(said)
+            and bool(said) == bool(ended.said)
+        )
+
+
 @pytest.mark.slow
 def test_twenty_times_the_text_takes_as_much_memory(tmp_path, chinese_sentences):
     """Once the statistics are given."""

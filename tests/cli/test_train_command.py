@@ -81,6 +81,7 @@ def test_counts_are_merged(tmp_path, text):
     tokenlab("count", tmp_path / "a.parquet", text, "-o", tmp_path / "sum.parquet", "--cut", "gpt2")
     shared = ["--cut", "gpt2", "--memory", "1G", "--workers", "2"]
     tokenlab("count", text, text, "-o", tmp_path / "shared.parquet", *shared)
+    assert "name it by --from-counts" in ended_here("train", tmp_path / "a.parquet", "-o", tmp_path / "t").said
     for name in ("sum", "shared"):
         assert (tmp_path / f"{name}.parquet").read_bytes() == (tmp_path / "twice.parquet").read_bytes()
     for name, cut in (("a.parquet", []), ("b.tsv", ["--cut", "gpt2"])):

@@ -97,10 +97,25 @@ def test_bad_bytes_are_named_with_line_and_column(before, bad, after, block):
     assert str(error.value).startswith(message)
 
 
-@pytest.mark.parametrize(("encoding", "named"), [("utf-16", "UTF-16"), ("shift_jis", "ITS_ENCODING")])
-def test_the_conversion_of_other_encodings_is_told(encoding, named):
+@pytest.mark.parametrize(
+    ("encoding", "named", "text"),
+    [
+        ("utf-16", "UTF-16", "文字"),
+        ("shift_jis", "CP932", "東京の天気は晴れです。明日は雨が降るでしょう。"),
+        ("gb18030", "GB18030", "abc\n国家主席今天发表新年讲话，回顾过去一年的工作。"),
+        ("big5", "BIG5", "台北市政府今天宣布，新的捷運路線將於明年完工。"),
+        ("euc_kr", "CP949", "대한민국의 수도는 서울입니다. 오늘은 날씨가 좋습니다."),
+        ("latin-1", "CP1252", "Un café très joli, à côté de l'hôtel."),
+    ],
+)
+def test_the_conversion_of_other_encodings_is_told(encoding, named, text):
     with pytest.raises(InputError, match=f"`iconv -f {named} -t UTF-8`"):
-        list(read_lines(io.BytesIO("文字".encode(encoding)), "x.txt"))
+        list(read_lines(io.BytesIO(text.encode(encoding)), "x.txt"))
+
+
+def test_no_encoding_is_guessed_for_damaged_utf8():
+    with pytest.raises(InputError, match="`iconv -f ITS_ENCODING -t UTF-8`"):
+        list(read_lines(io.BytesIO("文字".encode() + b"\xff"), "x.txt"))
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd])

@@ -17,6 +17,8 @@ _MODULES = (
     "exact", "patches", "generate",
 )  # fmt: skip
 """Of this package, in the order of the help; each has a function `add_parser`."""
+_ALIKE = 0.75
+"""How alike an option must be to one that is not known, of at most 1, to be the one that was meant."""
 _FILES = ("CODE", "FILE", "FOLDER", "GOLD", "INPUT", "LIST", "PATCHES", "PLACE", "PREDICTED", "TEXT", "TOKENIZER")
 """Beginnings of the metavars of files and folders."""
 
@@ -31,9 +33,11 @@ class _Parser(argparse.ArgumentParser):
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             flag = unknown[0].partition("=")[0]
-            meant = get_close_matches(flag, self._option_string_actions, 1) if flag.startswith("--") else []
+            meant = get_close_matches(flag, self._option_string_actions, 1, _ALIKE) if flag.startswith("--") else []
             hint = f"; did you mean {meant[0]}?" if meant else ""
-            hint = hint or "; files go before the options" * Path(unknown[0]).exists()
+            if not hint and Path(unknown[0]).exists():
+                several = any(action.nargs in ("*", "+") for action in self._get_positional_actions())
+                hint = "; files go before the options" if several else "; the command takes no more files"
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return found, unknown
 

@@ -26,7 +26,7 @@ from tokenlab.cli.output import bar, check_folder, json_line, named_errors, note
 from tokenlab.comparison.options import CompareOptions
 from tokenlab.core.batches import in_batches
 from tokenlab.core.devices import all_devices
-from tokenlab.core.errors import ParameterError
+from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.networks.options import SIZES
 from tokenlab.text.options import LineOptions
@@ -59,8 +59,9 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(commands, _compare, "find out how a text should be cut", argument_default=argparse.SUPPRESS)
     add_corpus(parser, name="TEXT")
     candidates = (
-        "candidates: tokenizers of any format of `tokenlab measure`, codes of `tokenlab codes`, patchers; without any, "
-        "some that suit the script of the text are trained on it"
+        "candidates, by their files or folders: tokenizers of any format of `tokenlab measure`, codes of `tokenlab "
+        "codes`, patchers and other candidates of an earlier comparison (FOLDER/candidates/NAME); without any, some "
+        "that suit the script of the text are trained on it"
     )
     parser.add_argument("candidates", nargs="*", metavar="FOLDER", default=[], help=candidates)
     written_there = "write table, page and candidates into this folder"
@@ -113,7 +114,10 @@ def _compare(arguments: argparse.Namespace) -> None:
     inputs = [arguments.input, *arguments.candidates]
     check_folder("--output", arguments.output, inputs, lambda path: path.name in _FILES)
     if len(arguments.candidates) == 1:
-        raise ParameterError(f"{arguments.candidates[0]} is the only candidate; name two or more, or none")
+        only = arguments.candidates[0]
+        if not Path(only).exists():
+            raise InputError(f"{only}: no such file or folder; name two candidates or more, or none")
+        raise ParameterError(f"{only} is the only candidate; name two or more, or none")
     import tokenlab.comparison.pool  # noqa: F401  Here, so that a missing package is said before any work.
 
     with open_corpus(arguments) as text, named_as_flags(CompareOptions):
@@ -257,13 +261,15 @@ def _flops(work: _Work, began: float) -> float:
     of_seed = _USED * left * min(options.workers, len(work.candidates) * seeds) / seeds
     scoring = sum(held_out * speed.flops_per_byte / speed.flops_per_second for speed in speeds)
     if scoring > of_seed / 2:
-        least = options.minutes * 2 * scoring / of_seed
-        raise ParameterError(
-            f"minutes is {options.minutes:g}, too few to score the models; use at least {1.1 * least:.2g}"
-        )
+        raise _too_few_minutes(work, "to score the models", 1.1 * 2 * scoring / of_seed)
     flops = float(f"{(of_seed - scoring) / sum(1 / speed.flops_per_second for speed in speeds):.1e}")
     write_text(file, json.dumps(flops) + "\n")
     return flops
+
+
+def _too_few_minutes(work: _Work, what: str, times: float) -> ParameterError:
+    minutes = work.options.minutes
+    return ParameterError(f"minutes is {minutes:g}, too few {what}; use at least {times * minutes:.2g}")
 
 
 def _file_of_flops(work: _Work) -> Path:
@@ -272,6 +278,7 @@ def _file_of_flops(work: _Work) -> Path:
 
 def _scores(work: _Work, flops: float) -> "dict[str, list[Score]]":
     from tokenlab.comparison.pool import run_trials
+    from tokenlab.comparison.trials import SmallBudgetError
 
     trials = _trials(work, flops)
     with bar("training models", total=len(trials) * flops, **_OPERATIONS) as shown:
@@ -281,11 +288,11 @@ def _scores(work: _Work, flops: float) -> "dict[str, list[Score]]":
 
         try:
             found = run_trials(trials, work.folder / f"scores-{flops:g}", work.options.workers, progress)
-        except ParameterError as error:
+        except SmallBudgetError as error:
             if work.options.flops is not None:
                 raise
             _file_of_flops(work).unlink()  # On a machine with less to do they may be enough.
-            raise ParameterError(f"minutes is {work.options.minutes:g}, too few: {error}") from error
+            raise _too_few_minutes(work, "to train the models", error.times) from error
     scores: dict[str, list[Score]] = {name: [] for name in work.candidates}
     for trial, score in zip(trials, found, strict=True):
         scores[trial.name].append(score)

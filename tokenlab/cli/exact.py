@@ -143,11 +143,13 @@ def _score(options: argparse.Namespace) -> None:
             write(tabbed([_SCORES]))
         # On a terminal, the rows themselves are the progress, and a bar would be written into them.
         lines = text.lines() if sys.stdout.isatty() else with_progress(text.lines(), "scoring")
-        summed = TextScore()
+        summed, number = TextScore(), 0
         for number, score in enumerate(score_texts(model, lines, where=f"{text.name}:"), 1):
             summed = total([summed, score])
             write(_score_line(number, score, options))
             sys.stdout.flush()
+        if not number:
+            raise InputError(f"{text.name}: no line, so nothing can be scored")
         write(_score_line("total", summed, options))
 
 

@@ -103,6 +103,17 @@ def check_meaning(arguments: argparse.Namespace, how: str, meant: Collection[str
         raise ParameterError(f"{flag} has no meaning {how}; leave it out")
 
 
+def check_way(arguments: argparse.Namespace, way: str, ways: Mapping[str, Mapping[str, str]]) -> None:
+    """Refuse options that have no meaning with the chosen way, and say with which they have one; as `check_meaning`.
+
+    ways: the flags that have a meaning with each, by the names of the options.
+    """
+    for name, flag in sorted(item for flags in ways.values() for item in flags.items()):
+        if hasattr(arguments, name) and name not in ways[way]:
+            theirs = " or ".join(one for one, flags in ways.items() if name in flags)
+            raise ParameterError(f"{flag} has no meaning with {way}; it belongs to {theirs}")
+
+
 def check_most(flag: str, value: float | None) -> None:
     """Refuse a number that is too large. Raises ParameterError naming the flag."""
     if value is not None and value > _MOST:

@@ -3,7 +3,6 @@ spaces, bytes up to one that is hard to predict, characters, or equal lengths.""
 
 import argparse
 import re
-from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
@@ -16,8 +15,8 @@ from tokenlab.cli.options import (
     add_command,
     add_family,
     add_options,
-    check_meaning,
     check_most,
+    check_way,
     flag_of,
     flags_of,
     named_as_flags,
@@ -175,9 +174,10 @@ def check_model_folder(name: str, example: str = "models/sample/patch_models/en/
     if folder.is_file():
         raise InputError(f"{name}: a file, and no folder of a language model; name the folder of one")
     if not (folder / "language.json").is_file():
+        of_transformers = "; a model of transformers goes on a text by `tokenlab exact sample`"
         raise InputError(
             f"{name}: no folder of a language model, since it has no language.json; name one that stage train_patch_lm "
-            f"wrote, such as {example}"
+            f"wrote, such as {example}" + of_transformers * (folder / "config.json").is_file()
         )
 
 
@@ -218,7 +218,7 @@ def _cut(options: argparse.Namespace) -> None:
     (space), up to a byte that a model finds hard to predict (entropy), characters, equal lengths (fixed), or the chunks
     of a model that learned them (learned). Offsets count bytes of UTF-8.
     """
-    check_meaning(options, f"with --patcher {options.patcher}", _MEANT[options.patcher], **ChainMap(*_MEANT.values()))
+    check_way(options, f"--patcher {options.patcher}", {f"--patcher {kind}": flags for kind, flags in _MEANT.items()})
     if hasattr(options, "merges") and not options.summary:
         raise ParameterError("--merges has no meaning without --summary; add it")
     check_most("--cap", getattr(options, "cap", None))

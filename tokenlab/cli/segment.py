@@ -1,7 +1,6 @@
 """`tokenlab segment`: cut sentences into words, by n-gram statistics, a language model's entropies, or a word model."""
 
 import argparse
-from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -16,7 +15,7 @@ from tokenlab.cli.options import (
     add_cluster,
     add_command,
     add_options,
-    check_meaning,
+    check_way,
     flags_of,
     named_as_flags,
     options_from,
@@ -48,6 +47,9 @@ if TYPE_CHECKING:
 
 _BATCH = 1 << 17
 """Characters of a batch of sentences that are segmented by entropies, unless a single one has more."""
+
+_FEWEST_KNOWN = 0.5
+"""Share of the characters of a text below which a word model is for another language."""
 
 _METHODS = {
     "variation": "n-gram statistics (PMI, branching entropy and its variation)",
@@ -112,13 +114,12 @@ def _segment(options: argparse.Namespace) -> None:
     by a month of Chinese news, on sentences held out: --method statistics 78, variation (default) 79, words 82.
     """
     way = _way(options)
-    meant, segment = _WAYS[way]
-    check_meaning(options, f"with {way}", meant, **ChainMap(*(flags for flags, _ in _WAYS.values())))
+    check_way(options, way, {one: flags for one, (flags, _) in _WAYS.items()})
     delimiter = _delimiter(options)
     # A text may contain the delimiter in its last line, so nothing is printed before all of it is segmented.
     with nullcontext(write) if delimiter is None else whole_output() as output:
         form = partial(_printed, options.json, delimiter)
-        segment(options, _Output(output, form, options_from(options, ClusterOptions)))
+        _WAYS[way][1](options, _Output(output, form, options_from(options, ClusterOptions)))
 
 
 def _printed(as_json: bool, delimiter: str | None, batch: "Segmentation") -> str:
@@ -176,6 +177,8 @@ def _by_entropy(options: argparse.Namespace, output: _Output) -> None:
     with open_corpus(options, checked=True) as text:
         if source is None:
             scoring, blocks = scoring_of(text, options, output.place)
+            if chosen.isolate == "script":
+                blocks = _noting_scripts(blocks, text.name)
             output.segmented(partial(_scored_and_segmented, scoring, boundaries, chosen), blocks)
             return
         batches = in_batches(_read_entropies(text, source), _BATCH, size=lambda line: len(line[0]) + 1)
@@ -275,24 +278,28 @@ def _by_word_model(options: argparse.Namespace, output: _Output) -> None:
 
 def _by_model(model: "WordModel", text: Corpus, output: _Output) -> None:
     batches = with_progress(model.batches(text.lines()), "segmenting", _characters)
-    output.segmented(model.segment_batch, _noting_scripts(batches, text.name))
+    output.segmented(model.segment_batch, _noting_scripts(batches, text.name, frozenset("".join(model.units))))
 
 
 def _characters(lines: Sequence[str]) -> int:
     return sum(map(len, lines))
 
 
-def _noting_scripts(batches: Iterator[list[str]], name: str) -> Iterator[list[str]]:
+def _noting_scripts(batches: Iterable[Sequence[str]], name: str, known: Collection[str] | None = None) -> Iterator[Any]:
     """The batches of lines; where they end without a character that the method segments, that is said on standard
-    error."""
+    error, and where a model does not know most of the first ones."""
     import regex
 
     from tokenlab.segment.isolation import run_sets
 
-    segmented = regex.compile(f"[{''.join(run_sets())}]").search
+    segmented = regex.compile(f"[{''.join(run_sets())}]")
     found = False
     for lines in batches:
-        found = found or any(map(segmented, lines))
+        if not found and (characters := segmented.findall("\n".join(lines))):
+            found = True
+            share = 1.0 if known is None else sum(map(known.__contains__, characters)) / len(characters)
+            if share < _FEWEST_KNOWN:
+                note(f"{name}: the model knows {share:.0%} of its characters; fit one to such text by --method words")
         yield lines
     if not found:
         note(

@@ -117,8 +117,11 @@ def _train(arguments: argparse.Namespace) -> None:
     given = [*inputs, *tables, *checked]
     _check_inputs(given, arguments.cut)
     check_folder("--output", arguments.output, given, _is_ours)
+    from tokenlab.tokenizers.piece_counts import is_counts
     from tokenlab.tokenizers.trained import train_tokenizers, with_alphabet
 
+    if counted := [name for name in inputs if name.endswith(".parquet") and is_counts(name)]:
+        raise ParameterError(f"{counted[0]} is a table of counts; name it by --from-counts")
     with ExitStack() as stack, named_as_flags(TrainOptions, cut="--cut"):
         compared, texts = (open_corpora(stack, names, arguments) for names in (checked, inputs))
         for text in compared:

@@ -11,7 +11,7 @@ def read_bounded(path: str | Path) -> bytes:
     """The bytes of a file. Raises InputError where it is absent, empty, no regular file or larger than 256 MiB."""
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"{path}: no such file; name a tokenizer's file or folder")
+        raise InputError(f"{path}: no such file; name the file or folder of a tokenizer on this machine")
     size = path.stat().st_size
     if not 0 < size <= _LARGEST:
         raise InputError(f"{path}: {size} bytes; a tokenizer's file has 1 to {_LARGEST}")

@@ -32,6 +32,8 @@ _ZSTD_SKIPPABLE = (
     b"\x2a\x4d\x18"  # After a byte 0x50 to 0x5F: a frame of metadata, which parallel compressors write first.
 )
 _BOM = "\ufeff"
+_ENCODINGS = ["gb18030", "big5", "cp932", "euc_jp", "cp949", "tis_620", "cp1252"]
+_GUESSED_FROM = 1 << 14
 
 
 def read_blocks(source: Source, name: str | None = None, *, decompress: bool = True) -> Iterator[bytes]:
@@ -194,8 +196,16 @@ def _not_utf8(name: str, lines_before: int, good: str, error: UnicodeDecodeError
     line = lines_before + good.count("\n") + 1
     column = len(good) - good.rfind("\n")
     byte = error.object[error.start]
-    encoding = "UTF-16" if byte >= 0xFE and line == column == 1 else "ITS_ENCODING"
-    how = f"convert it by `iconv -f {encoding} -t UTF-8`"
+    encoding = "UTF-16" if byte >= 0xFE and line == column == 1 else _guessed_encoding(good, error.object)
+    how = f"convert it by `iconv -f {encoding or 'ITS_ENCODING'} -t UTF-8`"
     if encoding != "UTF-16" and b"\0" in error.object:
         how = "it holds NUL bytes: convert it if it is UTF-16 (`iconv -f UTF-16LE -t UTF-8`), else it is no text"
     return InputError(f"{name}:{line}: not UTF-8 (byte 0x{byte:02X} at column {column}); {how}")
+
+
+def _guessed_encoding(good: str, data: bytes) -> str | None:
+    """The encoding that bytes seem to have; None for a text that is UTF-8 up to an error."""
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:_GUESSED_FROM], cp_isolation=_ENCODINGS).best() if good.isascii() else None
+    return None if best is None else best.encoding.upper().replace("_", "-")

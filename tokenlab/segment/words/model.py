@@ -104,6 +104,11 @@ class WordModel:
         """The sentences as `segment` takes them at once."""
         return in_batches(sentences, _CHARACTERS_PER_BATCH, size=lambda sentence: len(sentence) + 1)
 
+    @property
+    def units(self) -> Sequence[str]:
+        """The clusters of the text to which the model was fitted."""
+        return self._knowledge.known.units.clusters
+
     def save(self, path: str | Path) -> None:
         """Write the model to one safetensors file, atomically."""
         write_knowledge(self._knowledge, self.options, path)

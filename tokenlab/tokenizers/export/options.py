@@ -79,6 +79,7 @@ class ExportOptions:
         "entries of the vocabulary; the most frequent segments are kept (default: all segments; 30000 for bpe)",
         None,
         metavar="N",
+        aliases=("--vocabulary",),
     )
     special_tokens: tuple[str, ...] = option(
         "special tokens: ROLE=TOKEN (roles: unk, bos, eos, pad, sep, cls, mask), or a token without a role. No text "
