@@ -162,6 +162,7 @@ class Table(NamedTuple):
     @property
     def records(self) -> list[dict[str, str]]:
         """The rows as heading -> cell."""
+        assert len(set(self.header)) == len(self.header), self.header
         return [dict(zip(self.header, row, strict=True)) for row in self.rows]
 
     def without(self, notes: Iterable[str]) -> "Table":

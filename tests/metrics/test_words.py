@@ -13,7 +13,6 @@ def test_gold_words_are_those_of_the_document():
     for text, boundaries in [("新世纪 好。", (1, 3, 4, 5)), (" It's here .", (3, 5, 10)), ("", ()), ("  ", ())]:
         document = Document("1", text, boundaries)
         assert words_of(document, "gold") == words(text, boundaries)
-    assert word_spans(Document("1", " ab  cd ", (4, 7)), "gold").tolist() == [[1, 3], [5, 7]]
 
 
 def test_whitespace_words():

@@ -75,19 +75,6 @@ def train_bpe(texts: Iterable[str], options: BpeOptions) -> Tokenizer:
     return tokenizer
 
 
-def learn_merges(texts: Iterable[str], **options: Any) -> tuple[list[str], list[tuple[str, str]]]:
-    """The tokens in the order of their ids, and the merges, of the library's trainer; none crosses whitespace.
-
-    options: of `BpeTrainer`.
-    """
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(show_progress=False, **options))
-    model = json.loads(tokenizer.to_str())["model"]
-    tokens = sorted(model["vocab"], key=model["vocab"].__getitem__)
-    return tokens, [(left, right) for left, right in model["merges"]]
-
-
 def token_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
     """For each text the character offsets [start, end) of its tokens, without tokens of whitespace.
 

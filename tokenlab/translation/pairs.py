@@ -7,16 +7,18 @@ meet, in another company in each epoch, and little is padding.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from tokenlab.core.errors import InputError
-from tokenlab.training import processes
-from tokenlab.training.loop import Update
 from tokenlab.training.options import TrainingOptions
+
+if TYPE_CHECKING:  # Texts are encoded without PyTorch, too.
+    from torch import Tensor
+
+    from tokenlab.training.loop import Update
 
 IGNORED = -100
 """The target where nothing is predicted: behind the end of a sentence."""
@@ -113,8 +115,11 @@ def ordered_batches(pairs: Pairs, tokens: int) -> Iterator[Batch]:
     return (_batch(pairs, chosen) for chosen in _cut(pairs, order, tokens))
 
 
-def updates(pairs: Pairs, options: TrainingOptions, skip: int) -> Iterator[Update[Batch]]:
+def updates(pairs: Pairs, options: TrainingOptions, skip: int) -> "Iterator[Update[Batch]]":
     """What this process computes of `shuffled_batches`: one pair without targets where it has no pair of a batch."""
+    from tokenlab.training import processes
+    from tokenlab.training.loop import Update
+
     for batch in shuffled_batches(pairs, options.batch, options.seed, skip):
         slices = processes.own_parts(options.accumulate)
         parts = [part for rows in slices if len((part := batch.rows(rows)).source)]
@@ -124,8 +129,10 @@ def updates(pairs: Pairs, options: TrainingOptions, skip: int) -> Iterator[Updat
         yield Update(parts, sum(part.tokens for part in parts), batch.tokens)
 
 
-def held_out(pairs: Pairs, options: TrainingOptions, nats_of: Callable[[Batch], Tensor]) -> tuple[float, float]:
+def held_out(pairs: Pairs, options: TrainingOptions, nats_of: "Callable[[Batch], Tensor]") -> tuple[float, float]:
     """The nats and the tokens of this process's share of all pairs. nats_of: the loss of a batch, a scalar."""
+    from tokenlab.training import processes
+
     nats, tokens = 0.0, 0
     for batch in islice(ordered_batches(pairs, options.batch), processes.rank(), None, processes.size()):
         nats += nats_of(batch).item()

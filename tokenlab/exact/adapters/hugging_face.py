@@ -279,7 +279,7 @@ def _unigram(model: dict[str, Any], vocabulary: Vocabulary) -> TokenAutomaton:
         return Unigram(vocabulary, scores)
     # Added tokens have no score: the splits find them before words are made.
     added = len(vocabulary.tokens) - len(scores)
-    return Unigram(Vocabulary([*vocabulary.tokens[: len(scores)], *[None] * added]), [*scores, *[0.0] * added])
+    return Unigram(Vocabulary([*vocabulary.tokens[: len(scores)], *[None] * added]), [*scores, *[max(scores)] * added])
 
 
 def _word_piece(model: dict[str, Any], vocabulary: Vocabulary) -> TokenAutomaton:

@@ -34,7 +34,7 @@ class Unigram:
     def __init__(self, vocabulary: Vocabulary, scores: Sequence[float] | NDArray[np.floating]) -> None:
         self.vocabulary, self.prefix, self.has_end = vocabulary, b"", True
         score_of_id = np.asarray(scores, np.float64)
-        if score_of_id.shape != (len(vocabulary.tokens),) or not np.isfinite(score_of_id[vocabulary.ids]).all():
+        if score_of_id.shape != (len(vocabulary.tokens),) or not np.isfinite(score_of_id).all():
             raise InputError(f"there must be a finite score for each of the {len(vocabulary.tokens)} ids")
         self._unknown = float(score_of_id.min() - _PENALTY)
         self._choose_pieces(score_of_id)

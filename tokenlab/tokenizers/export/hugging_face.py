@@ -6,13 +6,14 @@ whatever program reads the tokenizer. It has sets, groups and repetition, but no
 JavaScript read it alike.
 """
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tokenlab.core.errors import InputError
 from tokenlab.ngrams.clusters import PropertyTable, cluster_starts
@@ -21,7 +22,7 @@ from tokenlab.segment.by_statistics import Segmenter
 from tokenlab.segment.isolation import ALONE, DIGITS, SIGNS, SPACE, WHOLE, CharacterClasses
 from tokenlab.segment.options import Isolate, SegmentOptions
 from tokenlab.segment.segmentation import Segmentation
-from tokenlab.tokenizers.bpe import learn_merges, save_with_special_tokens
+from tokenlab.tokenizers.bpe import save_with_special_tokens
 from tokenlab.tokenizers.export.options import (
     BPE_SIZE,
     ExportOptions,
@@ -182,9 +183,7 @@ def bpe_tokenizer(cut_texts: Iterable[str], segmenter: SegmentOptions, options: 
     special = parse_special_tokens(options.special_tokens)
     size = options.vocabulary_size or BPE_SIZE
     reserved = [*special.tokens, *BYTES, *WHITESPACE]
-    initial = sorted(character for character in {*COVERED, *"".join(special.tokens)} if not character.isspace())
-    room = max(size - len(reserved), 0)
-    trained, merges = learn_merges(_not_empty(cut_texts), vocab_size=room, initial_alphabet=initial)
+    trained, merges = _train(_not_empty(cut_texts), {*COVERED, *"".join(special.tokens)}, size - len(reserved))
     check_room(size, len(reserved), len({character for token in trained for character in token}))
     vocabulary = {token: number for number, token in enumerate((*reserved, *trained))}
     # Whitespace: a run of n by merging halves; \r\n is the only other one.
@@ -215,3 +214,15 @@ def _not_empty(texts: Iterable[str]) -> Iterator[str]:
         yield text
     if empty:
         raise InputError(NOTHING)
+
+
+def _train(cut_texts: Iterable[str], alphabet: set[str], size: int) -> tuple[list[str], list[tuple[str, str]]]:
+    """The tokens in the order of their ids, at most `size` unless the alphabet is larger, and the merges."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    initial = sorted(character for character in alphabet if not character.isspace())
+    trainer = trainers.BpeTrainer(vocab_size=max(size, 0), initial_alphabet=initial, show_progress=False)
+    tokenizer.train_from_iterator(cut_texts, trainer)
+    model = json.loads(tokenizer.to_str())["model"]
+    tokens: Sequence[str] = sorted(model["vocab"], key=model["vocab"].__getitem__)
+    return list(tokens), [(left, right) for left, right in model["merges"]]

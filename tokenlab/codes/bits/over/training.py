@@ -9,15 +9,15 @@
 Deviation from SentencePiece: texts are not normalised, so encoding is lossless for texts without U+2581.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import regex
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.formats.pieces import BYTE_PIECES, SPACE
-from tokenlab.tokenizers.bpe import learn_merges
 
 UNKNOWN, BEGIN, END, PADDING = SPECIAL = ("<unk>", "<s>", "</s>", "<pad>")
 """Special tokens; their ids are 0, 1, 2 and 3. The pieces of the bytes follow with ids 4 to 259, then the alphabet."""
@@ -48,16 +48,7 @@ def train_byte_fallback(texts: Iterable[str], vocabulary_size: int, characters: 
             f"vocabulary_size is {vocabulary_size}; {len(SPECIAL)} special tokens, 256 bytes and "
             f"{len(alphabet) + 1} characters need at least {smallest}: raise it or lower characters"
         )
-    initial = [*alphabet, SPACE]
-    # The trainer breaks ties between pairs by their ids, so its result does not depend on the order of words; ties at
-    # the end of the alphabet it breaks at random, which is why the alphabet is chosen here.
-    vocabulary, merges = learn_merges(
-        _words(texts, initial),
-        vocab_size=vocabulary_size - len(fixed),
-        initial_alphabet=initial,
-        limit_alphabet=len(initial),
-        max_token_length=_LONGEST_PIECE,
-    )
+    vocabulary, merges = _merges(texts, [*alphabet, SPACE], vocabulary_size - len(fixed))
     ids = {token: id for id, token in enumerate([*fixed, *vocabulary])}
     tokenizer = Tokenizer(models.BPE(ids, merges, unk_token=UNKNOWN, fuse_unk=True, byte_fallback=True))
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend(SPACE), normalizers.Replace(" ", SPACE)])
@@ -82,6 +73,27 @@ def most_frequent(texts: Iterable[str], characters: int) -> list[str]:
         raise InputError("there is no text to train a tokenizer on; give at least one character")
     ranked = sorted(counts.keys() - {" ", SPACE}, key=lambda character: (-counts[character], character))
     return sorted(ranked[:characters])
+
+
+def _merges(texts: Iterable[str], alphabet: list[str], size: int) -> tuple[list[str], list[tuple[str, str]]]:
+    """The vocabulary in order of ids, and the merges.
+
+    The library's trainer breaks ties between pairs by their ids, so its result does not depend on the order of words;
+    ties at the end of the alphabet it breaks at random, which is why the alphabet is chosen here.
+    """
+    learned = Tokenizer(models.BPE())
+    learned.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        max_token_length=_LONGEST_PIECE,
+        show_progress=False,
+    )
+    learned.train_from_iterator(_words(texts, alphabet), trainer)
+    model = json.loads(learned.to_str())["model"]
+    merges = [(left, right) for left, right in model["merges"]]
+    return sorted(model["vocab"], key=model["vocab"].__getitem__), merges
 
 
 def _words(texts: Iterable[str], alphabet: list[str]) -> Iterator[str]:
