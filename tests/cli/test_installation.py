@@ -17,7 +17,7 @@ import tokenlab
 from tokenlab.cli import main
 
 PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-IMPORTED = {"pyyaml": "yaml", "scikit-learn": "sklearn"}
+IMPORTED = {"charset-normalizer": "charset_normalizer", "pyyaml": "yaml", "scikit-learn": "sklearn"}
 EXTRAS = {
     IMPORTED.get(name, name) for extra in PACKAGE["optional-dependencies"].values() for name in extra if "[" not in name
 }
