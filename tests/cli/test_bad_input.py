@@ -206,6 +206,7 @@ score shorter.txt folder/a.jsonl -> looks like jsonl
 exact next a -> --model
 exact next a --model without -> start
 exact next --model BYTES -> one text: TEXT
+exact score empty --model BYTES -> empty: no character in it; nothing can be measured
 exact next --file good.txt --bytes --model BYTES -> --bytes has no meaning
 exact next --bytes E4B --model BYTES -> no hexadecimal number
 exact next --bytes E461 --model BYTES -> TEXT: ... byte 0xE4 at byte 1

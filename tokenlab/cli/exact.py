@@ -135,7 +135,8 @@ def _score(options: argparse.Namespace) -> None:
     """
     from tokenlab.exact.scoring import TextScore, score_texts, total
 
-    with open_corpus(options, checked=True) as text:
+    with open_corpus(options) as text:
+        text.check(measured=True)
         model = _model(options)
         if options.with_end and model.model.end is None:
             raise InputError(f"{options.model}: the model has no EOS, so no text ends; leave --with-end out")
@@ -143,13 +144,11 @@ def _score(options: argparse.Namespace) -> None:
             write(tabbed([_SCORES]))
         # On a terminal, the rows themselves are the progress, and a bar would be written into them.
         lines = text.lines() if sys.stdout.isatty() else with_progress(text.lines(), "scoring")
-        summed, number = TextScore(), 0
+        summed = TextScore()
         for number, score in enumerate(score_texts(model, lines, where=f"{text.name}:"), 1):
             summed = total([summed, score])
             write(_score_line(number, score, options))
             sys.stdout.flush()
-        if not number:
-            raise InputError(f"{text.name}: no line, so nothing can be scored")
         write(_score_line("total", summed, options))
 
 

@@ -114,12 +114,13 @@ def _segment(options: argparse.Namespace) -> None:
     by a month of Chinese news, on sentences held out: --method statistics 78, variation (default) 79, words 82.
     """
     way = _way(options)
+    _, segment = _WAYS[way]
     check_way(options, way, {one: flags for one, (flags, _) in _WAYS.items()})
     delimiter = _delimiter(options)
     # A text may contain the delimiter in its last line, so nothing is printed before all of it is segmented.
     with nullcontext(write) if delimiter is None else whole_output() as output:
         form = partial(_printed, options.json, delimiter)
-        _WAYS[way][1](options, _Output(output, form, options_from(options, ClusterOptions)))
+        segment(options, _Output(output, form, options_from(options, ClusterOptions)))
 
 
 def _printed(as_json: bool, delimiter: str | None, batch: "Segmentation") -> str:
