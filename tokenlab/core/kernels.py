@@ -11,27 +11,3 @@ def copy(source, target):
     """
     for i in range(source.size):
         target[i] = source[i]
-
-
-@njit(inline="always")
-def write_utf8(point, out, place):
-    """Write a character in UTF-8; returns the place behind it."""
-    if point < 0x80:
-        out[place] = point
-        place += 1
-    elif point < 0x800:
-        out[place] = 0xC0 | point >> 6
-        out[place + 1] = 0x80 | point & 0x3F
-        place += 2
-    elif point < 0x10000:
-        out[place] = 0xE0 | point >> 12
-        out[place + 1] = 0x80 | point >> 6 & 0x3F
-        out[place + 2] = 0x80 | point & 0x3F
-        place += 3
-    else:
-        out[place] = 0xF0 | point >> 18
-        out[place + 1] = 0x80 | point >> 12 & 0x3F
-        out[place + 2] = 0x80 | point >> 6 & 0x3F
-        out[place + 3] = 0x80 | point & 0x3F
-        place += 4
-    return place

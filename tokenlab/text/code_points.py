@@ -1,4 +1,6 @@
-"""Text as an array of code points."""
+"""Text as an array of code points, and in UTF-8."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,5 +13,16 @@ def code_points(text: str) -> NDArray[np.uint32]:
     try:
         return np.frombuffer(text.encode("utf-32-le"), np.uint32)
     except UnicodeEncodeError as error:
-        found = f"U+{ord(text[error.start]):04X}"
-        raise InputError(f"the text holds a lone surrogate ({found}); remove it") from None
+        raise _lone_surrogate(error) from None
+
+
+def utf8(texts: Sequence[str]) -> list[bytes]:
+    """Texts in UTF-8. Raises InputError for a lone surrogate."""
+    try:
+        return [text.encode() for text in texts]
+    except UnicodeEncodeError as error:
+        raise _lone_surrogate(error) from None
+
+
+def _lone_surrogate(error: UnicodeEncodeError) -> InputError:
+    return InputError(f"the text holds a lone surrogate (U+{ord(error.object[error.start]):04X}); remove it")

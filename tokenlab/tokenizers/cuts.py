@@ -30,9 +30,9 @@ from tokenlab.core.errors import ParameterError
 from tokenlab.formats.ranks import LLAMA3
 from tokenlab.segment.isolation import FREE, CharacterClasses
 from tokenlab.segment.segmentation import Segmentation
-from tokenlab.text.code_points import code_points
+from tokenlab.text.code_points import code_points, utf8
 from tokenlab.tokenizers import piece_kernels
-from tokenlab.tokenizers.kinds import IN_SPACED_WORDS, IN_WORDS, NO_SIGN, RUNS, kinds_of
+from tokenlab.tokenizers.kinds import IN_SPACED_WORDS, IN_WORDS, KINDS, NO_SIGN, RUNS, learn_kinds
 from tokenlab.tokenizers.options import CUTS, WORDS_FILE
 from tokenlab.tokenizers.piece_kernels import find_pieces
 
@@ -86,33 +86,39 @@ class Cut(NamedTuple):
 
     def pieces(self, texts: Sequence[str]) -> list[list[str]]:
         """The pieces of each text; together they spell it."""
-        joined, starts = "".join(texts), self.starts(texts)[1]
-        ends = np.cumsum([0, *map(len, texts)])
-        spans = pairwise(starts.tolist())
+        text, starts = self.starts(texts)
+        joined, spans = text.tobytes(), pairwise(starts.tolist())
+        ends = np.cumsum([0, *(len(text.encode()) for text in texts)])
         numbers = np.diff(np.searchsorted(starts, ends))
-        return [[joined[start:end] for start, end in islice(spans, number)] for number in numbers.tolist()]
+        return [[joined[start:end].decode() for start, end in islice(spans, number)] for number in numbers.tolist()]
 
-    def starts(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The texts as code points, one after the other, and where in them each piece begins and the last one ends:
-        uint32[characters] and int64[pieces + 1]. Raises InputError for a lone surrogate."""
-        points, ends = code_points("".join(texts)), np.cumsum([0, *map(len, texts)])
+    def starts(self, texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """The texts in UTF-8, one after the other, and where in them each piece begins and the last one ends:
+        uint8[bytes] and int64[pieces + 1]. Raises InputError for a lone surrogate."""
+        encoded = utf8(texts)
+        text = np.frombuffer(b"".join(encoded), np.uint8)
         if self.pattern in _KERNELS:
-            starts = find_pieces(points, kinds_of(points), ends, _KERNELS[self.pattern])
-        else:
-            starts = np.array([*self._matches(texts, ends), ends[-1]], np.int64)
+            starts = _scan(text, np.cumsum([*map(len, encoded)], dtype=np.int64), texts, _KERNELS[self.pattern])
+            if self.cutter is None:
+                return text, starts
+        begins = np.cumsum([0, *map(len, texts)])
+        places = np.append(np.flatnonzero(text & 0xC0 != 0x80), text.size)  # of characters
+        if self.pattern not in _KERNELS:
+            starts = places[[*self._matches(texts, begins), begins[-1]]]
         if self.cutter is not None:
-            starts = np.unique(np.concatenate([starts, *self._words(texts, ends, self.cutter)]))
-        return points, starts
+            words = (places[offsets] for offsets in self._words(texts, begins, self.cutter))
+            starts = np.unique(np.concatenate([starts, *words]))
+        return text, starts
 
     def _matches(self, texts: Sequence[str], begins: NDArray[np.int64]) -> Iterator[int]:
-        """Where the pieces of the expression begin."""
+        """The characters with which the pieces of the expression begin."""
         split = self.split()
         for text, begin in zip(texts, begins.tolist(), strict=False):
             spans = [span for _, span in split.pre_tokenize_str(text)] if split else [(0, len(text))]
             yield from (begin + start for start, end in spans if end > start)
 
     def _words(self, texts: Sequence[str], begins: NDArray[np.int64], cutter: Cutter) -> Iterator[NDArray[np.int64]]:
-        """Where a word begins inside of a text after another of the same kind of run."""
+        """The characters with which a word begins inside of a text after another of the same kind of run."""
         lines = [text.split("\n") for text in texts]  # a segmenter takes sentences
         segments = (
             spans for batch in cutter.segment(line for of_text in lines for line in of_text)
@@ -129,6 +135,15 @@ class Cut(NamedTuple):
                 kinds = _SCRIPTS(code_points(text))
                 offsets = offsets[(kinds[offsets] == kinds[offsets - 1]) & (kinds[offsets] >= FREE)]
             yield begin + offsets
+
+
+def _scan(text: NDArray[np.uint8], ends: NDArray[np.int64], texts: Sequence[str], cut: int) -> NDArray[np.int64]:
+    """Where the pieces begin, as `find_pieces`."""
+    starts = find_pieces(text, KINDS, ends, cut)
+    if not starts.size:
+        learn_kinds(code_points("".join(texts)))
+        starts = find_pieces(text, KINDS, ends, cut)
+    return starts
 
 
 def check_cut(cut: str) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Regex, pre_tokenizers
 
-from tokenlab.tokenizers.piece_kernels import LETTER, MARK, NUMBER, SIGN, SPACE, WORD, without_kind
+from tokenlab.tokenizers.piece_kernels import LETTER, MARK, NUMBER, SIGN, SPACE, WORD
 
 # What stands inside the brackets of a set.
 RUNS = (
@@ -26,20 +26,16 @@ _MEMBERS = {
     r"\s": SPACE,
     f"^{NO_SIGN}": SIGN,
 }
-_TABLE = np.zeros(0x110000, np.uint16)
-"""Filled in at the first use of each character; every character has a flag."""
+KINDS = np.zeros(0x110000, np.uint16)
+"""The flags of `tokenlab.tokenizers.piece_kernels` by code point; 0 until `learn_kinds`: every character has one."""
 
 
-def kinds_of(points: NDArray[np.uint32]) -> NDArray[np.uint16]:
-    """The flags of `tokenlab.tokenizers.piece_kernels` by code point, uint16[0x110000]; those of `points` are there.
-
-    No surrogates.
-    """
-    if without_kind(points, _TABLE):
-        distinct = np.unique(points[_TABLE[points] == 0])
+def learn_kinds(points: NDArray[np.uint32]) -> None:
+    """Fill in the flags of these characters, no surrogates."""
+    distinct = np.unique(points[KINDS[points] == 0])
+    if distinct.size:
         text = distinct.tobytes().decode("utf-32-le")
-        _TABLE[distinct] = sum(flag * _among(text, members) for members, flag in _MEMBERS.items())
-    return _TABLE
+        KINDS[distinct] = sum(flag * _among(text, members) for members, flag in _MEMBERS.items())
 
 
 def _among(text: str, members: str) -> NDArray[np.uint16]:

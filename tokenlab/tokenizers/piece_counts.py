@@ -76,8 +76,7 @@ def _tables(texts: Iterable[str], cuts: Sequence[Cut], most: int = sys.maxsize) 
 
 
 def _add_texts(texts: Sequence[str], cut: Cut, table: Pieces) -> Pieces:
-    points, starts = cut.starts(texts)
-    return add_pieces(points, starts, table)
+    return add_pieces(*cut.starts(texts), table)
 
 
 def count_in_shards(

@@ -1,7 +1,7 @@
 """Kernels that cut texts into pieces as the regular expressions of `tokenlab.tokenizers.cuts` do, and count pieces.
 
 `find_pieces` reads the kinds of the characters, which `tokenlab.tokenizers.kinds` knows. These expressions never
-backtrack but in whitespace, so each kernel is one scan.
+backtrack but in whitespace, so each kernel is one scan, from run to run of one kind.
 
 `add_pieces` counts in a hash table of spellings. Pieces are numbered as they appear, so their order does not depend on
 the hash. A short piece is its own key, read eight bytes at once; its count stands beside the key, so that most pieces
@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from tokenlab.core.kernels import copy, write_utf8
+from tokenlab.core.kernels import copy
 
 AUTO, GPT2, LLAMA3, WHITESPACE = range(4)
 
@@ -52,150 +52,219 @@ class Pieces(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def without_kind(points, kinds):
-    """The number of characters whose kind is not known yet."""
-    number = 0
-    for p in range(points.size):
-        number += kinds[points[p]] == 0
-    return number
+def find_pieces(text, flags, ends, cut):
+    """Where each piece begins, and the end of the last: int64[pieces + 1]; empty where a character has no flag.
+
+    text: uint8[bytes], the texts in UTF-8, one after the other; flags: uint16[code points]; ends: int64[texts], where
+    each text ends.
+    """
+    kinds, runs = np.empty(text.size, np.uint16), np.empty(text.size, np.int32)
+    if _find_runs(text, flags, ends, kinds, runs):
+        return _starts(text, kinds, runs, ends, cut)
+    return np.empty(0, np.int64)
 
 
 @njit(cache=True, nogil=True)
-def find_pieces(points, kinds, ends, cut):
-    """Where each piece begins, and the end of the last: int64[pieces + 1].
+def _starts(text, kinds, runs, ends, cut):
+    """As `find_pieces`, from the runs.
 
-    points: uint32[characters], the texts one after the other; kinds: uint16[code points], of all that occur; ends:
-    int64[texts], where each text ends.
+    Words and signs with the space before them, most pieces, are found here; others by calls, at which numba counts
+    references to the arrays.
     """
-    starts = np.empty(points.size + 1, np.int64)
+    word = WORD if cut == AUTO else MARK | LETTER | NUMBER | SIGN if cut == WHITESPACE else LETTER
+    sign = SIGN if cut == AUTO else SIGN | MARK if cut == GPT2 else 0
+    starts = np.empty(text.size + 1, np.int64)
     found, p = 0, 0
     for end in ends:
         while p < end:
             starts[found] = p
             found += 1
-            if cut == AUTO:
-                p = _auto(points, kinds, p, end)
+            begin = p + 1 if text[p] == ord(" ") and p + 1 < end else p
+            flags = word if kinds[begin] & word else 0 if kinds[begin] & RUN else sign
+            q = begin
+            while q < end and kinds[q] & flags:
+                q = runs[q]
+            # After an apostrophe, a piece or the rest of one follows.
+            apostrophe = text[p] == ord("'") or (q < end and (text[q] == ord("'") or text[q] == 0xE2))
+            if q > begin and (not apostrophe or cut == WHITESPACE):
+                p = q
+            elif cut == AUTO:
+                p = _auto(text, kinds, runs, p, end)
             elif cut == GPT2:
-                p = _gpt2(points, kinds, p, end)
+                p = _gpt2(text, kinds, runs, p, end)
             elif cut == LLAMA3:
-                p = _llama3(points, kinds, p, end)
+                p = _llama3(text, kinds, runs, p, end)
             else:
-                p = _not_space(points, kinds, p, end)
+                p = _whitespace(text, kinds, runs, p, end, False)
     starts[found] = p
     return starts[: found + 1].copy()
 
 
+@njit(cache=True, nogil=True)
+def _find_runs(text, flags, ends, kinds, runs):
+    """For the first byte of each character: its flags, and the end of the characters of the same flags from it on.
+    Returns whether all have flags.
+
+    A loop over the characters of a piece would end at a place that the processor cannot foresee.
+    """
+    known = True
+    for i in range(ends.size - 1, -1, -1):
+        last, run, after = np.uint16(0), ends[i], ends[i]
+        for p in range(ends[i] - 1, ends[i - 1] - 1 if i else -1, -1):
+            if not _is_inside(text[p]):
+                kind = flags[_point(text, p)]
+                run = run if kind == last else after
+                kinds[p], runs[p] = kind, run
+                known &= kind != 0
+                last, after = kind, p
+    return known
+
+
 @njit(inline="always")
-def _auto(points, kinds, p, end):
-    q = _after_space(points, p, end)
-    kind = kinds[points[q]]
+def _point(text, p):
+    """The code point of the character that begins at p."""
+    first = np.uint32(text[p])
+    if first < 0x80:
+        return first
+    if first < 0xE0:
+        return (first & 0x1F) << 6 | text[p + 1] & 0x3F
+    if first < 0xF0:
+        return (first & 0xF) << 12 | np.uint32(text[p + 1] & 0x3F) << 6 | text[p + 2] & 0x3F
+    high = (first & 7) << 18 | np.uint32(text[p + 1] & 0x3F) << 12
+    return high | np.uint32(text[p + 2] & 0x3F) << 6 | text[p + 3] & 0x3F
+
+
+@njit(inline="always")
+def _is_inside(byte):
+    """Whether a byte is of a character of several, and not its first one."""
+    return byte & 0xC0 == 0x80
+
+
+@njit(inline="always")
+def _next(text, p):
+    """The place after the character that begins at p."""
+    return p + 1 + (text[p] >= 0xC0) + (text[p] >= 0xE0) + (text[p] >= 0xF0)
+
+
+@njit(cache=True, nogil=True)
+def _auto(text, kinds, runs, p, end):
+    q = _after_space(text, p, end)
+    kind = kinds[q]
     if kind & RUN:
-        q += 1
-        while q < end and (kinds[points[q]] & RUN == kind & RUN or kinds[points[q]] & MARK):
-            q += 1
+        while q < end and (kinds[q] & RUN == kind & RUN or kinds[q] & MARK):
+            q = runs[q]
         return q
     if kind & WORD:
-        q = _while(points, kinds, q, end, WORD)
-        while q + 1 < end and (points[q] == ord("'") or points[q] == ord("’")) and kinds[points[q + 1]] & WORD:
-            q = _while(points, kinds, q + 1, end, WORD)
-        return q
+        q = _while(kinds, runs, q, end, WORD)
+        while True:
+            after = _after_apostrophe(text, q, end)
+            if q == after or after == end or not kinds[after] & WORD:
+                return q
+            q = _while(kinds, runs, after, end, WORD)
     if kind & NUMBER:
-        return _while(points, kinds, q, min(q + 3, end), NUMBER)
+        return _digits(text, kinds, q, end)
     if kind & SIGN:
-        return _while(points, kinds, q, end, SIGN)
-    return _whitespace(points, kinds, p, end, True)
+        return _while(kinds, runs, q, end, SIGN)
+    return _whitespace(text, kinds, runs, p, end, True)
 
 
-@njit(inline="always")
-def _gpt2(points, kinds, p, end):
-    if points[p] == ord("'"):
-        second, third = _letter(points, p + 1, end), _letter(points, p + 2, end)
+@njit(cache=True, nogil=True)
+def _gpt2(text, kinds, runs, p, end):
+    if text[p] == ord("'"):
+        second, third = _byte(text, p + 1, end), _byte(text, p + 2, end)
         if second == ord("s") or second == ord("d") or second == ord("m") or second == ord("t"):
             return p + 2
         if _is_ending(second, third):
             return p + 3
-    q = _after_space(points, p, end)
-    kind = kinds[points[q]]
-    flags = LETTER if kind & LETTER else NUMBER if kind & NUMBER else SIGN | MARK
-    if kind & flags:
-        return _while(points, kinds, q, end, flags)
-    return _whitespace(points, kinds, p, end, False)
+    q = _after_space(text, p, end)
+    flags = LETTER if kinds[q] & LETTER else NUMBER if kinds[q] & NUMBER else SIGN | MARK
+    if kinds[q] & flags:
+        return _while(kinds, runs, q, end, flags)
+    return _whitespace(text, kinds, runs, p, end, False)
 
 
-@njit(inline="always")
-def _llama3(points, kinds, p, end):
-    if points[p] == ord("'"):
-        second, third = _lower(_letter(points, p + 1, end)), _lower(_letter(points, p + 2, end))
+@njit(cache=True, nogil=True)
+def _llama3(text, kinds, runs, p, end):
+    if text[p] == ord("'"):
+        second, third = _lower(_byte(text, p + 1, end)), _lower(_byte(text, p + 2, end))
         if second == ord("s") or second == ord("d") or second == ord("m") or second == ord("t"):
             return p + 2
-        if _is_ending(second, third):
+        if _is_ending(second, third) or (second == 0xC5 and third == 0xBF):  # The long s is an s.
             return p + 3
-    if kinds[points[p]] & LETTER:
-        return _while(points, kinds, p, end, LETTER)
-    if p + 1 < end and kinds[points[p + 1]] & LETTER and not kinds[points[p]] & NUMBER and not _is_line_end(points[p]):
-        return _while(points, kinds, p + 1, end, LETTER)
-    if kinds[points[p]] & NUMBER:
-        return _while(points, kinds, p, min(p + 3, end), NUMBER)
-    q = _after_space(points, p, end)
-    if kinds[points[q]] & (SIGN | MARK):
-        q = _while(points, kinds, q, end, SIGN | MARK)
-        while q < end and _is_line_end(points[q]):
+    if kinds[p] & LETTER:
+        return _while(kinds, runs, p, end, LETTER)
+    q = _next(text, p)
+    if q < end and kinds[q] & LETTER and not kinds[p] & NUMBER and not _is_line_end(text[p]):
+        return _while(kinds, runs, q, end, LETTER)
+    if kinds[p] & NUMBER:
+        return _digits(text, kinds, p, end)
+    q = _after_space(text, p, end)
+    if kinds[q] & (SIGN | MARK):
+        q = _while(kinds, runs, q, end, SIGN | MARK)
+        while q < end and _is_line_end(text[q]):
             q += 1
         return q
-    return _whitespace(points, kinds, p, end, True)
+    return _whitespace(text, kinds, runs, p, end, True)
 
 
 @njit(inline="always")
-def _not_space(points, kinds, p, end):
-    q = _after_space(points, p, end)
-    if kinds[points[q]] & SPACE:
-        return _whitespace(points, kinds, p, end, False)
-    while q < end and not kinds[points[q]] & SPACE:
-        q += 1
-    return q
-
-
-@njit(inline="always")
-def _after_space(points, p, end):
+def _after_space(text, p, end):
     """The place after an optional space, ` ?`."""
-    return p + 1 if points[p] == ord(" ") and p + 1 < end else p
+    return p + 1 if text[p] == ord(" ") and p + 1 < end else p
 
 
 @njit(inline="always")
-def _while(points, kinds, p, end, flags):
+def _after_apostrophe(text, p, end):
+    """The place after an optional `'` or `’`."""
+    if p < end and text[p] == ord("'"):
+        return p + 1
+    return p + 3 if p + 2 < end and text[p] == 0xE2 and text[p + 1] == 0x80 and text[p + 2] == 0x99 else p
+
+
+@njit(inline="always")
+def _while(kinds, runs, p, end, flags):
     """The end of the characters of these kinds that begin at p."""
-    while p < end and kinds[points[p]] & flags:
-        p += 1
+    while p < end and kinds[p] & flags:
+        p = runs[p]
     return p
 
 
 @njit(inline="always")
-def _whitespace(points, kinds, p, end, lines):
+def _digits(text, kinds, p, end):
+    """The end of up to three digits that begin at p."""
+    for _ in range(3):
+        if p < end and kinds[p] & NUMBER:
+            p = _next(text, p)
+    return p
+
+
+@njit(cache=True, nogil=True)
+def _whitespace(text, kinds, runs, p, end, lines):
     r"""The end of `\s+(?!\S)|\s+`, or with `lines` of `\s*[\r\n]+|\s+(?!\S)|\s+`."""
-    q = _while(points, kinds, p, end, SPACE)
+    q = _while(kinds, runs, p, end, SPACE)
     if lines:
         for line_end in range(q - 1, p - 1, -1):
-            if _is_line_end(points[line_end]):
+            if _is_line_end(text[line_end]):
                 return line_end + 1
-    return q - 1 if q < end and q - p > 1 else q
+    last = q - 1
+    while _is_inside(text[last]):
+        last -= 1
+    return last if q < end and last > p else q
 
 
 @njit(inline="always")
-def _is_line_end(point):
-    return point == ord("\r") or point == ord("\n")
+def _is_line_end(byte):
+    return byte == ord("\r") or byte == ord("\n")
 
 
 @njit(inline="always")
-def _letter(points, p, end):
-    return points[p] if p < end else np.uint32(0)
+def _byte(text, p, end):
+    return text[p] if p < end else np.uint8(0)
 
 
 @njit(inline="always")
-def _lower(point):
-    """The letter without case: A to Z, and the long s."""
-    if point == ord("ſ"):
-        return np.uint32(ord("s"))
-    return np.uint32(point + 32) if ord("A") <= point <= ord("Z") else point
+def _lower(byte):
+    return byte | np.uint8(0x20) if ord("A") <= byte <= ord("Z") else byte
 
 
 @njit(inline="always")
@@ -217,16 +286,15 @@ def no_pieces():
     )
 
 
-def add_pieces(points: NDArray[np.uint32], starts: NDArray[np.int64], pieces: Pieces) -> Pieces:
-    """Count the pieces points[starts[i]:starts[i + 1]]; returns the table, or a larger copy of it."""
-    encoded = np.empty(4 * points.size + 2 * _HALF, np.uint8)
-    starts = _utf8(points, starts, encoded)
+def add_pieces(text: NDArray[np.uint8], starts: NDArray[np.int64], pieces: Pieces) -> Pieces:
+    """Count the pieces text[starts[i]:starts[i + 1]]; returns the table, or a larger copy of it."""
+    text = np.concatenate([text, np.zeros(2 * _HALF, np.uint8)])
     # Eight bytes from each place on, unaligned: x86-64 and ARM64 read them as fast.
-    eights = np.ndarray(encoded.size - _HALF, np.uint64, encoded, strides=(1,))
+    eights = np.ndarray(text.size - _HALF, np.uint64, text, strides=(1,))
     keys = _keys(eights, starts, _MASKS)
     added = 0
     while True:
-        added = _add(encoded, starts, keys, added, pieces)
+        added = _add(text, starts, keys, added, pieces)
         if added == starts.size - 1:
             return pieces
         pieces = _with_room(pieces, starts[added + 1] - starts[added])
@@ -239,21 +307,6 @@ def counts_by_piece(pieces: Pieces) -> dict[str, int]:
     begins = pieces.begins[: len(counts) + 1].tolist()
     spellings = pieces.spellings[: begins[-1]].tobytes()
     return {spellings[start:end].decode(): count for (start, end), count in zip(pairwise(begins), counts, strict=True)}
-
-
-@njit(cache=True, nogil=True)
-def _utf8(points, starts, encoded):
-    """Write the characters in UTF-8; returns the places of the starts there."""
-    places = np.empty(points.size + 1, np.int64)
-    place = 0
-    for p in range(points.size):
-        places[p] = place
-        place = write_utf8(points[p], encoded, place)
-    places[points.size] = place
-    found = np.empty_like(starts)
-    for i in range(starts.size):
-        found[i] = places[starts[i]]
-    return found
 
 
 @njit(cache=True, nogil=True)
@@ -285,7 +338,7 @@ def _first_slot(slots, first, second):
 
 
 @njit(cache=True, nogil=True)
-def _add(encoded, starts, keys, begin, pieces):
+def _add(text, starts, keys, begin, pieces):
     """Count pieces from the one numbered `begin` on until the table is full; returns the next one."""
     slots, begins, spellings, size = pieces
     for i in range(begin, starts.size - 1):
@@ -294,7 +347,7 @@ def _add(encoded, starts, keys, begin, pieces):
         while slots[slot, 2]:
             if slots[slot, 0] == first and slots[slot, 1] == second:
                 start, end = starts[i], starts[i + 1]
-                if second != _HASHED or _is_spelled(spellings, begins, slots[slot, 3], encoded, start, end):
+                if second != _HASHED or _is_spelled(spellings, begins, slots[slot, 3], text, start, end):
                     slots[slot, 2] += np.uint64(1)
                     break
             slot = (slot + 1) & (slots.shape[0] - 1)
@@ -304,18 +357,18 @@ def _add(encoded, starts, keys, begin, pieces):
                 return i
             slots[slot, 0], slots[slot, 1], slots[slot, 2], slots[slot, 3] = first, second, 1, piece
             begins[piece + 1] = used + length
-            copy(encoded[starts[i] : starts[i + 1]], spellings[used:])
+            copy(text[starts[i] : starts[i + 1]], spellings[used:])
             size[0] = piece + 1
     return starts.size - 1
 
 
 @njit(inline="always")
-def _is_spelled(spellings, begins, piece, encoded, start, end):
-    """Whether a piece is spelled encoded[start:end]."""
+def _is_spelled(spellings, begins, piece, text, start, end):
+    """Whether a piece is spelled text[start:end]."""
     same, at = begins[piece + 1] - begins[piece] == end - start, begins[piece]
     p = start
     while same and p < end:
-        same = spellings[at + p - start] == encoded[p]
+        same = spellings[at + p - start] == text[p]
         p += 1
     return same
 

@@ -27,7 +27,7 @@ from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.text.code_points import code_points
 from tokenlab.tokenizers.bpe import save_with_special_tokens
 from tokenlab.tokenizers.cuts import Cut
-from tokenlab.tokenizers.kinds import kinds_of
+from tokenlab.tokenizers.kinds import KINDS, learn_kinds
 from tokenlab.tokenizers.merges import Progress, bpe_sweep
 from tokenlab.tokenizers.options import TrainOptions, role_special_tokens
 from tokenlab.tokenizers.piece_counts import PieceCounts
@@ -105,7 +105,8 @@ def _is_mostly_unspaced(counts: PieceCounts) -> bool:
     """Whether runs of scripts without spaces are more than half of the characters of all pieces, whitespace aside.
     Pieces are those of the cut `auto`: a run has no other characters but a space before it."""
     last = code_points("".join(piece[-1:] for piece in counts.pieces))
-    kinds = kinds_of(last)[last]
+    learn_kinds(last)
+    kinds = KINDS[last]
     characters = counts.counts * np.fromiter(map(len, counts.pieces), np.float64, len(counts.pieces))
     of_runs = characters[kinds & RUN != 0].sum()
     return bool(2 * of_runs > characters[kinds & SPACE == 0].sum())

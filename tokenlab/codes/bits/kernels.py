@@ -8,7 +8,6 @@ The bits of a three-byte character as three bytes, and as a prefix and two paylo
 from numba import njit
 
 from tokenlab.codes.bits.symbols import LONG, LOWEST_PREFIX, OTHER, PREFIX, RESET, is_first, is_second
-from tokenlab.core.kernels import write_utf8
 
 _PREFIX, _PAYLOAD, _OUTSIDE, _UTF8 = -1, -2, -3, -4
 """Units that stand for something undecodable: minus the number, from 1, of its kind in `decoding.Kind`."""
@@ -230,5 +229,29 @@ def fall_back(points, ranks, out):
             out[written] = OTHER + ranks[point]
             written += 1
         else:
-            written = write_utf8(point, out, written)
+            written = _write_utf8(point, out, written)
     return written
+
+
+@njit(inline="always")
+def _write_utf8(point, out, place):
+    """Write a character in UTF-8; returns the place behind it."""
+    if point < 0x80:
+        out[place] = point
+        place += 1
+    elif point < 0x800:
+        out[place] = 0xC0 | point >> 6
+        out[place + 1] = 0x80 | point & 0x3F
+        place += 2
+    elif point < 0x10000:
+        out[place] = 0xE0 | point >> 12
+        out[place + 1] = 0x80 | point >> 6 & 0x3F
+        out[place + 2] = 0x80 | point & 0x3F
+        place += 3
+    else:
+        out[place] = 0xF0 | point >> 18
+        out[place + 1] = 0x80 | point >> 12 & 0x3F
+        out[place + 2] = 0x80 | point >> 6 & 0x3F
+        out[place + 3] = 0x80 | point & 0x3F
+        place += 4
+    return place
