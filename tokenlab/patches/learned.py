@@ -56,7 +56,7 @@ class LearnedPatcher:
         at = 0
         while at < len(text):
             end = min(at + self.context, len(text))
-            while end < len(text) and text[end] & 0xC0 == 0x80 and end > at + self.context - 3:
+            while end < len(text) and text[end] & 0xC0 == 0x80 and end > at + self.context - _LONGEST_CHARACTER + 1:
                 end -= 1
             starts += [at + start for start in self.piece_starts(text[at:end])]
             at = end
