@@ -96,7 +96,7 @@ class PrefixedEncoding:
     def __init__(self, inner: TokenAutomaton, encode: Encode, prefix: bytes) -> None:
         if len(prefix) != 1:
             raise InputError(f"the prefix {prefix!r} of texts is not one byte, which is not supported")
-        self._inner, self._encode = inner, encode
+        self._inner, self.encode = inner, encode
         self.vocabulary, self.prefix, self.has_end = inner.vocabulary, prefix, inner.has_end
         low, high = self.vocabulary.beginning_with(prefix)
         self._first = inner.allowed(inner.start()).copy()
@@ -132,10 +132,6 @@ class PrefixedEncoding:
     def may_end(self, state: Hashable) -> bool:
         """Whether a text's encoding can end here: not before the first byte of the text."""
         return not isinstance(state, Beginning) and self._inner.may_end(state)
-
-    def encode(self, text: bytes) -> list[int]:
-        """The engine's encoding of a text. Raises InputError for a text that it has no tokens for."""
-        return self._encode(text)
 
 
 class EngineEncoding:

@@ -16,7 +16,7 @@ class EveryEncoding:
 
     def __init__(self, vocabulary: Vocabulary, encode: Callable[[bytes], list[int]], prefix: bytes = b"") -> None:
         self.vocabulary, self.prefix, self.has_end = vocabulary, prefix, True
-        self._encode = encode
+        self.encode = encode
         self._allowed = np.ones(len(vocabulary), bool)
         self._allowed.flags.writeable = False
 
@@ -35,7 +35,3 @@ class EveryEncoding:
     def may_end(self, state: Hashable) -> bool:
         """True."""
         return True
-
-    def encode(self, text: bytes) -> list[int]:
-        """One encoding of a text."""
-        return self._encode(text)

@@ -10,7 +10,6 @@
 """
 
 from math import inf, nan
-from typing import NamedTuple
 
 from tokenlab.exact.covers import Cover, Covers, Evaluator, conditional, log_branches, log_product, log_sum
 from tokenlab.exact.interface import NextBytes, TextProbability, TokenAutomaton, TokenModel
@@ -43,48 +42,37 @@ def log_probability(
     return TextProbability(relative, end, 0.0, evaluator.cost())
 
 
-class _Branch(NamedTuple):
-    """A context before the end of the text, and its tokens B that begin with the rest: the range [low, high)."""
-
-    cover: Cover
-    low: int
-    high: int
-
-
 def _evaluated(
     text: bytes, model: TokenModel, automaton: TokenAutomaton, options: ExactOptions
-) -> tuple[Evaluator, list[_Branch], Covers]:
+) -> tuple[Evaluator, list[Cover], Covers]:
     """The contexts of the covers of a text, and the covers of all texts a byte longer; evaluated in one call."""
     evaluator = Evaluator(model, automaton, truncate=options.truncate, nodes=_NODES)
     after = Covers(automaton, evaluator.root, max_contexts=options.max_contexts)
-    before: list[_Branch] = []
+    before: list[Cover] = []
     whole = automaton.prefix + text
     for i, byte in enumerate(whole):
         if i + 1 == len(whole):
             before = _branches(after.copy(), whole)
         after.advance(byte)
         after.check()
-    evaluator.evaluate([branch.cover.context for branch in before] + [cover.context for cover in after.covers])
+    evaluator.evaluate([cover.context for cover in before + after.covers])
     return evaluator, before, after
 
 
-def _branches(covers: Covers, text: bytes) -> list[_Branch]:
-    """The covers with live tokens that begin with the rest of the text, of those of the text without its last byte."""
+def _branches(covers: Covers, text: bytes) -> list[Cover]:
+    """The covers of the text without its last byte, narrowed to the tokens B that begin with the rest, if some live."""
     found = []
     for cover in covers.covers:
-        low, high = covers.automaton.vocabulary.beginning_with(text[cover.context.length :], cover.low, cover.high)
-        if cover.mask(covers.automaton)[low:high].any():
-            found.append(_Branch(cover, low, high))
+        rest = text[cover.context.length :]
+        cover.low, cover.high = covers.automaton.vocabulary.beginning_with(rest, cover.low, cover.high)
+        if cover.mask(covers.automaton)[cover.low : cover.high].any():
+            found.append(cover)
     return found
 
 
-def _log_probability(evaluator: Evaluator, before: list[_Branch], after: Covers) -> float:
+def _log_probability(evaluator: Evaluator, before: list[Cover], after: Covers) -> float:
     """log P(x), lines 3 to 13 of the algorithm; with a prefix, of both."""
     if not after.text:
         return 0.0
-    shares = []
-    for cover, low, high in before:
-        assert cover.tokens is not None
-        b_val = float(cover.tokens[low - cover.offset : high - cover.offset].sum())
-        shares.append(log_product(cover.context, b_val))
+    shares = [log_product(cover.context, cover.sum()) for cover in before]  # cover.sum() is b_val.
     return log_sum(shares + evaluator.end_before_prefix(after))

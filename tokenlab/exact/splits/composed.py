@@ -93,7 +93,7 @@ class SplitEncoding:
     ) -> None:
         if not word.has_end:
             raise InputError("texts without an end are not supported together with a pre-tokenizer")
-        self.prefix, self.has_end, self._encode = b"", True, encode
+        self.prefix, self.has_end, self.encode = b"", True, encode
         extra = {id: text.encode() for id, text in added.texts} if added else {}
         self.vocabulary = _with_added(word.vocabulary, extra)
         self.classes = _classes(splits, added, word.vocabulary)
@@ -127,10 +127,6 @@ class SplitEncoding:
         """Whether a text's encoding can end here."""
         assert isinstance(state, frozenset)
         return any(self._moves.may_end_word(here) and self.sets.can_end(here.splits) for here in state)
-
-    def encode(self, text: bytes) -> list[int]:
-        """The encoding of a text."""
-        return self._encode(text)
 
     def _allowed(self, state: Hashable) -> NDArray[np.bool_]:
         assert isinstance(state, frozenset)
