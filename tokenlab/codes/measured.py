@@ -5,7 +5,7 @@ atoms of each character, and a byte token is one that begins or ends inside a ch
 places; of the bit-level code, all atoms but those of ASCII characters are byte tokens, prefixes and resets too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from tokenlab.metrics.counting import Tokens
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+Length = Callable[[str], int]
 _CACHED = 1 << 16
 
 
@@ -31,7 +32,7 @@ class CodeAsTokenizer:
         self.vocabulary = len(code.alphabet)
         self.ids = len(code.alphabet) + len(BYTE_PIECES)  # byte escapes of unknown characters
         self._code = code
-        self._places = None if code.contextual else _Places(code)
+        self._length = _length_of(code)
 
     def encode_batch(self, texts: Sequence[str]) -> list[Tokens]:
         """The atoms of each text. Raises InputError for a character that the code does not have."""
@@ -42,7 +43,7 @@ class CodeAsTokenizer:
         if self._code.kind == "bits":
             return Tokens(ids, None, len(ids) - sum(map(str.isascii, text)))
         starts = np.arange(len(ids))
-        return _placed(ids, starts, starts + 1, text, self._places)
+        return _placed(ids, starts, starts + 1, text, self._length)
 
 
 class TokenizerOfAtoms:
@@ -50,7 +51,7 @@ class TokenizerOfAtoms:
 
     def __init__(self, code: Code, tokenizer: "Tokenizer") -> None:
         self._code = code
-        self._places = None if code.contextual else _Places(code)
+        self._length = _length_of(code)
         self._tokenizer = tokenizer
         self.unknown = tokenizer.token_to_id("[UNK]")
         self.vocabulary = self.ids = tokenizer.get_vocab_size(with_added_tokens=True)
@@ -63,27 +64,21 @@ class TokenizerOfAtoms:
 
     def _tokens(self, text: str, ids: list[int], offsets: list[tuple[int, int]]) -> Tokens:
         spans = np.array(offsets, np.int64).reshape(-1, 2)
-        return _placed(np.array(ids, np.int32), spans[:, 0], spans[:, 1], text, self._places)
+        return _placed(np.array(ids, np.int32), spans[:, 0], spans[:, 1], text, self._length)
 
 
-class _Places:
-    """Where the atoms of each character of a text begin."""
-
-    def __init__(self, code: Code) -> None:
-        self._length = lru_cache(_CACHED)(lambda character: len(code.encode(character)))
-
-    def ends(self, text: str) -> NDArray[np.int64]:
-        """int64[characters]: the atom after the last one of each character."""
-        return np.cumsum(np.fromiter(map(self._length, text), np.int64, len(text)))
+def _length_of(code: Code) -> Length | None:
+    """The number of atoms of a character; None where it depends on the text around it."""
+    return None if code.contextual else lru_cache(_CACHED)(lambda character: len(code.encode(character)))
 
 
 def _placed(
-    ids: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64], text: str, places: _Places | None
+    ids: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64], text: str, length: Length | None
 ) -> Tokens:
     """Tokens from their spans in atoms."""
-    if places is None:
+    if length is None:
         return Tokens(ids, None, None)
-    character_ends = places.ends(text)
+    character_ends = np.cumsum(np.fromiter(map(length, text), np.int64, len(text)))
     first = np.searchsorted(character_ends, starts, "right")
     last = np.searchsorted(character_ends, ends, "left")
     cut = ~np.isin(starts, np.append(0, character_ends)) | ~np.isin(ends, character_ends)
