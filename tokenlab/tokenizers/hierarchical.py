@@ -145,8 +145,7 @@ def learn_hierarchical(tokens: Iterable[bytes], longest: int) -> HierarchicalBPE
     spellings = [token for token in dict.fromkeys(tokens) if token]
     if not spellings:
         raise InputError("the vocabulary has no token that spells text; there is nothing to learn from")
-    offsets = np.zeros(len(spellings) + 1, np.int64)
-    np.cumsum([len(token) for token in spellings], out=offsets[1:])
+    offsets = np.cumsum([0, *map(len, spellings)], dtype=np.int64)
     symbols = np.frombuffer(b"".join(spellings), np.uint8).astype(np.int32)
     return HierarchicalBPE(learn_merges(symbols, offsets, longest - 1, MARKER + 1), longest)
 

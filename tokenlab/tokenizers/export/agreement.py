@@ -1,10 +1,10 @@
 """How well an exported tokenizer agrees with its segmenter, on text that it may never have seen."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -176,15 +176,11 @@ def measure_agreement(
         right = None if remaining is None else list(islice(remaining, len(batch)))
         if right is not None and len(right) < len(batch):
             raise InputError("there are gold words for fewer lines than there are; both must be of one text")
-        _count(found, batch, encoded, _segments(segmenter, batch), classes, right)
+        segments = chain.from_iterable(cut.spans() for cut in segmenter.segment(batch))
+        _count(found, batch, encoded, segments, classes, right)
     if remaining is not None and next(remaining, None) is not None:
         raise InputError("there are gold words for more lines than there are; both must be of one text")
     return found
-
-
-def _segments(segmenter: Cutter, batch: list[str]) -> Iterator[list[Span]]:
-    for segmentation in segmenter.segment(batch):
-        yield from segmentation.spans()
 
 
 def _count(

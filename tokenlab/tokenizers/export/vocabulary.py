@@ -28,6 +28,9 @@ from tokenlab.segment.segmentation import Segmentation
 from tokenlab.text.code_points import code_points
 from tokenlab.tokenizers.export.options import ExportOptions, SpecialTokens, check_expressible, parse_special_tokens
 
+Scores = Callable[[list[str]], NDArray[np.float64]]
+Frequencies = Callable[[list[str]], NDArray[np.int64]]
+"""How often each text will be met, where segments of equal count are compared."""
 TIE = 1e-7
 """Of equal sums, the one with the smaller (tie `long`: larger) sum of squared lengths wins by this much per unit."""
 
@@ -193,7 +196,7 @@ def learn_vocabulary(
         _, rows = find_ngrams(statistics, texts)
         return np.where(rows >= 0, statistics.count[rows], 1)
 
-    return _assemble(counts, _Ranking(score, frequency), segment_options, options)
+    return _assemble(counts, score, frequency, segment_options, options)
 
 
 def vocabulary_of_words(
@@ -218,27 +221,21 @@ def vocabulary_of_words(
     def score(pieces: list[str]) -> NDArray[np.float64]:
         return log_probability_scores(pieces, _counts_of(pieces, counts), isolation, bonus)
 
-    return _assemble(counts, _Ranking(score, lambda texts: _counts_of(texts, counts)), isolation, options)
+    return _assemble(counts, score, lambda texts: _counts_of(texts, counts), isolation, options)
 
 
-class _Ranking(NamedTuple):
-    """What decides which pieces are kept, and their scores."""
-
-    score: Callable[[list[str]], NDArray[np.float64]]
-    frequency: Callable[[list[str]], NDArray[np.int64]]
-    """How often each text will be met, where segments of equal count are compared."""
-
-
-def _assemble(counts: Counter[str], ranking: _Ranking, segmenter: SegmentOptions, options: ExportOptions) -> Vocabulary:
+def _assemble(
+    counts: Counter[str], score: Scores, frequency: Frequencies, segmenter: SegmentOptions, options: ExportOptions
+) -> Vocabulary:
     special = parse_special_tokens(options.special_tokens)
     alphabet = alphabet_of(counts, special)
     reserved = len(special.tokens) + len(BYTES) + len(WHITESPACE)
     longer = {text: count for text, count in counts.items() if text not in alphabet}
     size = options.vocabulary_size or reserved + len(alphabet) + len(longer)
     check_room(size, reserved, len(alphabet))
-    kept = _most_useful(longer, alphabet, size - reserved - len(alphabet), ranking)
+    kept = _most_useful(longer, alphabet, size - reserved - len(alphabet), score, frequency)
     ordered = sorted([*alphabet, *kept], key=lambda piece: (-counts[piece], piece))
-    scores = ranking.score(ordered)
+    scores = score(ordered)
     unmatched = [unmatched_score(scores, len(piece)) for piece in (*special.tokens, *BYTES)]
     return Vocabulary(
         [*special.tokens, *BYTES, *WHITESPACE, *ordered],
@@ -280,7 +277,9 @@ def check_room(vocabulary_size: int, reserved: int, alphabet: int) -> None:
         )
 
 
-def _most_useful(counts: Mapping[str, int], alphabet: Collection[str], room: int, ranking: _Ranking) -> list[str]:
+def _most_useful(
+    counts: Mapping[str, int], alphabet: Collection[str], room: int, score: Scores, frequency: Frequencies
+) -> list[str]:
     """The `room` most frequent texts; where the limit cuts through equal counts, those that matter most.
 
     A text matters by how often it will be met (the best guess is the count of its n-gram), times 1 + what the sum of
@@ -294,10 +293,10 @@ def _most_useful(counts: Mapping[str, int], alphabet: Collection[str], room: int
     sure = [text for text in texts[:room] if counts[text] > limit]
     tied = [text for text in texts if counts[text] == limit]
     pieces = [*texts, *sorted(alphabet)]
-    score_of = dict(zip(pieces, ranking.score(pieces).tolist(), strict=True))
-    frequency = ranking.frequency(tied).tolist()
+    score_of = dict(zip(pieces, score(pieces).tolist(), strict=True))
+    often = frequency(tied).tolist()
     gain = [score_of[text] - spelled_otherwise(text, score_of) for text in tied]
-    order = sorted(range(len(tied)), key=lambda place: -frequency[place] * (1.0 + max(gain[place], 0.0)))
+    order = sorted(range(len(tied)), key=lambda place: -often[place] * (1.0 + max(gain[place], 0.0)))
     return sure + [tied[place] for place in order[: room - len(sure)]]
 
 
