@@ -137,7 +137,7 @@ def find_runs(sentences: Sequence[str], split_kana: bool = False) -> Runs:
     after = _neighbours(kind, free[first[1:] - 1] + 1) if len(run) else before.copy()
     return Runs(
         points=points,
-        is_space=_spread(kind == SPACE, cluster_bounds),
+        is_space=np.repeat(kind == SPACE, np.diff(cluster_bounds)),
         begins=begins,
         sentence=np.concatenate(([0], np.cumsum(lengths))),
         place=cluster[free].astype(np.int32),
@@ -168,10 +168,6 @@ def _neighbours(kind: NDArray[np.int8], places: NDArray[np.int64]) -> NDArray[np
     symbols[found == WHOLE] = WHOLE_RUN
     symbols[found >= FREE] = OTHER_RUN
     return np.where(found == ALONE, places, -1 - symbols)
-
-
-def _spread(flags: NDArray[np.bool_], bounds: NDArray[np.int64]) -> NDArray[np.bool_]:
-    return np.repeat(flags, np.diff(bounds))
 
 
 def symbols_of(runs: Runs) -> list[str]:

@@ -110,20 +110,13 @@ def unseen_bonus(spans: NDArray[np.int32], bonus: float) -> float:
     return bonus - min(_LARGEST_CUT, _CUT_PER_NEW_PAIR * once)
 
 
-class Fitted(NamedTuple):
-    """The result of the sampler."""
-
-    knowledge: Knowledge
-    options: WordOptions
-    """With the length bonuses that were chosen."""
-    collected: int
-    posteriors: NDArray[np.float32]
-    """[units, longest] of the spans of the text, summed over the collected sweeps."""
-
-
-def fit_words(sentences: Sequence[str], runs: Runs, options: WordOptions, progress: Progress | None = None) -> Fitted:
+def fit_words(
+    sentences: Sequence[str], runs: Runs, options: WordOptions, progress: Progress | None = None
+) -> tuple[Knowledge, WordOptions, int, NDArray[np.float32]]:
     """Fit a model to the runs of `sentences`.
 
+    Returns: what it knows; the options with the length bonuses that were chosen; how many sweeps were collected; and
+    float32[units, longest], the posteriors of the spans of the text, summed over these.
     Raises InputError where the text has no run.
     """
     runs.check()
@@ -147,7 +140,7 @@ def fit_words(sentences: Sequence[str], runs: Runs, options: WordOptions, progre
         if progress is not None:
             progress(number + 1, plan.sweeps)
     knowledge = Knowledge(known, sampler.means(plan.collected), sampler.in_use(), sampler.classes, sampler.contexts)
-    return Fitted(knowledge, options, plan.collected, posteriors)
+    return knowledge, options, plan.collected, posteriors
 
 
 def _known(runs: Runs, longest: int) -> tuple[Known, Text]:

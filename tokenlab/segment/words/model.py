@@ -80,11 +80,9 @@ class WordModel:
                 int32 can count.
         """
         runs = find_runs(sentences, options.split_kana)
-        fitted = fit_words(sentences, runs, options, progress)
-        model = cls(fitted.knowledge, fitted.options)
-        model.training = runs.segmentation(
-            decode(fitted.posteriors, fitted.collected, options.segment_cost, runs.first)
-        )
+        knowledge, chosen, collected, posteriors = fit_words(sentences, runs, options, progress)
+        model = cls(knowledge, chosen)
+        model.training = runs.segmentation(decode(posteriors, collected, options.segment_cost, runs.first))
         return model
 
     def segment(self, sentences: Iterable[str]) -> Iterator[Segmentation]:
