@@ -263,7 +263,7 @@ def _codes(counts: "SymbolCounts", known: str, alpha: float) -> Iterator[Row]:
             **measures(found, LONG + len(known) + ADDED),
             "resets": int(found[RESET]),
             "ambiguous": counts.ambiguous[replace(options, mode="lossless")],
-            "dead": len(spelled | {dead.symbol for dead in dead_symbols(options)}),
+            "dead": len(spelled | dead_symbols(options).keys()),
         }
 
 

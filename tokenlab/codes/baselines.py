@@ -29,7 +29,6 @@ from tokenlab.core.errors import InputError, ParameterError
 
 _ATOMS = [atom(byte) for byte in range(256)]
 _BYTES = {character: byte for byte, character in enumerate(_ATOMS)}
-_OF_LATIN_1 = dict(enumerate(_ATOMS))
 _SHAPE = CodeShape()
 _PERMUTED = 1 << 20
 """Largest number of codes that are permuted to draw some of them."""
@@ -55,7 +54,7 @@ class ByteCode:
 
     def encode(self, text: str) -> str:
         """One atom for each byte of the text in UTF-8. Raises InputError for a lone surrogate."""
-        return utf8(text).decode("latin-1").translate(_OF_LATIN_1)
+        return utf8(text).decode("latin-1").translate(_ATOMS)
 
     def decode(self, atoms: str) -> str:
         """The text of a string of atoms. Raises InputError at the first violation."""

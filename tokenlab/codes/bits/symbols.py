@@ -7,7 +7,7 @@
 517 + id     token `id` of the base vocabulary, other than the tokens of single bytes
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -66,16 +66,8 @@ def symbol_name(symbol: int) -> str:
     return f"P:{symbol - PREFIX + LOWEST_PREFIX:02X}" if symbol < RESET else "R"
 
 
-class Dead(NamedTuple):
-    """A symbol that cannot occur in an encoded text."""
-
-    symbol: int
-    """Below `tokenlab.codes.bits.symbols.OTHER`."""
-    reason: str
-
-
-def dead_symbols(options: BitOptions = DEFAULT, *, whole: bool = True) -> list[Dead]:
-    """The bytes, payloads, prefixes and the reset that can never occur in an encoded text, in order.
+def dead_symbols(options: BitOptions = DEFAULT, *, whole: bool = True) -> dict[int, str]:
+    """The bytes, payloads, prefixes and the reset that can never occur in an encoded text, in order, and the reasons.
 
     128 of the 256 long payloads have bits that no three-byte character has. Text means valid UTF-8: other bytes, which
     stay raw, may be any.
@@ -84,16 +76,14 @@ def dead_symbols(options: BitOptions = DEFAULT, *, whole: bool = True) -> list[D
         whole: whether tokens of the base vocabulary are whole characters. If not, as in byte-level BPE, the lead byte
             of a three-byte character may stand before a token of its other bytes, so that it is not rewritten.
     """
-    found = [Dead(byte, reason) for byte in range(LONG) if (reason := _reason(byte, options, whole))]
-    found += [
-        Dead(payload, "no three-byte character has these nine bits")
-        for payload in range(LONG, PREFIX)
-        if not is_first(payload) and not is_second(payload)
-    ]
+    found = {byte: reason for byte in range(LONG) if (reason := _reason(byte, options, whole))}
+    for payload in range(LONG, PREFIX):
+        if not is_first(payload) and not is_second(payload):
+            found[payload] = "no three-byte character has these nine bits"
     if options.prefixes == 3:
-        found.append(Dead(PREFIX, "the prefix is not enabled"))
+        found[PREFIX] = "the prefix is not enabled"
     if options.mode == "paper":
-        found.append(Dead(RESET, "mode paper writes no reset"))
+        found[RESET] = "mode paper writes no reset"
     return found
 
 

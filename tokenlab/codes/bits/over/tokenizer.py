@@ -122,7 +122,7 @@ def dead_tokens(base: Base, options: BitOptions = DEFAULT) -> list[DeadToken]:
 
 
 def _dead_bytes(base: Base, model: dict[str, Any], options: BitOptions) -> Iterator[tuple[int, str]]:
-    for symbol, reason in dead_symbols(options, whole=base.whole_characters):
+    for symbol, reason in dead_symbols(options, whole=base.whole_characters).items():
         if symbol < LONG:
             yield symbol, reason
     if not base.whole_characters or model["type"] != "BPE":
@@ -280,9 +280,9 @@ class BitTokenizer:
         own = self.ids.symbols
         found = [token for token in dead_tokens(self.base, self.options) if own[token.id] == self.ids.base[token.id]]
         return found + [
-            DeadToken(int(self.ids.ids[symbol.symbol]), symbol.reason)
-            for symbol in dead_symbols(self.options)
-            if symbol.symbol >= LONG and self.ids.ids[symbol.symbol] >= 0
+            DeadToken(int(self.ids.ids[symbol]), reason)
+            for symbol, reason in dead_symbols(self.options).items()
+            if symbol >= LONG and self.ids.ids[symbol] >= 0
         ]
 
     def name(self, id: int) -> str | None:
