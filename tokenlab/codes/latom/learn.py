@@ -44,11 +44,6 @@ class Assignment(NamedTuple):
     random_objective: float
     """Nats: the exact mean of that sum over all injective mappings; they give a character each code equally often."""
 
-    @property
-    def gap(self) -> float:
-        """Objective above the mean of random assignments, in nats."""
-        return self.objective - self.random_objective
-
 
 def assignment(q: np.ndarray, floor: float = FLOOR) -> Assignment:
     """The injective mapping with the maximal sum of s(c, a) = sum_n log max(q[c, n, a_n], floor), in nats.
@@ -142,7 +137,7 @@ def learn_latom(
         refined, tokens = None, None
         if selection.refine:
             refined = _refined(corpus, found.assigned, N, K, _generator(shape.seed, restart), size)
-            tokens = refined.tokens
+            tokens = min(refined.tried)
         elif selection.restarts > 1:
             tokens = _count_tokens(corpus, found.assigned, N, K, size)
         return _Run(trained.log_likelihoods, found, refined, tokens)
@@ -201,10 +196,6 @@ class _Refined(NamedTuple):
     refinement: Refinement
     tried: list[int]
     """Tokens before refinement, and after each annealing."""
-
-    @property
-    def tokens(self) -> int:
-        return min(self.tried)
 
     def facts(self) -> dict[str, Any]:
         return {
