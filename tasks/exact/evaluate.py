@@ -25,6 +25,7 @@ from tokenlab.exact.scoring import score_texts, total
 from tokenlab.exact.transformers_model import load
 from tokenlab.exact.vocabulary import Vocabulary
 
+Rows = list[dict[str, Any]]
 ALL, INSIDE, END = "all prompts", "inside a token", "at the end of a token"
 """Where sentences are cut. The prompt alone does not say it: that a token ends here tells of what follows. Naive takes
 it for granted everywhere, so it may be better than exact where it is true, and is worse where it is not."""
@@ -71,21 +72,23 @@ def evaluate(stage: Stage) -> None:
     if not sentences:
         raise InputError(f"{parameters.corpus}: no held-out sentence that the model can read; hold out more of them")
     short = parameters.short
-    found = measure(models, sentences, parameters.scored, parameters.prompts, short.texts, short.bytes, parameters.seed)
+    scored, compared, examples = measure(
+        models, sentences, parameters.scored, parameters.prompts, short.texts, short.bytes, parameters.seed
+    )
     reports = stage.reports("exact", stage.variant)
-    rows = [{"name": stage.variant, "corpus": parameters.corpus, **row} for row in found.rows]
+    rows = [{"name": stage.variant, "corpus": parameters.corpus, **row} for row in scored]
     write_table(reports / "scores.parquet", rows)
-    write_table(reports / "prompts.parquet", found.compared)
+    write_table(reports / "prompts.parquet", compared)
     facts = {
         "model": parameters.model,
         "corpus": parameters.corpus,
         "vocabulary": len(real.automaton.vocabulary),
         "sentences": len(sentences),
         "left_out": len(texts) - len(sentences),
-        "examples": found.examples,
+        "examples": examples,
     }
     write_json(reports / "examples.json", facts)
-    write_json(reports / "metrics.json", nested(found.rows, "place"))
+    write_json(reports / "metrics.json", nested(scored, "place"))
 
 
 class Models(NamedTuple):
@@ -122,17 +125,6 @@ class Prompt(NamedTuple):
         return INSIDE if self.depth else END
 
 
-class Measured(NamedTuple):
-    """All that is measured of a model on sentences."""
-
-    rows: list[dict[str, Any]]
-    """a row each for `place`: text, all prompts, inside a token, at the end of a token, short text"""
-    compared: list[dict[str, Any]]
-    """a row for each prompt"""
-    examples: list[dict[str, Any]]
-    """some prompts inside tokens, from the most to the least biased"""
-
-
 def measure(
     models: Models,
     sentences: Sequence[str],
@@ -141,11 +133,14 @@ def measure(
     short_texts: int,
     short_bytes: int,
     seed: int,
-) -> Measured:
+) -> tuple[Rows, Rows, Rows]:
     """Score random sentences, compare exact and naive after random prompts, and sum over all encodings.
 
     scored, prompts: numbers of sentences and of prompts. short_texts, short_bytes: number of the texts whose encodings
     are summed over, and their largest size.
+
+    Returns: a row each for `place` (text, all prompts, inside a token, at the end of a token, short text); a row for
+    each prompt; and some prompts inside tokens as examples, from the most to the least biased.
     """
     order = np.random.default_rng(seed).permutation(len(sentences)).tolist()
     drawn = _draw_prompts(sentences, prompts, seed, models.exact.automaton)
@@ -156,7 +151,7 @@ def measure(
         rows.append({"place": place, **summary(of_place, len(compared))})
     rows.append({"place": "short text", **_all_encodings(models, sentences, short_texts, short_bytes)})
     examples = [{**example(models, drawn[n]), "kl": compared[n]["kl"]} for n in _chosen(drawn, compared)]
-    return Measured(rows, compared, examples)
+    return rows, compared, examples
 
 
 def usable(texts: Sequence[str], models: Models) -> list[str]:

@@ -6,7 +6,7 @@ Statistics and word models are of the unsegmented text; the gold words serve to 
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import polars as pl
 from pydantic import Field
@@ -64,15 +64,6 @@ class OwnText(Parameters):
     seeds: list[int] = Field(default=[0], min_length=1)
 
 
-class Job(NamedTuple):
-    """A text to segment by one method."""
-
-    part: int
-    """The number of the slice; 0 for the whole text."""
-    method: str
-    options: Options
-
-
 def evaluate(stage: Stage) -> None:
     """Write the scores: one row for each slice, method and seed of a word model."""
     own = stage.parameters(f"segmentation.own_text.{stage.variant}", OwnText)
@@ -85,26 +76,27 @@ def evaluate(stage: Stage) -> None:
         )
     parts = [corpus] if own.slices is None else slices(corpus, own.slices)
 
-    def work(job: Job) -> dict[str, Any]:
-        documents = parts[job.part]
-        boundaries = segment([document.text for document in documents], job.options, statistics)
+    def work(job: tuple[int, str, Options]) -> dict[str, Any]:
+        part, method, chosen = job
+        documents = parts[part]
+        boundaries = segment([document.text for document in documents], chosen, statistics)
         if own.rules == "slm":
             boundaries = [apply_slm_rules(doc.text, at) for doc, at in zip(documents, boundaries, strict=True)]
         scored = [(doc, at) for doc, at in zip(documents, boundaries, strict=True) if doc.boundaries is not None]
         return {
             "text": stage.variant,
             "corpus": own.corpus,
-            "part": job.part,
-            "configuration": job.method,
-            "seed": job.options.seed if isinstance(job.options, WordOptions) else None,
-            "lambda": job.options.weight if isinstance(job.options, SegmentOptions) else None,
+            "part": part,
+            "configuration": method,
+            "seed": chosen.seed if isinstance(chosen, WordOptions) else None,
+            "lambda": chosen.weight if isinstance(chosen, SegmentOptions) else None,
             "rules": own.rules or "none",
             **training_size(documents),
             **score([doc for doc, _ in scored], [words(doc.text, at) for doc, at in scored], None),
-            **{f"param.{name}": value for name, value in option_columns(job.options).items()},
+            **{f"param.{name}": value for name, value in option_columns(chosen).items()},
         }
 
-    jobs = [Job(part, name, given) for part in range(len(parts)) for name, given in options]
+    jobs = [(part, name, given) for part in range(len(parts)) for name, given in options]
     table = score_table(pooled(work, jobs, "segmenting"))
     path = stage.reports("own_text", stage.variant, "scores.parquet")
     write_table(path, table.with_columns(pl.col("seed").cast(pl.Int64)))
