@@ -7,6 +7,7 @@ translation`). Nothing here is timed.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -34,7 +35,6 @@ from tokenlab.codes.bits.decoding import Decoded, Kind
 from tokenlab.core.errors import InputError
 from tokenlab.translation.generation import Translation, translate
 from tokenlab.translation.model import load_model
-from tokenlab.translation.options import GenerationOptions
 from tokenlab.translation.pairs import Sentences
 
 _OF_TRAINING = ("vocabulary", "steps", "best_step", "epochs", "held_out_nats_per_token", "held_out_nats_per_character")
@@ -45,23 +45,6 @@ class Output(NamedTuple):
 
     translation: Translation
     decoded: Decoded
-
-
-class Job(NamedTuple):
-    """A model, and what it translates. models: the folder of the pair, with its base vocabulary."""
-
-    models: Path
-    variant: Variant
-    sources: Sentences
-    options: GenerationOptions
-    pilot: Pilot
-
-
-class Translated(NamedTuple):
-    """The outputs of a model, and the number of its weights."""
-
-    outputs: list[Output]
-    parameters: int
 
 
 def evaluate(stage: Stage) -> None:
@@ -76,8 +59,9 @@ def evaluate(stage: Stage) -> None:
         raise InputError(f"{stage.variant}: every test verse has more than {pilot.longest} tokens; raise longest")
 
     variants = variants_of(pilot)
-    jobs = [Job(models, variant, test.pairs[variant.code].source, pilot.generation, pilot) for variant in variants]
-    translated = dict(zip(variants, in_processes(run_job, jobs, pilot.workers, "translating"), strict=True))
+    jobs = [(variant, test.pairs[variant.code].source) for variant in variants]
+    results = in_processes(partial(_translated, models, pilot), jobs, pilot.workers, "translating")
+    translated = dict(zip(variants, results, strict=True))
     training = read_json(stage.reports("translation_models", stage.variant, "metrics.json"))
     of_pair = {
         "in_training": parts.test_in_training,
@@ -90,13 +74,13 @@ def evaluate(stage: Stage) -> None:
             "name": stage.variant,
             "pair": stage.variant,
             **variant._asdict(),
-            **scores(found.outputs, [verse.target for verse in test.verses], pair.bleu),
+            **scores(outputs, [verse.target for verse in test.verses], pair.bleu),
             **_lengths(test, variant.code),
-            "parameters": found.parameters,
+            "parameters": weights,
             **{name: training["models"][variant.name][name] for name in _OF_TRAINING},
             **of_pair,
         }
-        for variant, found in translated.items()
+        for variant, (outputs, weights) in translated.items()
     ]
     reports = stage.reports("translation", stage.variant)
     write_table(reports / "scores.parquet", rows)
@@ -104,12 +88,14 @@ def evaluate(stage: Stage) -> None:
     write_json(reports / "examples.json", {"pair": stage.variant, "examples": _examples(test, translated, pilot)})
 
 
-def run_job(job: Job) -> Translated:
-    """Translate with one model."""
-    model = load_model(job.models / job.variant.name)
-    decode = read_codes(job.models, job.pilot.code)[1][job.variant.code].decode
-    found = translate(model, job.sources, job.options, NEVER, job.variant.name)
-    return Translated([Output(one, decode(one.ids)) for one in found], model.num_parameters())
+def _translated(models: Path, pilot: Pilot, job: tuple[Variant, Sentences]) -> tuple[list[Output], int]:
+    """The outputs of a model, and the number of its weights. models: the folder of the pair, with its base vocabulary.
+    job: the model, and what it translates."""
+    variant, sources = job
+    model = load_model(models / variant.name)
+    decode = read_codes(models, pilot.code)[1][variant.code].decode
+    found = translate(model, sources, pilot.generation, NEVER, variant.name)
+    return [Output(one, decode(one.ids)) for one in found], model.num_parameters()
 
 
 def scores(outputs: Sequence[Output], references: Sequence[str], bleu: str) -> dict[str, Any]:
@@ -153,15 +139,17 @@ def _lengths(test: Encoded, code: str) -> dict[str, Any]:
     return {"reference_tokens": tokens[code], "relative_gain": tokens[BYTES] / tokens[code]}
 
 
-def _examples(test: Encoded, translated: Mapping[Variant, Translated], pilot: Pilot) -> list[dict[str, str]]:
+def _examples(
+    test: Encoded, translated: Mapping[Variant, tuple[list[Output], int]], pilot: Pilot
+) -> list[dict[str, str]]:
     """The first test verses, each with the translations of both codes by the models of the first seed."""
-    models = {code: translated[Variant(code, SCRATCH, pilot.seeds[0])] for code in (BYTES, BITS)}
+    models = {code: translated[Variant(code, SCRATCH, pilot.seeds[0])][0] for code in (BYTES, BITS)}
     return [
         {
             "id": verse.id,
             "source": verse.source,
             "reference": verse.target,
-            **{code: found.outputs[number].decoded.text for code, found in models.items()},
+            **{code: outputs[number].decoded.text for code, outputs in models.items()},
         }
         for number, verse in enumerate(test.verses[: pilot.examples])
     ]

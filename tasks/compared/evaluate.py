@@ -10,6 +10,7 @@ Costs are counted; nothing here is timed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -50,18 +51,6 @@ Scores = dict[str, dict[int, Score]]
 """Method -> seed -> score."""
 
 
-class Job(NamedTuple):
-    """A method, and the text on which it is measured. tokens: whether exact bits can be asked for."""
-
-    name: str
-    folder: Path
-    seed: int
-    body: Body
-    documents: Sequence[Document]
-    evaluation: Evaluation
-    tokens: bool
-
-
 class Found(NamedTuple):
     """Columns of a method, those of its model of the first seed, and a row for each perturbation."""
 
@@ -81,11 +70,9 @@ def evaluate(stage: Stage) -> None:
     budgets = {FLOPS: _scores(folder / FLOPS, seeds)}
     if trainings.equal_bytes is not None:
         budgets[BYTES] = _scores(folder / BYTES, dict.fromkeys(methods, trainings.equal_bytes.seeds))
-    jobs = [
-        Job(name, folder, seeds[name][0], trainings.body, parts["test"], evaluation, method.kind == "tokens")
-        for name, method in methods.items()
-    ]
-    results = in_processes(run_job, jobs, stage.parameters("compared.workers", int), "evaluating")
+    first = [(name, seeds[name][0], method.kind == "tokens") for name, method in methods.items()]
+    evaluated = partial(_evaluated, folder, trainings.body, parts["test"], evaluation)
+    results = in_processes(evaluated, first, stage.parameters("compared.workers", int), "evaluating")
     found = dict(zip(methods, results, strict=True))
 
     about = {"name": stage.variant, "corpus": compared.corpus}
@@ -169,24 +156,28 @@ def _columns(score: Score, size: int) -> Row:
 _EXACT = ("exact_bits_per_byte", "naive_bits_per_byte", "exact_bytes")
 
 
-def run_job(job: Job) -> Found:
-    """Measure a method, and its model of the first seed."""
-    coder = read_candidate(job.folder / CANDIDATES / job.name)
-    network = read_network(job.folder / NETWORKS / f"{job.name}-{job.seed}")
-    model = LanguageModel(network, coder, job.body.context)
+def _evaluated(
+    folder: Path, body: Body, documents: Sequence[Document], evaluation: Evaluation, method: tuple[str, int, bool]
+) -> Found:
+    """Measure a method on documents, and its model of the first seed. method: its name, that seed, and whether exact
+    bits can be asked for."""
+    name, seed, of_tokens = method
+    coder = read_candidate(folder / CANDIDATES / name)
+    network = read_network(folder / NETWORKS / f"{name}-{seed}")
+    model = LanguageModel(network, coder, body.context)
     if isinstance(network, ChunkNetwork) and isinstance(coder, ChunkCoder):
-        coder.patcher = LearnedPatcher(network, job.body.context)  # Its units are the chunks that it has learned.
+        coder.patcher = LearnedPatcher(network, body.context)  # Its units are the chunks that it has learned.
     units = units_of(coder)
-    with computing(torch.device("cpu"), job.body.threads):
-        passages = [*_passages(job.documents, job.body.context)]
+    with computing(torch.device("cpu"), body.threads):
+        passages = [*_passages(documents, body.context)]
         coded = zip(coder.code(passages), passages, strict=True)
         errors = sum(coder.decode(passage.ids.tolist()) != text for passage, text in coded)
-        measures = {**measured(coder, job.documents), "decode_errors": errors, **_boundaries(units, job.documents)}
+        measures = {**measured(coder, documents), "decode_errors": errors, **_boundaries(units, documents)}
         exact: Row = dict.fromkeys(_EXACT)
-        if job.tokens and job.evaluation.exact is not None and isinstance(network, TokenNetwork):
-            chosen = [text[: job.evaluation.exact.bytes].decode(errors="ignore") for text in passages]
-            exact |= _exact(network, job.folder / CANDIDATES / job.name, chosen[: job.evaluation.exact.texts])
-        robustness = [*_robustness(model, units, job.documents[: job.evaluation.perturbed], job.evaluation.seed)]
+        if of_tokens and evaluation.exact is not None and isinstance(network, TokenNetwork):
+            chosen = [text[: evaluation.exact.bytes].decode(errors="ignore") for text in passages]
+            exact |= _exact(network, folder / CANDIDATES / name, chosen[: evaluation.exact.texts])
+        robustness = [*_robustness(model, units, documents[: evaluation.perturbed], evaluation.seed)]
     return Found(measures, exact, robustness)
 
 

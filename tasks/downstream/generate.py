@@ -7,8 +7,9 @@ that of `tokenlab.codes.constrained`; its cost is measured on validation texts w
 
 import math
 import shutil
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -29,14 +30,6 @@ from tokenlab.networks.stored import read_network
 WAYS = ("free", "constrained")
 
 
-class Task(NamedTuple):
-    """A model that generates. path: of its results."""
-
-    model: Job
-    generation: Generation
-    path: Path
-
-
 def generate(stage: Stage) -> None:
     """Write the errors of all models, their costs, examples and metrics."""
     modelled = stage.parameters(f"downstream.language_models.{stage.variant}", Modelled)
@@ -47,15 +40,14 @@ def generate(stage: Stage) -> None:
     jobs = jobs_of(folders, settings, parts, models)
     used = {"settings": settings.model_dump(mode="json"), "generation": generation.model_dump(mode="json")}
     work = checkpoint_folder(f"generate.{stage.variant}", used, [parts, *(job.folder for job in jobs)])
-    tasks = [Task(job, generation, work / f"{job.folder.name}.json") for job in jobs]
-    in_processes(_run_task, tasks, settings.workers, "generating")
+    in_processes(partial(_write_results, generation, work), jobs, settings.workers, "generating")
 
     trained = read_json(stage.reports("code_language_models", stage.variant, "metrics.json"))["models"]
     about = {"name": stage.variant, "labelled": modelled.labelled, "language": modelled.language}
     rows: list[dict[str, Any]] = []
     examples = {}
-    for task in tasks:
-        job, found = task.model, read_json(task.path)
+    for job in jobs:
+        found = read_json(_results_of(job, work))
         examples[job.folder.name] = found["examples"]
         key = {**about, **job.cut.key(), "seed": job.seed}
         bits = trained[job.folder.name]["validation_bits_per_character"]
@@ -70,12 +62,16 @@ def generate(stage: Stage) -> None:
     shutil.rmtree(work, ignore_errors=True)
 
 
-def _run_task(task: Task) -> None:
+def _results_of(job: Job, work: Path) -> Path:
+    return work / f"{job.folder.name}.json"
+
+
+def _write_results(generation: Generation, work: Path, job: Job) -> None:
     """Write the results of a model, if they are not there yet."""
-    if task.path.exists():
+    path = _results_of(job, work)
+    if path.exists():
         return
-    job, options = task.model, task.generation.options(task.model.seed)
-    training = job.settings.options(job.seed)
+    options, training = generation.options(job.seed), job.settings.options(job.seed)
     code = read_code(job.folder / CODE)
     automaton = constrain(code, job.folder / TOKENIZER)
     device = torch.device(training.device)
@@ -84,18 +80,16 @@ def _run_task(task: Task) -> None:
         rows: dict[str, dict[str, float | None]] = {}
         examples = {}
         for way, given in zip(WAYS, (None, automaton), strict=True):
-            drawn = generate_tokens(
-                network, task.generation.count, automaton.vocabulary, options, given, uniform_start=True
-            )
+            drawn = generate_tokens(network, generation.count, automaton.vocabulary, options, given, uniform_start=True)
             counts = decode_errors(code, automaton.vocabulary, drawn)
             valid = counts.pop("valid")
             tokens = sum(map(len, drawn)) / len(drawn)
             rows[way] = {"count": len(drawn), "error_share": 1 - valid / len(drawn), "tokens": tokens, **counts}
-            examples[way] = [_shown(automaton, ids) for ids in drawn[: task.generation.examples]]
-        costs = _costs(network, job, automaton, task.generation.scored)
+            examples[way] = [_shown(automaton, ids) for ids in drawn[: generation.examples]]
+        costs = _costs(network, job, automaton, generation.scored)
     for way in WAYS:
         rows[way] |= {"texts_scored": costs["texts"], "bits_of_scored": costs[way]}
-    write_json(task.path, {"rows": rows, "examples": examples})
+    write_json(path, {"rows": rows, "examples": examples})
 
 
 def _shown(automaton: Constrained, ids: list[int]) -> list[str]:

@@ -6,6 +6,7 @@ nothing here is timed (`python -m benchmarks patches` times training and generat
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,13 +24,13 @@ from tokenlab.language.coding import Coder
 from tokenlab.language.evaluation import evaluate
 from tokenlab.language.generation import generate
 from tokenlab.language.ngrams import kneser_ney_nats
-from tokenlab.language.options import GenerationOptions, LanguageTraining
+from tokenlab.language.options import GenerationOptions
 from tokenlab.language.passages import Passages, open_passages
 from tokenlab.language.stored import LanguageModel
 from tokenlab.networks.chunk_network import ChunkNetwork
 from tokenlab.networks.cost import forward_flops, published_flops
 from tokenlab.networks.interface import CodedPassage
-from tokenlab.networks.options import ChunkShape, Computation, PatchShape, Shape, TokenShape
+from tokenlab.networks.options import ChunkShape, PatchShape, Shape, TokenShape
 from tokenlab.patches.interface import Starts
 from tokenlab.patches.learned import LearnedPatcher
 
@@ -45,20 +46,6 @@ _NGRAMS = pl.Schema(
     }
 )
 """Columns of `ngrams.parquet`, which may have no row."""
-
-
-class Job(NamedTuple):
-    """A model, and what it is evaluated on. folder: of the model. passages: of the corpus. generation: None for models
-    that continue no texts."""
-
-    model: Planned
-    folder: Path
-    patched: Patched
-    passages: Path
-    computation: Computation
-    options: LanguageTraining
-    prompts: Sequence[bytes]
-    generation: GenerationOptions | None
 
 
 class Found(NamedTuple):
@@ -87,20 +74,9 @@ def evaluate_models(stage: Stage) -> None:
     generation = GenerationOptions(
         evaluation.generated, evaluation.temperature, evaluation.top_k, evaluation.seed, batch=max(1, len(prompts))
     )
-    jobs = [
-        Job(
-            model,
-            stage.models("patch_models", stage.variant, model.name),
-            patched,
-            passages,
-            settings.computation,
-            settings.options(model.variant, steps=1),
-            prompts,
-            generation if _is_shown(model, settings) else None,
-        )
-        for model in [*models, *small]
-    ]
-    results = in_processes(run_job, jobs, settings.workers, "evaluating")
+    trained_models = stage.models("patch_models", stage.variant)
+    evaluated = partial(_evaluated, settings, trained_models, patched, passages, prompts, generation)
+    results = in_processes(evaluated, [*models, *small], settings.workers, "evaluating")
     found = [*zip(models, results[: len(models)], strict=True)]
     bits_of_small = [one.nats / np.log(2) / one.size for one in results[len(models) :]] or [None] * len(models)
     trained = read_json(stage.reports("patch_models", stage.variant, "metrics.json"))["models"]
@@ -180,22 +156,30 @@ def _coded(passages: Passages, coder: Coder, most_bytes: int | None) -> list[Cod
     return coded
 
 
-def run_job(job: Job) -> Found:
-    """Evaluate one model."""
-    options, variant = job.options, job.model.variant
-    with loaded(job.folder, job.computation, options) as model:
-        passages = open_passages(job.passages / "test", job.patched.column(variant))
+def _evaluated(
+    settings: ModelSettings,
+    folder: Path,
+    patched: Patched,
+    texts: Path,
+    prompts: Sequence[bytes],
+    generation: GenerationOptions,
+    planned: Planned,
+) -> Found:
+    """Evaluate one of the models in a folder. texts: the passages of the corpus."""
+    variant, options = planned.variant, settings.options(planned.variant, steps=1)
+    with loaded(folder / planned.name, settings.computation, options) as model:
+        passages = open_passages(texts / "test", patched.column(variant))
         batch = options.batch * options.context
         scores = evaluate(model, passages, batch_bytes=batch, dtype=options.dtype)
         test = [text for block in passages.blocks() for text in block.data]
         patches, boundaries = scores.patches or None, None
         if variant.model in ("chunks", "bytes"):
-            gold = read_texts(job.passages / "gold.parquet")
+            gold = read_texts(texts / "gold.parquet")
             starts = [_starts(model, some) for some in (test, [text.data for text in gold])]
             boundaries = quality(gold, starts[1], test, starts[0])
             if variant.model == "chunks":
                 patches = sum(map(len, starts[0]))
-        continuations = [] if job.generation is None else generate(model, job.prompts, job.generation)
+        continuations = generate(model, prompts, generation) if _is_shown(planned, settings) else []
     return Found(model.network.shape, scores.nats, scores.bytes, scores.symbols, patches, boundaries, continuations)
 
 

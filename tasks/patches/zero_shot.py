@@ -5,8 +5,8 @@ A task is evaluated where the folder has its file, TASK.jsonl. Chance is what gu
 """
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from tasks.patches.models import Planned, loaded, planned
 from tasks.patches.parameters import ModelSettings, ZeroShot, read_model_settings
@@ -16,8 +16,6 @@ from tasks.runtime.tables import nested, write_table
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.language.harness.adapter import HarnessModel
 from tokenlab.language.harness.tasks import TaskScore, evaluate_tasks
-from tokenlab.language.options import LanguageTraining
-from tokenlab.networks.options import Computation
 
 TASKS = {
     "hellaswag": "hellaswag",
@@ -33,17 +31,6 @@ TASKS = {
 CHANCE = {"hellaswag": 0.25, "piqa": 0.5, "winogrande": 0.5, "arc_easy": 0.25, "arc_challenge": 0.25, "mmlu": 0.25}
 
 
-class Job(NamedTuple):
-    """A model and its tasks."""
-
-    model: Planned
-    folder: Path
-    computation: Computation
-    options: LanguageTraining
-    files: Mapping[str, Path]
-    limit: int | None
-
-
 def evaluate_models(stage: Stage) -> None:
     """Write the table and metrics."""
     parameters = stage.parameters(f"patches.zero_shot.{stage.variant}", ZeroShot)
@@ -53,18 +40,9 @@ def evaluate_models(stage: Stage) -> None:
     files = {TASKS[name]: folder / f"{name}.jsonl" for name in TASKS if (folder / f"{name}.jsonl").exists()}
     if not files:
         raise InputError(f"{folder}: no file of a task ({', '.join(TASKS)}, each .jsonl); name another folder")
-    jobs = [
-        Job(
-            model,
-            stage.models("patch_models", parameters.models, model.name),
-            settings.computation,
-            settings.options(model.variant, steps=1),
-            files,
-            parameters.limit,
-        )
-        for model in models
-    ]
-    found = in_processes(run_job, jobs, settings.workers, "tasks")
+    trained = stage.models("patch_models", parameters.models)
+    scores_of = partial(_scores, folder=trained, settings=settings, files=files, limit=parameters.limit)
+    found = in_processes(scores_of, models, settings.workers, "tasks")
     names = {task: name for name, task in TASKS.items()}
     rows = [
         {
@@ -87,10 +65,13 @@ def evaluate_models(stage: Stage) -> None:
     write_json(reports / "metrics.json", nested(values, *key))
 
 
-def run_job(job: Job) -> list[TaskScore]:
-    """The scores of one model."""
-    with loaded(job.folder, job.computation, job.options) as model:
-        return evaluate_tasks(HarnessModel(model), job.files, job.limit)
+def _scores(
+    model: Planned, folder: Path, settings: ModelSettings, files: Mapping[str, Path], limit: int | None
+) -> list[TaskScore]:
+    """The scores of one of the models in a folder."""
+    options = settings.options(model.variant, steps=1)
+    with loaded(folder / model.name, settings.computation, options) as trained:
+        return evaluate_tasks(HarnessModel(trained), files, limit)
 
 
 def _chosen(stage: Stage, parameters: ZeroShot, settings: ModelSettings) -> list[Planned]:
