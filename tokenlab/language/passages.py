@@ -11,10 +11,10 @@ random order, and the passages of a number of them are shuffled together.
 
 import hashlib
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import count, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -212,30 +212,25 @@ def shuffled_batches(
     """
     found = islice(_shuffled_rows(passages, context, seed), skip * rows, None)
     while True:
-        yield [[buffer.texts[number] for number in row] for buffer, row in islice(found, rows)]
+        yield [[buffer()[number] for number in row] for buffer, row in islice(found, rows)]
 
 
-class _Buffer:
-    """The passages of several row groups; their texts are read when they are first needed."""
-
-    def __init__(self, passages: Passages, groups: Sequence[_Group]) -> None:
-        self._patcher = passages.patcher
-        self._groups = groups
-
-    @cached_property
-    def texts(self) -> list[Passage]:
-        columns = ["data"] if self._patcher is None else ["data", _column(self._patcher)]
-        found: list[Passage] = []
-        for group in self._groups:
-            table = _read(group, columns)
-            data = table["data"].to_pylist()
-            starts = [None] * len(data) if self._patcher is None else _lists(table[columns[1]])
-            found += map(Passage, data, starts)
-        return found
+def _passages(groups: Sequence[_Group], patcher: str | None) -> list[Passage]:
+    columns = ["data"] if patcher is None else ["data", _column(patcher)]
+    found: list[Passage] = []
+    for group in groups:
+        table = _read(group, columns)
+        data = table["data"].to_pylist()
+        starts = [None] * len(data) if patcher is None else _lists(table[columns[1]])
+        found += map(Passage, data, starts)
+    return found
 
 
-def _shuffled_rows(passages: Passages, context: int, seed: int) -> Iterator[tuple[_Buffer, list[int]]]:
-    """Rows without end: a buffer, and the numbers of the row's passages in it."""
+def _shuffled_rows(
+    passages: Passages, context: int, seed: int
+) -> Iterator[tuple[Callable[[], list[Passage]], list[int]]]:
+    """Rows without end: the passages of some row groups, read when they are first asked for, and the numbers of the
+    row's among them."""
     for epoch in count():
         generator = np.random.default_rng([seed, epoch])
         groups: list[_Group] = []
@@ -252,7 +247,7 @@ def _shuffled_rows(passages: Passages, context: int, seed: int) -> Iterator[tupl
                         f"{where}: a passage of {together.max()} bytes, a row has {context}; raise context"
                     )
                 rows = _filled_rows(generator.permutation(len(together)), together, context)
-                buffer = _Buffer(passages, groups)
+                buffer = cache(partial(_passages, groups, passages.patcher))
                 for row in generator.permutation(len(rows)):
                     yield buffer, rows[row]
                 groups, sizes = [], []
