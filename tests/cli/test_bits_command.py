@@ -182,6 +182,12 @@ def test_tables_of_lengths():
     assert len({row.count("\t") for row in scripts}) == 1 and "Katakana\t4\t12\t12\t9" in "".join(scripts)
 
 
+def test_a_text_of_known_characters_alone_is_said_to_be_one(tmp_path):
+    (tmp_path / "known.txt").write_text("日本", encoding="utf-8")
+    _, said = bits("measure", "-", "--known", tmp_path / "known.txt", stdin="日本")
+    assert "in UTF-8 outside of --known that share a prefix" in said
+
+
 def test_bytes_of_known_characters_are_dead(tmp_path):
     (tmp_path / "known.txt").write_text("ab A中")
     every, without = (

@@ -100,6 +100,9 @@ def test_show_prints_a_code_or_writes_its_table(learned, tmp_path):
     assert {row.split()[0] for row in rows} == {first for first, _ in document["codes"].values()}
     assert codes("show", learned / "byte.json").startswith("byte code, reversible, 256 atoms")
     assert "\\u0020  ␣\n" in codes("show", learned / "character.json")
+    codes("learn", "-", "--code", "bits", "-o", tmp_path / "bits.json", stdin="a")
+    head, *atoms = codes("show", tmp_path / "bits.json").splitlines()
+    assert head.endswith(f" {len(atoms)} atoms") and {"P:38", "N:1C0", "R"} < {*atoms}
     assert codes("show", learned / "latom.json", "--html", tmp_path / "table.html") == ""
     assert "<table>" in (tmp_path / "table.html").read_text(encoding="utf-8")
 

@@ -184,8 +184,9 @@ def _measure(options: argparse.Namespace) -> None:
         "scripts": scripts,
     }
     if all(row["tokens"] == found["codes"][0]["tokens"] for row in found["codes"]):
+        others = " outside of --known" if code.known else ""
         note(
-            f"{corpus.name}: no two neighbours of three bytes in UTF-8 that share a prefix, as Chinese, "
+            f"{corpus.name}: no two neighbours of three bytes in UTF-8{others} that share a prefix, as Chinese, "
             "Japanese, Korean, Thai or Hindi have; bit-level codes change nothing here"
         )
     write(json_line(found) if options.json else _tables(found))

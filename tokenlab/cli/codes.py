@@ -276,4 +276,4 @@ def _shown_code(code: "Code") -> str:
             return f"{head}: the bytes of UTF-8, {len(code.decompose):,} sequences taken apart, {merged}\n"
         case ByteCode():
             return f"{head}: the bytes of UTF-8, {code.alphabet[0]} to {code.alphabet[-1]}\n"
-    return f"{head}\n"
+    return f"{head}\n{tabbed([name] for name in code.alphabet)}"
