@@ -80,7 +80,10 @@ codes learn good.txt --code random -N 64 -K 2 -o c.json -> -N is 64; ... 1 to 26
 segment good.txt --lambda 1 --entropy-only -> entropy-only
 segment good.txt --single-character fallback -> greedy
 segment good.txt --n-max 5 --statistics-from s.parquet -> other options
-segment good.txt --statistics-from s.csv -> s.csv is a table
+segment good.txt --statistics-from s.csv -> s.csv: ... in Parquet alone
+segment good.txt --statistics-from s.parquet --memory 1G -> --memory ... holds counts
+segment key.jsonl --text-key body --statistics-from folder/a.jsonl -> no key 'body'
+segment good.txt --model damaged --isolate none -> --isolate ... fitted word model; ... or a language model
 segment good.txt --memory 1G --method words -> --memory ... with --method words
 segment empty --method words -> empty: ... no character
 segment latin.txt --method words -> latin.txt: ... script
@@ -98,10 +101,10 @@ segment good.txt --delimiter ab -> --delimiter is 'ab'
 segment good.txt --delimiter 。 -> the text contains '。'
 segment good.txt --delimiter | --json -> not allowed with
 segment good.txt --model BERT --entropies e.parquet -> not allowed with
-segment good.txt --model BERT --lambda 2 -> --lambda ... with --model
+segment good.txt --model BERT --lambda 2 -> --lambda ... with a language model
 segment good.txt --model BERT --boundaries rise -> --threshold is None
 segment good.txt --model folder -> no config.json
-segment good.txt --model folder --unit cluster -> --unit ... with --model
+segment good.txt --model folder --unit cluster -> --unit ... with a language model
 segment good.txt --boundaries rise -> --boundaries ... with --method variation
 segment good.txt --entropies e.parquet --context 9 -> --context ... with --entropies
 segment good.txt --entropies good.txt -> good.txt:1: ... entropy
@@ -113,12 +116,14 @@ entropy good.txt -> --model
 entropy good.txt --model folder -> no config.json
 entropy good.txt --model BERT --context 65 -> --context is 65, ... 64 positions
 entropy good.txt --model BERT --threads 0 -> --threads is 0
+entropy good.txt --model BERT --json -o out.jsonl -> --json ... with --output
 statistics s.parquet -> no column 'text' ... --text-key
 statistics good.txt -o - -> --output is '-'
 statistics good.txt -o new/s.parquet -> no folder
 statistics good.txt -o folder -> no regular file
 statistics good.txt -o s.csv.gz -> s.csv.gz ... must end in
 statistics good.txt --top -1 -> --top is -1
+statistics good.txt --json -o new.parquet -> --json ... no rows
 statistics good.txt --workers 2 -> --workers ... --memory
 statistics good.txt --memory 1X -> --memory is '1X'
 statistics good.txt --memory 499M -> at least 500M
@@ -170,6 +175,7 @@ export good.txt -o out --vocabulary-size 300 -> --vocabulary-size is 300
 export good.txt -o out --to sentencepiece --model bpe -> --model is 'bpe'
 export good.txt -o out --special-tokens pad= -> --special-tokens has 'pad='
 export good.txt -o out --check empty -> empty: no character
+export key.jsonl --text-key body -o out --check folder/a.jsonl -> no key 'body'
 export good.txt -o out --word-model damaged --lambda 1 -> --lambda ... with --word-model
 export good.txt -o out --word-model damaged --isolate script -> --isolate ... with --word-model
 export good.txt -o out --json -> --json ... without --check
@@ -214,6 +220,7 @@ exact next a --top 0 --model BYTES -> --top is 0
 exact next a --device tpu --model BYTES -> --device is 'tpu'
 exact sample a --top-k 3 --by tokens --model BYTES -> --by tokens
 exact sample a --by tokens --estimator naive --model BYTES -> --estimator is naive
+exact sample a --by tokens --prune 0.1 --model BYTES -> --prune ... with --by tokens
 exact complete a --estimator naive --model BYTES -> --estimator is naive
 exact complete a --no-truncate --model BYTES -> leave out --no-truncate
 exact check folder -> no tokenizer
@@ -271,6 +278,7 @@ def inputs(tmp_path_factory):
         "c.tsv": "a b\t3\n",
         "folder/other": "",
         "folder/a.jsonl": '{"text": "a"}\n',
+        "key.jsonl": '{"body": "美好的新世纪"}\n',
         "tables/ids.json": "",
         "tables/strokes.tsv": "好\tznshhs\n",
     }

@@ -22,6 +22,7 @@ from tokenlab.cli.options import (
 )
 from tokenlab.cli.output import check_output, named_errors, tabbed, with_progress, write, written
 from tokenlab.core.batches import in_batches
+from tokenlab.core.errors import ParameterError
 from tokenlab.core.files import atomic_file
 from tokenlab.core.shards import ClusterOptions, map_shards, open_cluster
 from tokenlab.entropy.options import DeviceOptions, ScoringOptions
@@ -125,6 +126,8 @@ def _entropy(options: argparse.Namespace) -> None:
     from tokenlab.entropy.scored_lines import json_line
 
     check_output("--output", options.output, [options.input], _ENDINGS)
+    if options.json and options.output is not None:
+        raise ParameterError("--json has no meaning with --output, whose format goes by the name; leave it out")
     shared = options_from(options, ClusterOptions)
 
     def write_all(blocks: "Iterator[list[Line]]") -> None:

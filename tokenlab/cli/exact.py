@@ -192,6 +192,8 @@ def _sample(options: argparse.Namespace) -> None:
     by_tokens = options.by == "tokens"
     if by_tokens and chosen.warps:
         raise ParameterError("--by tokens knows no characters to warp; leave --temperature, --top-k and --top-p out")
+    if by_tokens and options.prune:
+        raise ParameterError("--prune has no meaning with --by tokens, which keeps all contexts; leave it out")
     prompt = given_text(options, "PROMPT")
     model = _model(options)
     drawn = sample_stream(model, prompt, options.n, chosen, seed=options.seed)

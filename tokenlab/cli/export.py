@@ -4,6 +4,7 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,6 +87,7 @@ def _export(arguments: argparse.Namespace) -> None:
     with ExitStack() as stack:
         if checked is not None:  # Before any work: an error in this text, too, must leave nothing behind.
             compared = stack.enter_context(open_source(checked, longest_line=longest_line_of(arguments)))
+            compared = replace(compared, text_key=arguments.text_key)
             compared.check(measured=True)
         text = stack.enter_context(open_corpus(arguments, checked=True))
         stack.enter_context(named_as_flags(SegmentOptions, ExportOptions))

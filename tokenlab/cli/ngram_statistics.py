@@ -1,6 +1,7 @@
 """`tokenlab statistics`: counts, PMI and branching entropies of all n-grams of a text."""
 
 import argparse
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus, open_source
 from tokenlab.cli.options import Commands, add_command, add_options, add_shards, options_from, shards_from
 from tokenlab.cli.output import check_output, json_line, named_errors, tabbed, with_progress, write, written
-from tokenlab.core.errors import InputError
+from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_file
 from tokenlab.core.options import MemoryOptions, check_least
 from tokenlab.core.shards import ClusterOptions, open_cluster
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 _TOP = 20
 _ALL = MemoryOptions()
 _HERE = ClusterOptions()
-_ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl")
+_OTHER_TABLES = (".csv", ".tsv", ".jsonl")
+_ENDINGS = (".parquet", *_OTHER_TABLES)
+_COLUMN = '"min_pmi"'
+"""Stands in the first line of these tables, and hardly in that of a text."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -48,6 +52,8 @@ def _statistics(options: argparse.Namespace) -> None:
     top = options.top if options.top is not None else (_TOP if options.output is None else 0)
     check_least("--top", top, 0)
     check_output("--output", options.output, [options.input], _ENDINGS)
+    if options.json and not top:
+        raise ParameterError("--json has no meaning where no rows are printed; leave it out, or name --top")
     counted, (memory, place) = options_from(options, StatisticsOptions), shards_from(options)
     with open_corpus(options) as text:
         statistics = count_text(text, counted, memory, place, options.output)
@@ -83,12 +89,21 @@ def statistics_of(
 ) -> "NgramStatistics":
     """The statistics of another text, or those in a Parquet file, where `source` names one; else of this text."""
     from tokenlab.ngrams.table import is_parquet, read_statistics
+    from tokenlab.text.lines import read_lines
 
     if source is None:
         return count_text(text, options, memory)
     if not is_parquet(source):
+        if (
+            source.lower().endswith(_OTHER_TABLES)
+            and Path(source).is_file()
+            and _COLUMN in next(read_lines(source), "")
+        ):
+            raise InputError(f"{source}: a table of n-grams, which is read in Parquet alone; write it as .parquet")
         with open_source(source, longest_line=text.longest_line) as counted:
-            return count_text(counted, options, memory)
+            return count_text(replace(counted, text_key=text.text_key), options, memory)
+    if memory.memory is not None:
+        raise ParameterError(f"--memory bounds counting, and {source} holds counts; leave it out")
     statistics = read_statistics(source)
     if statistics.options != options:
         theirs, ours = vars(statistics.options), vars(options)

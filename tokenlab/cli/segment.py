@@ -159,7 +159,7 @@ def _way(options: argparse.Namespace) -> str:
     if given and hasattr(options, "method"):
         raise ParameterError(f"--method has no meaning with {given[0]}; leave one of them out")
     if hasattr(options, "model"):
-        return "a fitted word model" if Path(options.model).is_file() else "--model"
+        return "a fitted word model" if Path(options.model).is_file() else "a language model"
     return given[0] if given else f"--method {getattr(options, 'method', 'variation')}"
 
 
@@ -315,7 +315,7 @@ _WAYS: dict[str, tuple[dict[str, str], Callable[[argparse.Namespace, _Output], N
     "--method statistics": (_STATISTICS, _by_statistics),
     "--method words": (flags_of(WordOptions, sample="--sample", save_model="--save-model"), _by_words),
     "a fitted word model": ({}, _by_word_model),
-    "--model": (_SCORED, _by_entropy),
+    "a language model": (_SCORED, _by_entropy),
     "--entropies": (_BOUNDARIES, _by_entropy),
 }
 """The ways of segmenting: the flags that have a meaning with each, by the names of the options, and the function."""
