@@ -98,7 +98,7 @@ segment good.txt --model damaged -> damaged
 segment good.txt --model damaged --seed 1 -> --seed ... fitted word model
 segment good.txt --model damaged --method words -> --method ... with --model
 segment good.txt --delimiter ab -> --delimiter is 'ab'
-segment good.txt --delimiter 。 -> the text contains '。'
+segment good.txt --delimiter 。 -> good.txt: the text contains '。'
 segment good.txt --delimiter | --json -> not allowed with
 segment good.txt --model BERT --entropies e.parquet -> not allowed with
 segment good.txt --model BERT --lambda 2 -> --lambda ... with a language model

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus
+from tokenlab.cli.corpus import Corpus, add_corpus, add_json, open_corpus, source_name
 from tokenlab.cli.entropy import ONE_THREAD, Scoring, add_scoring_options, scoring_of
 from tokenlab.cli.ngram_statistics import add_statistics_from, statistics_of
 from tokenlab.cli.options import (
@@ -119,16 +119,17 @@ def _segment(options: argparse.Namespace) -> None:
     delimiter = _delimiter(options)
     # A text may contain the delimiter in its last line, so nothing is printed before all of it is segmented.
     with nullcontext(write) if delimiter is None else whole_output() as output:
-        form = partial(_printed, options.json, delimiter)
+        form = partial(_printed, source_name(options.input), options.json, delimiter)
         segment(options, _Output(output, form, options_from(options, ClusterOptions)))
 
 
-def _printed(as_json: bool, delimiter: str | None, batch: "Segmentation") -> str:
-    """The lines of a batch."""
+def _printed(name: str, as_json: bool, delimiter: str | None, batch: "Segmentation") -> str:
+    """The lines of a batch of the text of this name."""
     if as_json:
         found = zip(batch.sentences(), batch.spans(), strict=True)
         return "".join(json_line({"text": sentence, "offsets": spans}) for sentence, spans in found)
-    return batch.text() if delimiter is None else batch.delimited(delimiter)
+    with named_errors(name):
+        return batch.text() if delimiter is None else batch.delimited(delimiter)
 
 
 class _Output(NamedTuple):
