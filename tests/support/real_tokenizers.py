@@ -1,9 +1,8 @@
-"""Published tokenizers: in data/raw where they have been fetched, else from the mirror or the package index."""
+"""Published tokenizers: in data/raw where they have been fetched, else from the mirror or, once, the package index."""
 
 import gzip
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice
@@ -70,16 +69,12 @@ def all_names() -> list[Any]:
 
 
 @cache
-def _temporary() -> "tempfile.TemporaryDirectory[str]":
-    return tempfile.TemporaryDirectory(prefix="tokenlab-tokenizers-")
-
-
-@cache
 def _fetched(name: str) -> Path | str:
     folder = ROOT / "data" / "raw" / "tokenizers" / name
     if (folder / "SOURCE.json").is_file():
         return folder
-    folder = Path(_temporary().name) / name
+    # Kept for other processes and later runs: `fetch` compares what is there with its record and the catalogue.
+    folder = ROOT / ".pytest_cache" / "tokenizers" / name
     mirror = os.environ.get("TOKENLAB_MIRROR") or None
     try:
         fetch(
