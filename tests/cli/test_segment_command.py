@@ -9,8 +9,9 @@ from command import ended_here
 from command import tokenlab_here as tokenlab
 
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics
-from tokenlab.segment import Segmenter, SegmentOptions
+from tokenlab.segment import Segmenter, SegmentOptions, by_statistics
 from tokenlab.segment.words import WordModel, WordOptions
+from tokenlab.segment.words import model as model_module
 from tokenlab.text.sample import sample_lines
 
 TEXT = "共同创造美好的新世纪，共同 努力\n\n美好的世纪abc　12％\n"
@@ -68,15 +69,17 @@ def test_a_word_model_of_a_sample_segments_all_of_the_text(tmp_path, chinese_tex
 
 
 @pytest.mark.parametrize("place", ["--workers 2", pytest.param("--cluster local", marks=pytest.mark.slow)])
-def test_segments_do_not_depend_on_where_they_are_found(tmp_path, chinese_sentences, place):
-    sentences = chinese_sentences * (900_000 // sum(map(len, chinese_sentences)))  # several batches
+def test_segments_do_not_depend_on_where_they_are_found(tmp_path, chinese_sentences, monkeypatch, place):
+    sentences = chinese_sentences * (50_000 // sum(map(len, chinese_sentences)))
+    for module in (by_statistics, model_module):
+        monkeypatch.setattr(module, "_CHARACTERS_PER_BATCH", 10_000)  # several batches
     (tmp_path / "text").write_text("\n".join(sentences), encoding="utf-8")
     model = WordModel.fit(chinese_sentences, WordOptions(sweeps=2, classes=0))
     model.save(tmp_path / "model")
     expected = "".join(batch.text() for batch in model.segment(sentences))
     assert tokenlab("segment", tmp_path / "text", "--model", tmp_path / "model", *place.split()) == expected
-    by_statistics = ("segment", tmp_path / "text", "--n-max", 3)
-    assert tokenlab(*by_statistics, *place.split()) == tokenlab(*by_statistics)
+    without_model = ("segment", tmp_path / "text", "--n-max", 3)
+    assert tokenlab(*without_model, *place.split()) == tokenlab(*without_model)
 
 
 def test_delimiter_leaves_the_spaces_of_the_text():
@@ -115,7 +118,7 @@ def test_a_text_without_scripts_to_segment_is_said(text, said):
 
 def test_a_word_model_of_another_language_is_said(tmp_path, chinese_sentences):
     chinese = "\n".join(chinese_sentences[:200])
-    tokenlab("segment", "-", "--method", "words", "--save-model", tmp_path / "zh.words", stdin=chinese)
+    tokenlab("segment", "-", *WORDS, "--save-model", tmp_path / "zh.words", stdin=chinese)
     for text, said in ((chinese, ""), ("สวัสดีครับ\n", "standard input: the model knows 0% of its characters")):
         ended = ended_here("segment", "-", "--model", tmp_path / "zh.words", stdin=text)
         assert (
