@@ -2,6 +2,7 @@
 stage, and bad input."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -148,10 +149,10 @@ def test_tokenizers_of_text_are_cuts(folder, tmp_path):
 @pytest.mark.parametrize(
     ("work", "section", "part"), [(classify, "classification", "test"), (train_models, "language_model", "validation")]
 )
-def test_a_character_that_the_code_lacks(tmp_path, monkeypatch, work, section, part):
+def test_a_character_that_the_code_lacks(folder, tmp_path, monkeypatch, work, section, part):
     """One line names the text and the character."""
+    shutil.copytree(folder / LABELLED, tmp_path / LABELLED)
     monkeypatch.chdir(tmp_path)
-    label(stage("topics"))
     write_codes([text for part in read_parts(Path(LABELLED)).values() for text in part.texts])
     path = f"{LABELLED}/{part}.parquet"
     pl.read_parquet(path).with_columns(text=pl.col("text") + "猫").write_parquet(path)
