@@ -38,7 +38,7 @@ from tokenlab.tokenizers.trained import train_tokenizers, unreached_tokens, with
 
 SPECIAL = ("pad=<|pad|>", "eos=<|endoftext|>", "<|im_start|>")
 TOKENS = ["<|pad|>", "<|endoftext|>", "<|im_start|>"]
-BIBLES = {"English": 300, "Chinese": 300, "Japanese": 300, "Korean": 150}
+BIBLES = {"English": 100, "Chinese": 200, "Japanese": 150, "Korean": 150}
 THAI = ["ครับผมไปโรงเรียนทุกวัน", "วันนี้อากาศดีมาก ครับ 2567", "โรงเรียนดีมาก"]
 
 
@@ -51,7 +51,7 @@ def corpora(mirror):
             verses = (line.strip() for line in file if line.strip() and not line.lstrip().startswith("<"))
             found[name] = list(itertools.islice(verses, lines))
     with gzip.open(mirror / "segmentation/ud_th.utf8.gz", "rt", encoding="utf-8") as file:
-        found["Thai"] = ["".join(line.split()) for line in itertools.islice(file, 300)]
+        found["Thai"] = ["".join(line.split()) for line in itertools.islice(file, 60)]
     assert all(sum(map(len, lines)) > 5_000 for lines in found.values())
     return found
 
@@ -74,6 +74,15 @@ def of_hugging_face(texts, cut, size):
     return tokenizer.to_str()
 
 
+def first_tokens(tokenizer, size):
+    """The tokenizer that training ends with at a smaller size."""
+    content = json.loads(tokenizer)
+    model = content["model"]
+    vocabulary = {token: number for token, number in model["vocab"].items() if number < size}
+    merges = model["merges"][: len(model["merges"]) - len(model["vocab"]) + size]
+    return content | {"model": model | {"vocab": vocabulary, "merges": merges}}
+
+
 @pytest.mark.parametrize("cut", ["auto", "words", "statistics", "gpt2", "llama3", "whitespace", "none", r"[^\s,.]+"])
 def test_the_file_is_that_of_hugging_face(tmp_path, corpora, cut):
     """From text, and from counts in a file, which are of two parts of the text."""
@@ -84,8 +93,8 @@ def test_the_file_is_that_of_hugging_face(tmp_path, corpora, cut):
         options = TrainOptions((500, 1000), byte_tokens="level", special_tokens=SPECIAL)
         small, large = train_tokenizers(counts, options)
         assert large.to_str() == expected, name
-        assert small.to_str() == of_hugging_face(lines, made, 500)
-        for number, part in enumerate((lines[:100], lines[100:])):
+        assert json.loads(small.to_str()) == first_tokens(expected, 500)
+        for number, part in enumerate((lines[:40], lines[40:])):
             write_counts(count_pieces(part, [made])[0], tmp_path / f"{number}.parquet")
         merged = merge_counts([read_counts(tmp_path / f"{number}.parquet") for number in range(2)])
         assert train_tokenizers(merged, options)[1].to_str() == expected
@@ -229,13 +238,14 @@ def test_pieces_of_auto_and_words(text):
     assert edges[0] <= edges[1]
 
 
-def test_learned_words_cut_scripts_without_spaces_only():
+def test_learned_words_cut_scripts_without_spaces_only(monkeypatch):
     text = "ครับผมไปโรงเรียนทุกวัน Wednesday"
     assert make_cut("auto", THAI * 20).pieces([text]) == [["ครับผมไปโรงเรียนทุกวัน", " Wednesday"]]
     cut = make_cut("words", THAI * 20)
     (pieces,) = cut.pieces([text])
     assert len(pieces) > 2 and pieces[-1] == " Wednesday"
-    among_others = make_cut("words", [*["“no such script”"] * 20_000, *THAI * 20])
+    monkeypatch.setattr("tokenlab.tokenizers.cuts._SAMPLE", 10_000)  # fewer characters than the other lines have
+    among_others = make_cut("words", [*["“no such script”"] * 1000, *THAI * 20])
     assert among_others.pieces(THAI) == cut.pieces(THAI)
     assert make_cut("words", ["no such script", "한국어"]).cutter is None
     assert cut.pieces([]) == [] and cut.pieces([""]) == [[]]
@@ -308,9 +318,19 @@ def test_what_cannot_be_trained():
         train_tokenizers(counts._replace(pieces=["é", "é"]), TrainOptions(special_tokens=("Ã©",)))
 
 
-def matches(cut, text):
+EXPRESSIONS = ("auto", "gpt2", "llama3", "whitespace")
+
+
+@functools.cache
+def cut_and_split(name):
+    """A cut, and Oniguruma's with the same expression, which takes milliseconds to compile."""
+    cut = make_cut(name, [])
+    return cut, cut.split()
+
+
+def matches(split, text):
     """The pieces of a text by Oniguruma."""
-    spans = [span for _, span in cut.split().pre_tokenize_str(text)]
+    spans = [span for _, span in split.pre_tokenize_str(text)]
     return [text[start:end] for start, end in spans if end > start]
 
 
@@ -318,14 +338,14 @@ SIGNS = " \0\n\r\t'’.,_1²5๕Ⅷ\xa0\u0301\u3000\x1c\x85\u200b\ufeff😀"
 LETTERS = "abLlVvReEsSſTtMmDdK漢かーｰ○กดีᨠ་༌།།"
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(st.text(st.sampled_from(SIGNS + LETTERS), max_size=12) | st.text(max_size=12), max_size=5))
 def test_kernels_cut_as_the_expressions_do(texts):
-    cuts = [make_cut(name, []) for name in ("auto", "gpt2", "llama3", "whitespace")]
+    cuts, splits = zip(*map(cut_and_split, EXPRESSIONS), strict=True)
     with mock.patch.multiple(piece_counts, _CHARACTERS_AT_ONCE=12):
         found = count_pieces(texts, cuts)
-    for cut, counts in zip(cuts, found, strict=True):
-        expected = [matches(cut, text) for text in texts]
+    for cut, split, counts in zip(cuts, splits, found, strict=True):
+        expected = [matches(split, text) for text in texts]
         assert cut.pieces(texts) == expected
         total = collections.Counter(itertools.chain(*expected))
         assert dict(zip(counts.pieces, counts.counts.tolist(), strict=True)) == total
@@ -336,9 +356,8 @@ def test_kernels_know_every_character():
     characters = [chr(point) for point in range(0x110000) if unicodedata.category(chr(point)) not in ("Cn", "Co", "Cs")]
     random.Random(1).shuffle(characters)
     text = "".join(f"a{character} {character}1" for character in characters)
-    for name in ("auto", "gpt2", "llama3", "whitespace"):
-        cut = make_cut(name, [])
-        assert cut.pieces([text]) == [matches(cut, text)]
+    for cut, split in map(cut_and_split, EXPRESSIONS):
+        assert cut.pieces([text]) == [matches(split, text)]
 
 
 def test_long_pieces_with_equal_hashes_are_counted_apart():
