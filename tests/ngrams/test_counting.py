@@ -74,7 +74,7 @@ def as_dictionary(statistics):
     return table
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(texts, all_options)
 def test_equals_a_plain_count(sentences, options):
     statistics = ngram_statistics(sentences, options)

@@ -13,7 +13,7 @@ from tokenlab.core.errors import InputError
 from tokenlab.ngrams import StatisticsOptions, ngram_statistics, read_statistics, write_statistics
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(
     st.lists(st.text(character, min_size=1, max_size=20), min_size=1, max_size=5),
     st.builds(

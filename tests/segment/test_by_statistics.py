@@ -39,7 +39,7 @@ option_sets = st.builds(
 option_sets |= st.builds(SegmentOptions, isolate=st.just("script"), split_kana=st.just(True))
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(
     sentences, sentences, option_sets, st.integers(1, 6), st.integers(1, 2), st.sampled_from(["cluster", "character"])
 )
@@ -58,7 +58,7 @@ def test_equals_plain_implementation(seen, text, options, n_max, min_frequency, 
     assert [segmenter.spans(sentence) for sentence in text] == batch.spans()
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     st.lists(st.text(st.sampled_from("中国人"), min_size=1, max_size=9), min_size=1, max_size=5),
     option_sets,

@@ -36,7 +36,7 @@ def huggingface_merges(sequences, alphabet, size):
     return [[ids[left], ids[right]] for left, right in merges]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(few_symbols | repeats, st.integers(4, 24))
 @example([[0] * 30, [0] * 7], 24)
 def test_merges_and_tokens_are_those_of_the_definition(sequences, size):
