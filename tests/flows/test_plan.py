@@ -9,7 +9,7 @@ import killing
 import pytest
 import toy_pipeline
 
-from flows.run.plan import Plan, Selection, find_pipeline, make_plan, put_to_use, read_policy
+from flows.run.plan import Plan, Selection, find_pipeline, find_stale, make_plan, put_to_use, read_policy
 from tokenlab.core.errors import InputError, ParameterError
 
 pytestmark = pytest.mark.usefixtures("own_site_cache")
@@ -210,7 +210,7 @@ def test_status_ends_silently_when_nobody_reads_on(fresh: Path) -> None:
 
 
 def test_stale_results_are_found_without_data(copy_of_finished: Path) -> None:
-    def stale() -> list[str]:
+    def shown() -> list[str]:
         status, output = killing.run([*FLOWS, "stale"], copy_of_finished)
         assert status == 0
         return output.splitlines()
@@ -220,15 +220,14 @@ def test_stale_results_are_found_without_data(copy_of_finished: Path) -> None:
     toy_pipeline.repro(copy_of_finished)
     for folder in ("data", ".dvc/cache"):
         shutil.rmtree(copy_of_finished / folder)
-    (line,) = stale()
-    assert line.startswith("no stage ")
+    assert shown() == ["no stage is older than its code"]
     (copy_of_finished / "code/helper.py").write_text("x = 2\n")
-    *leaves, last = stale()
+    *leaves, last = shown()
     assert sorted(leaves) == [f"leaf@{name}: changed dependency code" for name in "ab"]
     assert last.startswith("last: after leaf@")
     (copy_of_finished / "code/helper.py").write_text("x = 1\n")
     (copy_of_finished / "params.yaml").write_text("letters: 4\n")
-    found = stale()
-    assert found[:2] == ["first: changed parameter letters", "fan: after first"] and len(found) == 5
+    found = find_stale(copy_of_finished, "sample")
+    assert found["first"] == ["changed parameter letters"] and found["fan"] == ["after first"] and len(found) == 5
     (copy_of_finished / "dvc.lock").unlink()
-    assert stale()[0] == "first: never run"
+    assert find_stale(copy_of_finished, "sample")["first"] == ["never run"]

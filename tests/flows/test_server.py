@@ -104,12 +104,13 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-flows.server._SECONDS_WITHOUT_ANSWER = 1.0
+flows.server._SECONDS_WITHOUT_ANSWER = 0.5
+flows.server._SECONDS_BETWEEN_POLLS = 0.1
 server = HTTPServer(("127.0.0.1", 0), Handler)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{server.server_port}/api"
 flows.server.connect(Path.cwd())()
-time.sleep(3)
+time.sleep(1.5)
 print("still at work", flush=True)
 server.shutdown()
 server.server_close()
