@@ -110,7 +110,7 @@ segment good.txt --entropies e.parquet --context 9 -> --context ... with --entro
 segment good.txt --entropies good.txt -> good.txt:1: ... entropy
 segment - --entropies - -> standard input
 segment latin.txt --entropies e.parquet -> line 1 of
-segment longer.txt --entropies e.parquet -> line 4 of
+segment longer.txt --entropies e.parquet -> ends before line 4 of
 segment shorter.txt --entropies e.parquet -> goes on behind line 1
 entropy good.txt -> --model
 entropy good.txt --model folder -> no config.json

@@ -1,6 +1,7 @@
 """`tokenlab compare` as a user runs it: bad input before any work, the folder, the same bytes after an interruption."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -51,6 +52,16 @@ def test_a_killed_comparison_goes_on_to_the_same_bytes(folder, tmp_path):
     (unfinished / "another").mkdir()
     tokenlab(*command)
     assert files(tmp_path / "parts") == whole and [path.name for path in unfinished.iterdir()] == ["another"]
+
+
+@pytest.mark.slow
+def test_a_budget_that_is_said_to_be_enough_is(folder, tmp_path):
+    given = ["compare", folder / "text.txt", folder / "bpe", folder / "bytes", "--seeds", "2", "--batch", "1"]
+    said = tokenlab(*given, "-o", tmp_path / "out", "--flops", "1e6", status=2)
+    enough = re.search(r"too few to train the models; use at least (\S+)\n", said).group(1)
+    again = tokenlab(*given[:2], *given[3:1:-1], *given[4:], "-o", tmp_path / "out", "--flops", "1e6", status=2)
+    assert f"use at least {enough}\n" in again  # in any order
+    tokenlab(*given, "-o", tmp_path / "out", "--flops", enough)
 
 
 @pytest.mark.slow

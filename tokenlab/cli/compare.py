@@ -278,25 +278,34 @@ def _file_of_flops(work: _Work) -> Path:
 
 def _scores(work: _Work, flops: float) -> "dict[str, list[Score]]":
     from tokenlab.comparison.pool import run_trials
-    from tokenlab.comparison.trials import SmallBudgetError
 
+    _check_budget(work, flops)
     trials = _trials(work, flops)
     with bar("training models", total=len(trials) * flops, **_OPERATIONS) as shown:
 
         def progress(done: float) -> None:
             shown.update(done - shown.n)
 
-        try:
-            found = run_trials(trials, work.folder / f"scores-{flops:g}", work.options.workers, progress)
-        except SmallBudgetError as error:
-            if work.options.flops is not None:
-                raise
-            _file_of_flops(work).unlink()  # On a machine with less to do they may be enough.
-            raise _too_few_minutes(work, "to train the models", error.times) from error
+        found = run_trials(trials, work.folder / f"scores-{flops:g}", work.options.workers, progress)
     scores: dict[str, list[Score]] = {name: [] for name in work.candidates}
     for trial, score in zip(trials, found, strict=True):
         scores[trial.name].append(score)
     return scores
+
+
+def _check_budget(work: _Work, flops: float) -> None:
+    from tokenlab.comparison.candidates import read_candidate
+    from tokenlab.comparison.trials import fewest_flops
+    from tokenlab.language.passages import open_passages
+
+    passages, coders = open_passages(work.training), map(read_candidate, work.candidates.values())
+    needed = 1.1 * max(fewest_flops(coder, passages, work.body, work.options.seed) for coder in coders)
+    if flops >= needed:
+        return
+    if work.options.flops is not None:
+        raise ParameterError(f"flops is {flops:.3g}, too few to train the models; use at least {1.06 * needed:.2g}")
+    _file_of_flops(work).unlink()  # On a machine with less to do they may be enough.
+    raise _too_few_minutes(work, "to train the models", 1.06 * needed / flops)
 
 
 def _result(

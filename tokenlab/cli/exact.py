@@ -344,7 +344,7 @@ def _model(options: argparse.Namespace) -> "CharacterModel":
 def add_text(parser: argparse.ArgumentParser, name: str) -> None:
     """Add a text as an argument, in a file, or as hexadecimal bytes."""
     parser.add_argument("text", metavar=name, nargs="?", help=f"the {name.lower()}; '' is the empty one")
-    file = f"read the {name.lower()} from a file, as it is, line ends included; `-` is stdin"
+    file = f"read the {name.lower()} from a file, as it is, line ends included; `-` is standard input"
     parser.add_argument("--file", metavar="FILE", help=file)
     digits = f"{name} is hexadecimal digits of UTF-8, which may end inside a character: E4BD is the beginning of 你"
     parser.add_argument("--bytes", action="store_true", help=digits)

@@ -214,7 +214,9 @@ def _read_entropies(text: Corpus, source: str) -> Iterator["Line"]:
         number = 0
         for number, sentence in enumerate(text.lines(), 1):
             record = next(records, None)
-            if record is None or record[0] != sentence:
+            if record is None:
+                raise InputError(f"{source}: ends before line {number} of {text.name}; score the text again")
+            if record[0] != sentence:
                 raise InputError(
                     f"{source}: line {number} of {text.name} is not its line {number}; score the text again"
                 )

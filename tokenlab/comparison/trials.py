@@ -168,18 +168,10 @@ def passage_flops(shape: Shape, passage: CodedPassage) -> float:
     return forward_flops(shape, passage.size, *per_byte).total
 
 
-class SmallBudgetError(ParameterError):
-    """A budget for fewer updates than a training must have; `times` it would do."""
-
-    def __init__(self, message: str, times: float = 1.0) -> None:
-        super().__init__(message)
-        self.times = times
-
-
 def plan(coder: Coder, passages: Passages, body: Body, budget: Budget, seed: int) -> Plan:
     """The updates whose batches come nearest to the budget.
 
-    Raises SmallBudgetError for a budget that is too small to be spent evenly.
+    Raises ParameterError for a budget that is too small to be spent evenly.
     """
     shape, done, last = shape_over(coder, body), Plan(0, 0, 0.0), Plan(0, 0, 0.0)
     for size, flops in _costs(coder, shape, passages, body, seed):
@@ -190,11 +182,16 @@ def plan(coder: Coder, passages: Passages, body: Body, budget: Budget, seed: int
     found = done if spent - budget.amount <= budget.amount - before else last
     if found.steps < _FEWEST:
         needed = 1.1 * _FEWEST * spent / done.steps
-        raise SmallBudgetError(
-            f"{budget.unit} is {budget.amount:.3g}, enough for {found.steps} updates; {_FEWEST} need {needed:.2g}",
-            needed / budget.amount,
+        raise ParameterError(
+            f"{budget.unit} is {budget.amount:.3g}, enough for {found.steps} updates; {_FEWEST} need {needed:.2g}"
         )
     return found
+
+
+def fewest_flops(coder: Coder, passages: Passages, body: Body, seed: int) -> float:
+    """The operations of the fewest updates that a training must have."""
+    costs = _costs(coder, shape_over(coder, body), passages, body, seed)
+    return sum(flops for _, flops in islice(costs, _FEWEST))
 
 
 def _costs(coder: Coder, shape: Shape, passages: Passages, body: Body, seed: int) -> Iterator[tuple[int, float]]:
