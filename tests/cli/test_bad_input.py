@@ -102,7 +102,7 @@ segment good.txt --delimiter 。 -> good.txt: the text contains '。'
 segment good.txt --delimiter | --json -> not allowed with
 segment good.txt --model BERT --entropies e.parquet -> not allowed with
 segment good.txt --model BERT --lambda 2 -> --lambda ... with a language model
-segment good.txt --model BERT --boundaries rise -> --threshold is None
+segment good.txt --model BERT --boundaries rise -> --threshold is missing
 segment good.txt --model folder -> no config.json
 segment good.txt --model folder --unit cluster -> --unit ... with a language model
 segment good.txt --boundaries rise -> --boundaries ... with --method variation

@@ -180,6 +180,9 @@ def test_folders_that_hold_no_model(tmp_path):
             load_scorer(name, "cpu")
     with pytest.raises(InputError, match=r"no config\.json"):
         load_scorer(tmp_path, "cpu")
+    (tmp_path / "model.words").touch()
+    with pytest.raises(InputError, match="a file; name the folder"):
+        load_scorer(str(tmp_path / "model.words"), "cpu")
 
 
 def test_a_name_that_the_hub_does_not_give(monkeypatch):

@@ -84,6 +84,8 @@ def _folder(name: str | Path) -> Path:
     folder = Path(name)
     if folder.is_dir():
         return folder
+    if folder.is_file():
+        raise InputError(f"{name}: a file; name the folder of a model")
     if isinstance(name, Path) or folder.exists() or name.startswith((".", "/")) or name.count("/") > 1:
         raise InputError(f"{name}: no such folder; name one that holds a model, or a model on the Hugging Face hub")
     return fetch_model(name)

@@ -127,4 +127,5 @@ class BoundaryOptions:
         if self.rule == "maxima" and self.threshold is not None:
             raise ParameterError(f"threshold has no meaning with the rule `{self.rule}`; leave it out")
         if self.rule != "maxima" and (self.threshold is None or not math.isfinite(self.threshold)):
-            raise ParameterError(f"threshold is {self.threshold}; the rule `{self.rule}` needs a number, in nats")
+            given = "missing" if self.threshold is None else self.threshold
+            raise ParameterError(f"threshold is {given}; the rule `{self.rule}` needs a number, in nats")
