@@ -58,7 +58,7 @@ def find_pieces(text, flags, ends, cut):
     text: uint8[bytes], the texts in UTF-8, one after the other; flags: uint16[code points]; ends: int64[texts], where
     each text ends.
     """
-    kinds, runs = np.empty(text.size, np.uint16), np.empty(text.size, np.int32)
+    kinds, runs = np.empty(text.size, np.uint16), np.empty(text.size, np.int64)
     if _find_runs(text, flags, ends, kinds, runs):
         return _starts(text, kinds, runs, ends, cut)
     return np.empty(0, np.int64)
