@@ -25,7 +25,7 @@ from tokenlab.exact.scoring import score_texts, total
 from tokenlab.exact.transformers_model import load
 from tokenlab.exact.vocabulary import Vocabulary
 
-Rows = list[dict[str, Any]]
+_Rows = list[dict[str, Any]]
 ALL, INSIDE, END = "all prompts", "inside a token", "at the end of a token"
 """Where sentences are cut. The prompt alone does not say it: that a token ends here tells of what follows. Naive takes
 it for granted everywhere, so it may be better than exact where it is true, and is worse where it is not."""
@@ -133,7 +133,7 @@ def measure(
     short_texts: int,
     short_bytes: int,
     seed: int,
-) -> tuple[Rows, Rows, Rows]:
+) -> tuple[_Rows, _Rows, _Rows]:
     """Score random sentences, compare exact and naive after random prompts, and sum over all encodings.
 
     scored, prompts: numbers of sentences and of prompts. short_texts, short_bytes: number of the texts whose encodings

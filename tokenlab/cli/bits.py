@@ -184,10 +184,10 @@ def _measure(options: argparse.Namespace) -> None:
         "scripts": scripts,
     }
     if all(row["tokens"] == found["codes"][0]["tokens"] for row in found["codes"]):
-        others = " outside of --known" if code.known else ""
+        others = ", the characters of --known aside" if code.known else ""
         note(
-            f"{corpus.name}: no two neighbours of three bytes in UTF-8{others} that share a prefix, as Chinese, "
-            "Japanese, Korean, Thai or Hindi have; bit-level codes change nothing here"
+            f"{corpus.name}: no two neighbours of three bytes in UTF-8 share a prefix{others}, as those of Chinese, "
+            "Japanese, Korean, Thai or Hindi do; bit-level codes change nothing here"
         )
     write(json_line(found) if options.json else _tables(found))
 

@@ -238,8 +238,8 @@ def _violation_line(number: int, found: "Violation", tokens: list[str], as_json:
 
 
 def _show(options: argparse.Namespace) -> None:
-    """Print a code. A codebook is printed as a table: columns for the last digit, rows for the digits before it,
-    similar atoms next to each other, a space as ␣.
+    """Print a code and its atoms. A codebook is printed as a table: columns for the last digit, rows for the digits
+    before it, similar atoms next to each other, a space as ␣.
     """
     from tokenlab.codes.codebook import Codebook
     from tokenlab.codes.table import codebook_page

@@ -299,7 +299,8 @@ def _check_budget(work: _Work, flops: float) -> None:
     from tokenlab.language.passages import open_passages
 
     passages, coders = open_passages(work.training), map(read_candidate, work.candidates.values())
-    needed = 1.1 * max(fewest_flops(coder, passages, work.body, work.options.seed) for coder in coders)
+    seeds = range(work.options.seed, work.options.seed + work.seeds)
+    needed = max(fewest_flops(coder, passages, work.body, seed) for coder in coders for seed in seeds)
     if flops >= needed:
         return
     if work.options.flops is not None:

@@ -87,7 +87,7 @@ def add_corpus(
     formats = ["auto", *_FORMATS]
     text = _HELP.format(name=name, unit=unit)
     parser.add_argument("--format", choices=formats, metavar="FORMAT", default="auto", help=text)
-    key = "key or column of the text in jsonl and parquet (default text)"
+    key = "key or column of the text in jsonl and parquet (default text), of a second one, too"
     parser.add_argument("--text-key", metavar="KEY", default=None, help=key)
     add_options(parser, LineOptions)
 
@@ -171,7 +171,11 @@ class Corpus:
 
         try:
             documents = read_documents(
-                self.path, self.format, text_key=self.text_key, blank=True, longest_line=self.longest_line
+                self.path,
+                self.format,
+                text_key=self.text_key if self.format in _DOCUMENTS else None,
+                blank=True,
+                longest_line=self.longest_line,
             )
             for number, document in enumerate(documents, 1):
                 if self.format == "ces":

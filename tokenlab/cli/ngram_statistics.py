@@ -97,7 +97,7 @@ def statistics_of(
         if (
             source.lower().endswith(_OTHER_TABLES)
             and Path(source).is_file()
-            and _COLUMN in next(read_lines(source), "")
+            and _COLUMN in next(read_lines(source, longest_line=text.longest_line), "")
         ):
             raise InputError(f"{source}: a table of n-grams, which is read in Parquet alone; write it as .parquet")
         with open_source(source, longest_line=text.longest_line) as counted:

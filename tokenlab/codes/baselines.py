@@ -23,9 +23,10 @@ import numpy as np
 
 from tokenlab.codes.codebook import Blocks, Codebook, atoms_per_digit, escape_atoms
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.interface import Unknown, Violation, atom, check_unknown, foreign, shown, utf8, utf8_violation
+from tokenlab.codes.interface import Unknown, Violation, atom, check_unknown, foreign, shown, utf8_violation
 from tokenlab.codes.options import CodeShape
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.text.code_points import utf8
 
 _ATOMS = [atom(byte) for byte in range(256)]
 _BYTES = {character: byte for byte, character in enumerate(_ATOMS)}

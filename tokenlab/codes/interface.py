@@ -137,14 +137,6 @@ def foreign(atoms: str, position: int) -> Violation:
     return Violation("foreign", position, f"atom {position + 1}: {described(atoms[position])} is no atom of this code")
 
 
-def utf8(text: str) -> bytes:
-    """The bytes of a text. Raises InputError for a lone surrogate."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"{described(text[error.start])} is a lone surrogate, which has no bytes") from None
-
-
 def utf8_violation(found: bytes) -> Violation | None:
     """The first place at which bytes are not UTF-8; its position is that of a byte."""
     try:

@@ -19,7 +19,7 @@ from tokenlab.metrics.counting import Tokens
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-Length = Callable[[str], int]
+_Length = Callable[[str], int]
 _CACHED = 1 << 16
 
 
@@ -67,13 +67,13 @@ class TokenizerOfAtoms:
         return _placed(np.array(ids, np.int32), spans[:, 0], spans[:, 1], text, self._length)
 
 
-def _length_of(code: Code) -> Length | None:
+def _length_of(code: Code) -> _Length | None:
     """The number of atoms of a character; None where it depends on the text around it."""
     return None if code.contextual else lru_cache(_CACHED)(lambda character: len(code.encode(character)))
 
 
 def _placed(
-    ids: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64], text: str, length: Length | None
+    ids: NDArray[np.int32], starts: NDArray[np.int64], ends: NDArray[np.int64], text: str, length: _Length | None
 ) -> Tokens:
     """Tokens from their spans in atoms."""
     if length is None:

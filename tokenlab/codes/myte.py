@@ -30,9 +30,10 @@ from typing import Any
 
 from tokenlab.codes.baselines import ByteCode
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.interface import Violation, atom, atoms, foreign, shown, utf8, utf8_violation
+from tokenlab.codes.interface import Violation, atom, atoms, foreign, shown, utf8_violation
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.exact.vocabulary import common_prefix
+from tokenlab.text.code_points import utf8
 
 _ATOMS = atoms(256)
 _BYTES = {atom(byte): byte for byte in range(256)}

@@ -217,12 +217,13 @@ class Covers:
                 staying.append(cover)
         self.covers = staying + [Cover(context, len(self.automaton.vocabulary)) for context in ending]
 
-    def check(self) -> None:
+    def check(self, prunable: bool = True) -> None:
         """Raise ParameterError where there are more contexts than allowed."""
         if len(self.covers) > self.max_contexts:
+            prune = "prune (--prune) above 0, or " if prunable else ""
             raise ParameterError(
                 f"more than {self.max_contexts} contexts after {len(self.text)} bytes of text; "
-                "set prune (--prune) above 0, or a larger max_contexts (--max-contexts)"
+                f"set {prune}a larger max_contexts (--max-contexts)"
             )
 
     def ending(self) -> list[Cover]:

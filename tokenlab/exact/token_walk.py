@@ -132,7 +132,7 @@ def from_covers(
     covers = Covers(automaton, evaluator.root, max_contexts=max_contexts)
     for byte in automaton.prefix + prompt:
         covers.advance(byte)
-        covers.check()
+        covers.check(prunable=False)
     walk, begun = Walk(evaluator, automaton.prefix + prompt), covers.covers
     if automaton.prefix and not prompt:
         # An empty text may have no tokens at all, not even those of the prefix: no token, only the end.

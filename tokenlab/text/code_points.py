@@ -1,7 +1,5 @@
 """Text as an array of code points, and in UTF-8."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,10 +14,10 @@ def code_points(text: str) -> NDArray[np.uint32]:
         raise _lone_surrogate(error) from None
 
 
-def utf8(texts: Sequence[str]) -> list[bytes]:
-    """Texts in UTF-8. Raises InputError for a lone surrogate."""
+def utf8(text: str) -> bytes:
+    """A text in UTF-8. Raises InputError for a lone surrogate."""
     try:
-        return [text.encode() for text in texts]
+        return text.encode()
     except UnicodeEncodeError as error:
         raise _lone_surrogate(error) from None
 

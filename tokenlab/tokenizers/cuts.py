@@ -86,8 +86,8 @@ class Cut(NamedTuple):
 
     def pieces(self, texts: Sequence[str]) -> list[list[str]]:
         """The pieces of each text; together they spell it."""
-        text, starts = self.starts(texts)
-        joined, spans = text.tobytes(), pairwise(starts.tolist())
+        encoded, starts = self.starts(texts)
+        joined, spans = encoded.tobytes(), pairwise(starts.tolist())
         ends = np.cumsum([0, *(len(text.encode()) for text in texts)])
         numbers = np.diff(np.searchsorted(starts, ends))
         return [[joined[start:end].decode() for start, end in islice(spans, number)] for number in numbers.tolist()]
@@ -95,7 +95,7 @@ class Cut(NamedTuple):
     def starts(self, texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The texts in UTF-8, one after the other, and where in them each piece begins and the last one ends:
         uint8[bytes] and int64[pieces + 1]. Raises InputError for a lone surrogate."""
-        encoded = utf8(texts)
+        encoded = [*map(utf8, texts)]
         text = np.frombuffer(b"".join(encoded), np.uint8)
         if self.pattern in _KERNELS:
             starts = _scan(text, np.cumsum([*map(len, encoded)], dtype=np.int64), texts, _KERNELS[self.pattern])

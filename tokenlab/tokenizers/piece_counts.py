@@ -9,7 +9,7 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
@@ -43,6 +43,10 @@ _RUNS = 64
 _FIELDS = [pa.field("piece", pa.large_string(), nullable=False), pa.field("count", pa.int64(), nullable=False)]
 
 
+Starts = tuple[NDArray[np.uint8], NDArray[np.int64]]
+"""Of `Cut.starts`."""
+
+
 class PieceCounts(NamedTuple):
     """How often each piece occurs."""
 
@@ -66,17 +70,29 @@ def count_pieces(texts: Iterable[str], cuts: Sequence[Cut]) -> list[PieceCounts]
 def _tables(texts: Iterable[str], cuts: Sequence[Cut], most: int = sys.maxsize) -> Iterator[list[Pieces]]:
     """The tables of the cuts, and new ones from where they hold more than `most` pieces together."""
     tables = [no_pieces() for _ in cuts]
-    with ThreadPoolExecutor(max(1, len(cuts))) as pool:  # The kernels do not hold Python's lock.
-        for batch in in_batches(texts, _CHARACTERS_AT_ONCE):
-            tables = [*pool.map(partial(_add_texts, batch), cuts, tables)]
+    with ThreadPoolExecutor(max(1, 2 * len(cuts))) as pool:  # The kernels do not hold Python's lock.
+        for found in _cut_ahead(texts, cuts, pool):
+            tables = [*pool.map(_added, found, tables)]
             if sum(int(table.size[0]) for table in tables) > most:
                 yield tables
                 tables = [no_pieces() for _ in cuts]
     yield tables  # empty ones, too: a text without pieces has counts
 
 
-def _add_texts(texts: Sequence[str], cut: Cut, table: Pieces) -> Pieces:
-    return add_pieces(*cut.starts(texts), table)
+def _added(found: Starts, table: Pieces) -> Pieces:
+    return add_pieces(*found, table)
+
+
+def _cut_ahead(texts: Iterable[str], cuts: Sequence[Cut], pool: Executor) -> Iterator[list[Starts]]:
+    """Batches of texts as each cut's `starts` gives them; the next one is cut while one is used."""
+    cutting: list[Future[Starts]] = []
+    for batch in in_batches(texts, _CHARACTERS_AT_ONCE):
+        found = [one.result() for one in cutting]
+        cutting = [pool.submit(cut.starts, batch) for cut in cuts]
+        if found:
+            yield found
+    if cutting:
+        yield [one.result() for one in cutting]
 
 
 def count_in_shards(

@@ -79,14 +79,12 @@ def _starts(text, kinds, runs, ends, cut):
         while p < end:
             starts[found] = p
             found += 1
-            begin = p + 1 if text[p] == ord(" ") and p + 1 < end else p
+            begin = _after_space(text, p, end)
             flags = word if kinds[begin] & word else 0 if kinds[begin] & RUN else sign
-            q = begin
-            while q < end and kinds[q] & flags:
-                q = runs[q]
-            # After an apostrophe, a piece or the rest of one follows.
-            apostrophe = text[p] == ord("'") or (q < end and (text[q] == ord("'") or text[q] == 0xE2))
-            if q > begin and (not apostrophe or cut == WHITESPACE):
+            q = _while(kinds, runs, begin, end, flags)
+            contraction = text[p] == ord("'") and cut in (GPT2, LLAMA3)
+            longer = cut == AUTO and q < end and (text[q] == ord("'") or text[q] == 0xE2)  # ’ begins with this byte.
+            if q > begin and not contraction and not longer:
                 p = q
             elif cut == AUTO:
                 p = _auto(text, kinds, runs, p, end)

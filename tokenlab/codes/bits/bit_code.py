@@ -17,9 +17,9 @@ from tokenlab.codes.bits.options import DEFAULT, BitOptions
 from tokenlab.codes.bits.stream import rewrite
 from tokenlab.codes.bits.symbols import OTHER, symbol_name
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.interface import Violation, atom, atom_numbers, foreign, utf8, utf8_violation
+from tokenlab.codes.interface import Violation, atom, atom_numbers, foreign, utf8_violation
 from tokenlab.core.errors import InputError
-from tokenlab.text.code_points import code_points
+from tokenlab.text.code_points import code_points, utf8
 
 _POINTS = 0x110000
 _ATOMS = np.array([ord(atom(symbol)) for symbol in range(OTHER)], np.uint32)

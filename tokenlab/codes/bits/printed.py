@@ -97,8 +97,8 @@ def _escaped(character: str) -> str:
     return f"\\u{point:04X}" if point < 0x10000 else f"\\U{point:08X}"
 
 
-class TokenParser(dict[str, int]):
-    """Reads printed tokens: the symbol of every token; those of characters are added when they are first seen.
+class TokenParser:
+    """Reads printed tokens.
 
     Args:
         known: the known characters, in the order of their ids. None takes every character; its id is its code point.
@@ -106,22 +106,30 @@ class TokenParser(dict[str, int]):
     """
 
     def __init__(self, known: str | None = None, *, escaped: bool = True) -> None:
-        super().__init__((symbol_name(symbol), symbol) for symbol in range(OTHER))
-        self.update((_payload_name(payload), payload) for payload in range(LONG))
-        self._ids = None if known is None else {character: number for number, character in enumerate(known)}
-        self._escaped = escaped
+        self._symbols = _Symbols(known, escaped)
 
     def parse(self, tokens: Sequence[str]) -> NDArray[np.int32]:
         """The symbols of tokens, int32[n].
 
         Raises InputError for what is no token, with its place, counted from 1.
         """
+        symbols = self._symbols
         try:
-            return np.array([self[token] for token in tokens], np.int32)
+            return np.array([symbols[token] for token in tokens], np.int32)
         except InputError as error:  # Look-up goes from left to right.
-            place, token = next((place, token) for place, token in enumerate(tokens, 1) if token not in self)
+            place, token = next((place, token) for place, token in enumerate(tokens, 1) if token not in symbols)
             name = token if len(token) <= 20 else token[:20] + "..."
             raise InputError(f"token {place}: {name!r} {error}") from None
+
+
+class _Symbols(dict[str, int]):
+    """The symbol of every token; those of characters are added when they are first seen."""
+
+    def __init__(self, known: str | None, escaped: bool) -> None:
+        super().__init__((symbol_name(symbol), symbol) for symbol in range(OTHER))
+        self.update((_payload_name(payload), payload) for payload in range(LONG))
+        self._ids = None if known is None else {character: number for number, character in enumerate(known)}
+        self._escaped = escaped
 
     def __missing__(self, token: str) -> int:
         """Raises InputError with the reason alone where there is none."""

@@ -28,8 +28,8 @@ from tokenlab.segment.segmentation import Segmentation
 from tokenlab.text.code_points import code_points
 from tokenlab.tokenizers.export.options import ExportOptions, SpecialTokens, check_expressible, parse_special_tokens
 
-Scores = Callable[[list[str]], NDArray[np.float64]]
-Frequencies = Callable[[list[str]], NDArray[np.int64]]
+_Scores = Callable[[list[str]], NDArray[np.float64]]
+_Frequencies = Callable[[list[str]], NDArray[np.int64]]
 """How often each text will be met, where segments of equal count are compared."""
 TIE = 1e-7
 """Of equal sums, the one with the smaller (tie `long`: larger) sum of squared lengths wins by this much per unit."""
@@ -225,7 +225,7 @@ def vocabulary_of_words(
 
 
 def _assemble(
-    counts: Counter[str], score: Scores, frequency: Frequencies, segmenter: SegmentOptions, options: ExportOptions
+    counts: Counter[str], score: _Scores, frequency: _Frequencies, segmenter: SegmentOptions, options: ExportOptions
 ) -> Vocabulary:
     special = parse_special_tokens(options.special_tokens)
     alphabet = alphabet_of(counts, special)
@@ -278,7 +278,7 @@ def check_room(vocabulary_size: int, reserved: int, alphabet: int) -> None:
 
 
 def _most_useful(
-    counts: Mapping[str, int], alphabet: Collection[str], room: int, score: Scores, frequency: Frequencies
+    counts: Mapping[str, int], alphabet: Collection[str], room: int, score: _Scores, frequency: _Frequencies
 ) -> list[str]:
     """The `room` most frequent texts; where the limit cuts through equal counts, those that matter most.
 
