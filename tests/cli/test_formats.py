@@ -65,6 +65,10 @@ def test_every_command_reads_the_same_sentences(tmp_path):
     document.write_text(json.dumps({"content": "美好\r\n的世"}) + "\n", encoding="utf-8")
     key = ["--text-key", "content"]
     assert tokenlab_here("segment", document, *key).count("\n") == 2
+    for form in ("text", "ces"):  # A second text that has no keys is read without one.
+        (tmp_path / form).write_bytes(content(form))
+    by = [tokenlab_here("segment", document, *key, "--statistics-from", tmp_path / form) for form in ("text", "ces")]
+    assert by[0] == by[1] and by[0].count("\n") == 2
     assert json.loads(tokenlab_here("bits", "measure", document, *key, "--json"))["lines"] == 2
     assert tokenlab_here("bits", "encode", document, *key).count("\n") == 1
     assert tokenlab_here("patches", "cut", document, *key, "--patcher", "character") == "美|好|\r|\\x0A|的|世\n"
