@@ -185,7 +185,7 @@ def test_tables_of_lengths():
 def test_a_text_of_known_characters_alone_is_said_to_be_one(tmp_path):
     (tmp_path / "known.txt").write_text("日本", encoding="utf-8")
     _, said = bits("measure", "-", "--known", tmp_path / "known.txt", stdin="日本")
-    assert "in UTF-8 outside of --known that share a prefix" in said
+    assert "share a prefix, the characters of --known aside," in said
 
 
 def test_bytes_of_known_characters_are_dead(tmp_path):
