@@ -51,7 +51,7 @@ _BEST_LAST = (pl.col("saved"), -pl.col("added"), pl.col("renyi"))
 _SPLIT = [
     Column("split", "split"),
     Column("prefixes", "prefixes"),
-    Column("written", lambda rows: _EMISSIONS[rows["policy"][0]]),
+    Column("written", "policy", _EMISSIONS.__getitem__),
     Column("tokens added", "added", "{:,}"),
     Column("saved %", "saved", "{:.2f}", 100, result=True),
     Column("H", "entropy", "{:.3f}"),

@@ -101,10 +101,10 @@ def code_tables(scores: pl.DataFrame, corpus: str, notes: list[str], restarts: i
     for (tokenizer, text), rows in scores.group_by("tokenizer", "text", maintain_order=True):
         where = "held-out text" if text == "held-out" else "the text that they were learned from"
         columns = [
-            Column("code", lambda rows: code_name(rows["code"][0], restarts)),
+            Column("code", "code", partial(code_name, restarts=restarts)),
             Column("N", "N"),
             Column("K", "K"),
-            Column("alphabet", lambda rows: rows["alphabet"].mean(), "{:.0f}"),
+            Column("alphabet", "alphabet", "{:.0f}"),
             Column("seeds", len),
         ]
         for label in size_labels(rows):
@@ -189,7 +189,7 @@ def _summary(scores: pl.DataFrame, label: str, saved: bool, notes: list[str]) ->
     columns = [
         Column("corpus", "corpus"),
         _DISTINCT,
-        Column("K", lambda rows: rows.filter(code="latom")["K"].max()),
+        Column("K", lambda rows: rows["K"].max(), where={"code": "latom"}),
         *(Column(code_name(code), partial(cell, code=code)) for code in (_SUMMARISED if saved else rivals)),
         Column("best", best, result=True),
     ]
@@ -235,9 +235,9 @@ def code_metrics(scores: pl.DataFrame, corpus: str, metrics: Sequence[Metric], r
     if not (of_metrics := metric_columns(rows, metrics)):
         return None
     columns = [
-        Column("code", lambda rows: code_name(rows["code"][0], restarts)),
+        Column("code", "code", partial(code_name, restarts=restarts)),
         *(Column(name, name) for name in ("N", "K", "tokenizer", "text")),
-        Column("size", lambda rows: size_text(rows["size"][0])),
+        Column("size", "size", size_text),
         *of_metrics,
     ]
     title = f"{corpus}: all metrics, means over the seeds"

@@ -26,10 +26,10 @@ _RIVALS = {"character": "characters", "byte": "bytes", "random": "random"}
 _GENERATING_RIVALS = {"byte": "bytes", "random": "random"}
 
 _CODE = ["code", "N"]
-_OF_CODE = [Column("code", lambda rows: code_name(rows["code"][0])), Column("N", "N")]
+_OF_CODE = [Column("code", "code", code_name), Column("N", "N")]
 _CUT = ["size", "tokenizer", *_CODE]
 _OF_CUT = [
-    Column("|V|", lambda rows: size_text(label) if (label := rows["size"][0]) else ""),
+    Column("|V|", "size", lambda label: size_text(label) if label else ""),
     Column("tokenizer", "tokenizer"),
     *_OF_CODE,
 ]

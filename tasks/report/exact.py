@@ -72,7 +72,7 @@ def markov_tables(scores: pl.DataFrame) -> list[Table]:
         several = rows["seed"].n_unique() > 1
         columns = [
             Column("context", partial(_context, several=several)),
-            Column(f"P({first})", lambda rows: rows["truth"][0], "{:.3f}"),
+            Column(f"P({first})", "truth", "{:.3f}"),
         ]
         for model in ("exact", "trained"):
             for name, estimator in (("naive", "naive"), ("corrected", CORRECTED)):
@@ -103,7 +103,7 @@ def markov_errors(summary: pl.DataFrame) -> Table:
     """Absolute errors of every estimator, and its model calls; means over the chains."""
     columns = [
         Column("estimator", _estimator),
-        Column("vocabulary", lambda rows: vocabulary_name(rows["vocabulary"][0])),
+        Column("vocabulary", "vocabulary", vocabulary_name),
         Column("mean", "mean_error", _error, result=True),
         Column("largest", lambda rows: rows["max_error"].max(), _error),
         Column("mean, biased", "mean_error_biased", _error),

@@ -78,7 +78,7 @@ def _parity_table(name: str, rows: pl.DataFrame, facts: Mapping[str, Mapping[str
     columns = [
         *_NAMES,
         *(Column(corpus, "parity", "{:.2f}", where={"corpus": corpus}) for corpus in corpora),
-        Column("Gini ↓", lambda rows: rows["gini"][0], "{:.3f}", result=True),
+        Column("Gini ↓", "gini", "{:.3f}", result=True),
     ]
     title = f"{name}: tokens for the same {rows['texts'][0]:,} texts, against English, and the Gini coefficient"
     notes = notes_of(facts[corpus] for corpus in corpora if corpus in facts)

@@ -173,7 +173,7 @@ def _printed_of(sources: Sources, figure: str) -> Callable[[pl.DataFrame], Any]:
 
 
 _NAME = Column("corpus", "name")
-_MODEL = Column("model", lambda rows: variant_name(rows["variant"][0]))
+_MODEL = Column("model", "variant", variant_name)
 _WEIGHTS = Column("weights", "parameters", "{:,.0f}")
 _BPB = Column("BPB ↓", "bits_per_byte", "{:,.3f}", spread=True, best="smallest")
 
@@ -356,7 +356,7 @@ def vocabulary_table(scores: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence
     columns = [
         _NAME,
         Column("|V|", "vocabulary", "{:,}"),
-        Column("model", lambda rows: _MODELS_OF_BPE[rows["model"][0]].label),
+        Column("model", "model", lambda model: _MODELS_OF_BPE[model].label),
         Column("symbols", "symbols", "{:,.0f}"),
         Column("bytes/token", "bytes_per_patch", "{:.2f}"),
         Column("nats/token", "nats_per_patch", "{:,.3f}", spread=True),

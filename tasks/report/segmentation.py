@@ -46,7 +46,7 @@ _MEASURE = (
 _RULES = {"none": "", "slm": "; digits, Latin letters and punctuation by the rules of SLM"}
 
 
-_CONFIGURATION = Column("method", lambda rows: named(rows["configuration"][0], rows["configuration"][0]))
+_CONFIGURATION = Column("method", "configuration", lambda name: named(name, name))
 _LAMBDA = Column("λ", "lambda", "{:g}")
 
 
@@ -172,13 +172,8 @@ def summary_table(scores: pl.DataFrame, facts: dict[str, Any]) -> Table | None:
         return None
     paper = _paper_rows(facts)
     sizes = {name: scores.filter(training=name)["training_sentences"][0] for name in ("subset", "full")}
-
-    def label(rows: pl.DataFrame) -> str:
-        configuration = rows["configuration"][0]
-        return named(_SUMMARISED[configuration], configuration)
-
     columns = [
-        Column("method", label),
+        Column("method", "configuration", lambda name: named(_SUMMARISED[name], name)),
         Column("paper BPE", lambda rows: paper.get(_paper_row(rows), {}).get("f1"), "{:.2f}", note=_MEASURE),
     ]
     for training, size in sizes.items():

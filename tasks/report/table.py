@@ -46,11 +46,12 @@ def read_paper(name: str) -> dict[str, Any]:
 
 
 def shown(value: Any, form: Form = "{}", scale: float = 1) -> str:
-    """A value as text; empty for None."""
+    """A value as text; empty for None. Text is shown as it is, unless the form is a function."""
     if value is None:
         return ""
-    value = value if scale == 1 else scale * value
-    return form(value) if callable(form) else form.format(value)
+    if callable(form):
+        return form(value if scale == 1 else scale * value)
+    return value if isinstance(value, str) else form.format(value if scale == 1 else scale * value)
 
 
 def of_seeds(scores: pl.DataFrame) -> str:
@@ -70,8 +71,8 @@ class Column:
 
     heading: str
     value: str | Callable[[pl.DataFrame], Any]
-    """a column of the scores, or a function of the row's scores. Of a series the mean is shown, without its nulls; text
-    is shown as it is"""
+    """a column of the scores, or a function of the row's scores. Of a series the mean is shown, or its first text,
+    without its nulls"""
     form: Form = "{}"
     scale: float = 1
     """100 for a share in per cent"""
@@ -101,13 +102,13 @@ class Column:
         """The text of a row, without a mark."""
         found = self.values(rows)
         if not isinstance(found, pl.Series):
-            return found if isinstance(found, str) else shown(found, self.form, self.scale)
+            return shown(found, self.form, self.scale)
         found = found.drop_nulls()
         if found.n_unique() <= 1 or not found.dtype.is_numeric():  # One value keeps its type: 5, not 5.0.
             mean = found[0] if len(found) else None
         else:
             mean = found.mean()
-        text = mean if isinstance(mean, str) else shown(mean, self.form, self.scale)
+        text = shown(mean, self.form, self.scale)
         if not self.spread or len(found) < 2:
             return text
         unsigned = self.form.replace("+", "") if isinstance(self.form, str) else self.form
