@@ -4,14 +4,16 @@ With TOKENLAB_MIRROR set the tokenizer is GPT-2's; without it, or for the small 
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 from transformers.models.gpt2.configuration_gpt2 import GPT2Config
 from transformers.models.gpt2.modeling_gpt2 import GPT2LMHeadModel
+
+from tokenlab.tokenizers.bpe import train_byte_level
 
 END = "<|endoftext|>"
 _GPT2 = "gpt2"
@@ -27,10 +29,12 @@ def save(folder: Path, texts: Iterable[str], *, small: bool, size: int = 300) ->
     if mirror is not None and real:
         folder_of_gpt2 = Path(mirror) / _GPT2
         bpe = models.BPE.from_file(str(folder_of_gpt2 / "encoder.json"), str(folder_of_gpt2 / "vocab.bpe"))
-        tokenizer = _byte_level(Tokenizer(bpe))
+        tokenizer = Tokenizer(bpe)
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
         tokenizer.add_special_tokens([END])
     else:
-        tokenizer = byte_level_bpe(texts, size if small else 8000, [END])
+        tokenizer = train_byte_level(texts, size if small else 8000, [END])
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=END, eos_token=END)
     fast.save_pretrained(folder)
     end = int(fast.eos_token_id)
@@ -42,17 +46,3 @@ def save(folder: Path, texts: Iterable[str], *, small: bool, size: int = 300) ->
             model.transformer.wte.weight *= _SPREAD
     model.save_pretrained(folder)
     return "GPT-2's" if real else f"trained on the text, {tokenizer.get_vocab_size():,} entries"
-
-
-def byte_level_bpe(texts: Iterable[str], size: int, special: Sequence[str] = ()) -> Tokenizer:
-    """A tokenizer trained on the texts, with so many entries."""
-    tokenizer = _byte_level(Tokenizer(models.BPE()))
-    alphabet = {"initial_alphabet": pre_tokenizers.ByteLevel.alphabet(), "special_tokens": list(special)}
-    tokenizer.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=size, show_progress=False, **alphabet))
-    return tokenizer
-
-
-def _byte_level(tokenizer: Tokenizer) -> Tokenizer:
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 
 from benchmarks.corpora import verses
-from benchmarks.exact_models import byte_level_bpe
 from benchmarks.measure import Bench, Task, table_of
 from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
 from tokenlab.language.generation import begin, draw, uniforms
@@ -22,6 +21,7 @@ from tokenlab.networks.stored import build_network
 from tokenlab.patches.bpe import read_bpe_patcher
 from tokenlab.patches.by_bytes import SpacePatcher
 from tokenlab.patches.options import SpaceOptions
+from tokenlab.tokenizers.bpe import train_byte_level
 from tokenlab.tokenizers.hierarchical import learn_hierarchical
 
 TITLE = "Generation of language models"
@@ -104,7 +104,7 @@ def coder_of(kind: str) -> Coder:
         return PatchCoder(SpacePatcher(SpaceOptions(cap=6)))
     with TemporaryDirectory() as folder:
         path = Path(folder, "tokenizer.json")
-        byte_level_bpe(verses("en", 400_000), _TOKENS).save(str(path))
+        train_byte_level(verses("en", 400_000), _TOKENS).save(str(path))
         if kind == "tokens":
             return TokenCoder(path)
         patcher = read_bpe_patcher(path)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer
 
 from tasks.patches.stored_tokenizers import StoredTokenizer, Tokenizers, mark_published, place_of
 from tasks.patches.texts import Texts, part_documents
@@ -19,6 +19,7 @@ from tasks.runtime.tables import nested, write_table
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_folder
 from tokenlab.patches.bpe import read_tokenizer_patcher
+from tokenlab.tokenizers.bpe import train_byte_level
 from tokenlab.tokenizers.hierarchical import HierarchicalBPE, learn_hierarchical, vocabulary_of
 
 TOKENIZER = "tokenizer.json"
@@ -75,12 +76,7 @@ def train_tokenizer(texts: Iterable[str], size: int, name: str) -> Tokenizer:
 
     Raises InputError where the texts give fewer merges.
     """
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)
-    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer = train_byte_level(texts, size)
     if (found := tokenizer.get_vocab_size()) < size:
         raise InputError(f"{name} gives {found} tokens; lower patches.tokenizers' {size} to at most that")
     return tokenizer

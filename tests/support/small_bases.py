@@ -6,13 +6,13 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from byte_level_bpe import train_byte_level
 from real_tokenizers import tokenizer_folder
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from tokenlab.codes.bits.over.bases import Base, read_base
 from tokenlab.codes.bits.over.training import train_byte_fallback
 from tokenlab.generated import generate
+from tokenlab.tokenizers.bpe import train_byte_level
 
 TEXTS = [
     document.text

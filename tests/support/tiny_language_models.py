@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import torch
-from byte_level_bpe import train_byte_level
 from tokenizers import Tokenizer, models, normalizers
 
 from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
@@ -13,6 +12,7 @@ from tokenlab.networks.stored import build_network
 from tokenlab.patches.bpe import read_bpe_patcher
 from tokenlab.patches.by_bytes import CharacterPatcher, SpacePatcher
 from tokenlab.patches.options import EntropyOptions, SpaceOptions
+from tokenlab.tokenizers.bpe import train_byte_level
 from tokenlab.tokenizers.hierarchical import learn_hierarchical
 
 TEXT = "the thing that they think, then: 你好吗, and the ending of things; "

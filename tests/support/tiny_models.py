@@ -6,9 +6,10 @@ import json
 
 import numpy as np
 import torch
-from byte_level_bpe import train_byte_level
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import AutoModelForCausalLM, BertTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+from tokenlab.tokenizers.bpe import train_byte_level
 
 TEXT = "共同创造美好的新世纪，二○二五年的hello world"
 

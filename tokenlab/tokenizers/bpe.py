@@ -2,6 +2,7 @@
 
 `train_bpe`: BPE on raw or pre-segmented text (Entropy-driven pre-tokenization, section 4.2). In pre-segmented training
 text, a space marks each boundary, and no merge crosses it; the tokenizer is then applied to raw text.
+`train_byte_level`: BPE of bytes, as GPT-2's.
 
 `bpe_tokenizer` and `unigram_tokenizer`: an atom is one character, such as a private-use one. Ids are those of this
 package; [UNK] follows them. Text is neither normalised nor split.
@@ -72,6 +73,24 @@ def train_bpe(texts: Iterable[str], options: BpeOptions) -> Tokenizer:
             f"vocabulary_size is {vocabulary_size}, smaller than the alphabet with [UNK], {smallest}; use at least that"
         )
     tokenizer.add_tokens([AddedToken(character, normalized=False) for character in _WHITESPACE])
+    return tokenizer
+
+
+def train_byte_level(texts: Iterable[str], vocabulary_size: int, special_tokens: Sequence[str] = ()) -> Tokenizer:
+    """Train BPE over all bytes inside the pieces of GPT-2's regular expression.
+
+    vocabulary_size: with the special tokens, which come first, and the bytes; smaller where no pair is left to merge.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary_size,
+        special_tokens=[*special_tokens],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from byte_level_bpe import train_byte_level
 from real_tokenizers import all_names, real_tokenizer
 
 from tokenlab.exact.adapters.check import check_tokenizer
@@ -14,6 +13,7 @@ from tokenlab.exact.adapters.hugging_face import from_tokenizer
 from tokenlab.exact.adapters.probes import probe_texts
 from tokenlab.exact.adapters.real import RealTokenizer
 from tokenlab.generated.corpora import LANGUAGES, generate
+from tokenlab.tokenizers.bpe import train_byte_level
 
 
 def sentences(count: int = 20) -> list[str]:

@@ -4,8 +4,7 @@ import random
 
 import pytest
 from brute_encodings import state_after
-from byte_level_bpe import train_byte_level
-from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from tokenlab.exact.adapters.check import check_tokenizer
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
@@ -13,7 +12,13 @@ from tokenlab.exact.adapters.real import UnsupportedTokenizer
 
 
 def test_bytes_without_a_split_are_kept_in_utf8() -> None:
-    real = from_tokenizer(train_byte_level(["a b a b", "\u4e2d\u6587 \u4e2d"] * 3, 270, use_regex=False))
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=270, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(["a b a b", "\u4e2d\u6587 \u4e2d"] * 3, trainer)
+    real = from_tokenizer(tokenizer)
     inner = real.automaton.vocabulary.equal_to(b"\xb8")[0]
     assert not real.automaton.allowed(real.automaton.start())[inner], "no character begins with the byte B8"
     report = check_tokenizer(real, walks=30)
