@@ -17,7 +17,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.ticker import LogLocator
 
-from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts, read_table
+from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts, tables_of
 from tasks.report.plot import THOUSANDS, curve, grid, panels, save, whole_numbers
 from tasks.report.style import ACCENT, GREY, INK, OCHRE, SECOND
 from tasks.report.table import Column, Form, Results, Table, of_seeds, read_paper, shown, tabulate, there
@@ -396,10 +396,7 @@ def bits_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
         yield partial(draw_search, search, folder / "search")
     scores = read_parts(stage, "bits.translation", "translation", "scores.parquet")
     if len(scores):
-        losses = {
-            name: read_table(stage.reports("translation_models", name, "loss.csv"))
-            for name in stage.parameters("bits.translation", dict[str, Any])
-        }
+        losses = tables_of(stage, "bits.translation", "translation_models", "loss.csv")
         yield partial(draw_translation, scores, folder / "translation")
         yield partial(draw_losses, losses, folder / "loss")
 

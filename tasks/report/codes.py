@@ -26,7 +26,7 @@ from tasks.codes.encoded import read_merges
 from tasks.codes.evaluate import HELD_OUT, TRAINING
 from tasks.codes.splits import read_characters
 from tasks.codes.variants import LATOM, read_variants
-from tasks.report.inputs import all_generated, corpus_facts, pictures, read_table
+from tasks.report.inputs import all_generated, corpus_facts, pictures, read_table, tables_of
 from tasks.report.measures import SHARES, metric_columns
 from tasks.report.plot import THOUSANDS, curve, grid, log_where_needed, panels, save, whole_numbers
 from tasks.report.style import ACCENT, INK, LENGTH_COLOURS, SECOND, Line, code_lines, code_name, line_colours
@@ -55,7 +55,8 @@ _NO_VERDICT = f"{ONE_RUN}: the code with the best value was learned or drawn onc
 
 def code_results(stage: Stage) -> Results:
     """Read the results of a preset."""
-    corpora = [_corpus(stage, name) for name in stage.parameters("codes.corpora", dict[str, Any])]
+    of_corpora = tables_of(stage, "codes.corpora", "codes", "scores.parquet")
+    corpora = [_corpus(stage, name, scores) for name, scores in of_corpora.items()]
     summaries = []
     if corpora:
         scores = pl.concat([corpus["scores"] for corpus in corpora], how="diagonal")
@@ -71,10 +72,9 @@ def code_results(stage: Stage) -> Results:
     return Results(main, others, {"corpora": corpora, "summaries": summaries, "overviews": overviews})
 
 
-def _corpus(stage: Stage, name: str) -> dict[str, Any]:
+def _corpus(stage: Stage, name: str, scores: pl.DataFrame) -> dict[str, Any]:
     """The section of a corpus with codes."""
     facts = corpus_facts(stage, name)
-    scores = pl.read_parquet(stage.reports("codes", name, "scores.parquet"))
     figures = stage.reports("figures", "codes", name)
     restarts = (stage.sections["codes"]["corpora"][name].get("codebooks") or {}).get("restarts", 1)
     codebook = figures / "codebook.html"
@@ -302,8 +302,8 @@ class _Corpus(NamedTuple):
 def code_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
     """Drawings of every corpus, of all of them in one picture, and of the codebook tables."""
     largest = stage.parameters("codes.vocabulary_sizes.largest", int)
-    names = stage.parameters("codes.corpora", dict[str, Any])
-    corpora = {name: _read(stage.models("codes", name), stage.reports("codes", name, "curves.csv")) for name in names}
+    of_corpora = tables_of(stage, "codes.corpora", "codes", "curves.csv")
+    corpora = {name: _read(stage.models("codes", name), curves) for name, curves in of_corpora.items()}
     for name, corpus in corpora.items():
         yield from _curves(corpus, min(_SUMMARY_SIZE, largest), folder / name)
         if corpus.shown_N is None:
@@ -319,14 +319,14 @@ def code_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
         yield partial(draw_overview, corpora, panel, folder / "overview" / name)
 
 
-def _read(codes: Path, curves: Path) -> _Corpus:
+def _read(codes: Path, curves: pl.DataFrame) -> _Corpus:
     found = read_variants(codes)
     latom = [variant for variant in found.learned if variant.code == LATOM and variant.split == "all"]
     smallest: dict[int, int] = {}
     for variant in latom:
         assert variant.N is not None and variant.K is not None  # Every codebook of Latom has both.
         smallest[variant.N] = min(variant.K, smallest.get(variant.N, variant.K))
-    return _Corpus(found.characters, read_table(curves), dict(sorted(smallest.items())))
+    return _Corpus(found.characters, curves, dict(sorted(smallest.items())))
 
 
 def _curves(corpus: _Corpus, summary_size: int, folder: Path) -> Iterator[Callable[[], None]]:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts, read_table, trained_models
+from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts, tables_of, trained_models
 from tasks.report.plot import grid, legend_over, save
 from tasks.report.segmentation import draw_loss
 from tasks.report.style import ACCENT, GREY, INK, SECOND
@@ -33,7 +33,9 @@ def exact_results(stage: Stage) -> Results:
     if len(scores):
         notes = notes_of(corpus_facts(stage, name) for name in scores["corpus"].unique(maintain_order=True))
         tables = [bits_table(scores, notes), bias_table(scores, notes)]
-    experiments = [_experiment(stage, name) for name in stage.parameters("exact.markov", dict[str, Any])]
+    chains = tables_of(stage, "exact.markov", "markov", "scores.parquet")
+    errors = tables_of(stage, "exact.markov", "markov", "summary.parquet")
+    experiments = [_experiment(stage, name, of_chains, errors[name]) for name, of_chains in chains.items()]
     page = {
         "experiments": experiments,
         "tables": tables,
@@ -45,10 +47,7 @@ def exact_results(stage: Stage) -> Results:
     return Results(main, [table for experiment in experiments for table in experiment["tables"]], page)
 
 
-def _experiment(stage: Stage, name: str) -> dict[str, Any]:
-    scores, summary = (
-        pl.read_parquet(stage.reports("markov", name, f"{table}.parquet")) for table in ("scores", "summary")
-    )
+def _experiment(stage: Stage, name: str, scores: pl.DataFrame, summary: pl.DataFrame) -> dict[str, Any]:
     drawn = pictures(stage.reports("figures", "exact", "markov"))
     return {
         "name": name,
@@ -200,18 +199,12 @@ _ERRORS: dict[str, Any] = {"ecolor": INK, "error_kw": {"linewidth": 0.8}}
 def exact_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:
     """Drawings of every chain of the Markov experiments, of all evaluated models together, and of the loss of each
     trained one."""
-    for name in stage.parameters("exact.markov", dict[str, Any]):
-        scores = pl.read_parquet(stage.reports("markov", name, "scores.parquet"))
+    for name, scores in tables_of(stage, "exact.markov", "markov", "scores.parquet").items():
         for (seed,), of_chain in scores.group_by("seed", maintain_order=True):
             yield partial(draw_markov, of_chain, folder / "markov" / f"{name}-seed{seed}")
-    prompts = {
-        name: pl.read_parquet(stage.reports("exact", name, "prompts.parquet"))
-        for name in stage.parameters("exact.evaluated", dict[str, Any])
-    }
-    if prompts:
+    if prompts := tables_of(stage, "exact.evaluated", "exact", "prompts.parquet"):
         yield partial(draw_bias, prompts, folder / "bias")
-    for name in stage.parameters("exact.models", dict[str, Any]):
-        loss = read_table(stage.reports("language_models", name, "loss.csv"))
+    for name, loss in tables_of(stage, "exact.models", "language_models", "loss.csv").items():
         yield partial(draw_loss, loss, folder / "language_models" / name, "token")
 
 

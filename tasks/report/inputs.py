@@ -12,24 +12,26 @@ from tasks.runtime.stage import Stage, read_json
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """A table with a header; a column without values is one of floats, and a table without rows is all floats."""
+    """A table; of CSV a column without values is one of floats, and a table without rows is all floats."""
+    if path.suffix != ".csv":
+        return pl.read_parquet(path)
     table = pl.read_csv(path, infer_schema_length=None)
     texts = [name for name in table.columns if table[name].dtype == pl.String]
     empty = [name for name in texts if table[name].null_count() == len(table)]
     return table.with_columns(pl.col(empty).cast(pl.Float64))
 
 
-def read_parts(stage: Stage, section: str, folder: str, name: str) -> pl.DataFrame:
-    """The tables `name` of all variants of a section, one below the other; empty where the section has no variant.
+def tables_of(stage: Stage, section: str, folder: str, name: str) -> dict[str, pl.DataFrame]:
+    """Variant of a section -> its table `name`."""
+    variants = stage.parameters(section, dict[str, Any])
+    return {variant: read_table(stage.reports(folder, variant, name)) for variant in variants}
 
-    Those of CSV files have a column `key`, the variant.
-    """
-    tables = []
-    for variant in stage.parameters(section, dict[str, Any]):
-        path = stage.reports(folder, variant, name)
-        csv = path.suffix == ".csv"
-        tables.append(read_table(path).with_columns(key=pl.lit(variant)) if csv else pl.read_parquet(path))
-    return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
+
+def read_parts(stage: Stage, section: str, folder: str, name: str) -> pl.DataFrame:
+    """These tables one below the other, with a column `key`, the variant; empty where the section has none."""
+    tables = tables_of(stage, section, folder, name)
+    parts = [table.with_columns(key=pl.lit(variant)) for variant, table in tables.items()]
+    return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
 
 
 def examples(stage: Stage, section: str, folder: str, table: Callable[[str, Any], Table]) -> list[Table]:

@@ -17,7 +17,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-from tasks.report.inputs import corpus_facts, pictures, read_table, trained_models
+from tasks.report.inputs import corpus_facts, pictures, read_table, tables_of, trained_models
 from tasks.report.measures import SHARES, metric_columns
 from tasks.report.plot import curve, grid, in_cells, legend_over, save, whole_numbers
 from tasks.report.style import ACCENT, INK, OWN_METHODS, SECOND, SOFT, line_colours
@@ -52,10 +52,10 @@ _LAMBDA = Column("λ", "lambda", "{:g}")
 
 def segmentation_results(stage: Stage) -> Results:
     """Read the results of a preset."""
-    own_texts = []
-    for name in stage.parameters("segmentation.own_text", dict[str, Any]):
-        scores = pl.read_parquet(stage.reports("own_text", name, "scores.parquet"))
-        own_texts.append(own_text_table(scores, corpus_facts(stage, scores["corpus"][0])))
+    own_texts = [
+        own_text_table(scores, corpus_facts(stage, scores["corpus"][0]))
+        for scores in tables_of(stage, "segmentation.own_text", "own_text", "scores.parquet").values()
+    ]
     models = trained_models(stage, "entropy.models", "segmentation", "entropy_models")
     corpora = [_corpus(stage, name) for name in stage.parameters("segmentation.corpora", dict[str, Any])]
     main = [*(table for corpus in corpora for table in corpus["tables"]), *own_texts]
@@ -81,9 +81,7 @@ def _corpus(stage: Stage, name: str) -> dict[str, Any]:
     """The section of a segmented corpus."""
     facts = corpus_facts(stage, name)
     beside_paper = facts | {"notes": [*facts["notes"], *_language_model(stage, name)]}
-    scores, exported = (
-        pl.read_parquet(stage.reports(folder, name, "scores.parquet")) for folder in ("segmentation", "export")
-    )
+    scores, exported = (read_table(stage.reports(of, name, "scores.parquet")) for of in ("segmentation", "export"))
     tuned = read_json(stage.reports("tuning", name, "tuned.json"))
     return {
         "facts": facts,
@@ -315,8 +313,7 @@ def segmentation_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], No
     """Drawings of every segmented corpus, and of the loss of every language model that was trained."""
     for name in stage.parameters("segmentation.corpora", dict[str, Any]):
         yield from _of_corpus(stage, name, folder / name)
-    for name in stage.parameters("entropy.models", dict[str, Any]):
-        loss = read_table(stage.reports("entropy_models", name, "loss.csv"))
+    for name, loss in tables_of(stage, "entropy.models", "entropy_models", "loss.csv").items():
         yield partial(draw_loss, loss, folder / "entropy_models" / name)
 
 
