@@ -13,7 +13,7 @@ from pathlib import Path
 from tasks.runtime.checkpoints import checkpoint_folder
 from tasks.runtime.stage import Parameters, Stage, read_json, run, write_json
 from tasks.runtime.tables import write_losses
-from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits
+from tasks.segmentation.splits import Splitting, read_splits
 from tokenlab.core.files import atomic_folder
 from tokenlab.entropy.packing import encode
 from tokenlab.entropy.training import train
@@ -49,7 +49,7 @@ def train_model(stage: Stage) -> None:
     splitting = stage.parameters("segmentation", Splitting)
     corpus = read_splits(stage.data("corpora", parameters.held_out), splitting)
     validation_texts = [document.text for document in corpus.select(corpus.validation)]
-    texts = TrainingTexts(stage.data("corpora", parameters.text), _test_and_validation_texts(corpus))
+    texts = TrainingTexts(stage.data("corpora", parameters.text), corpus.held_out_texts)
 
     context = parameters.shape.context
     alphabet = learn_alphabet(texts, parameters.alphabet)
@@ -91,11 +91,6 @@ class TrainingTexts:
         for document in read_corpus(self._folder):
             if document.text not in self._held_out:
                 yield document.text
-
-
-def _test_and_validation_texts(corpus: CorpusSplits) -> set[str]:
-    tested = {document.text for split in corpus.of_seed.values() for document in corpus.select(split.test)}
-    return tested.union(document.text for document in corpus.select(corpus.validation))
 
 
 def unknown_share(alphabet: Alphabet, texts: list[str]) -> float:

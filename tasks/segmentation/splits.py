@@ -62,15 +62,20 @@ class CorpusSplits:
         """The sentences with these indices, in their order."""
         return [self.documents[index] for index in indices]
 
+    @property
+    def held_out_texts(self) -> set[str]:
+        """The texts of all test and validation sentences."""
+        tested = (index for split in self.of_seed.values() for index in split.test)
+        return {document.text for document in self.select([*self.validation, *tested])}
+
     @cached_property
     def full(self) -> list[int]:
         """All sentences except test and validation sentences and sentences equal to one of these.
 
         Raises InputError where there is none.
         """
-        held_out = self.validation + [int(index) for split in self.of_seed.values() for index in split.test]
-        texts = {document.text for document in self.select(held_out)}
-        full = [index for index, document in enumerate(self.documents) if document.text not in texts]
+        held_out = self.held_out_texts
+        full = [index for index, document in enumerate(self.documents) if document.text not in held_out]
         if not full:
             raise InputError("every sentence of the corpus equals a test or validation sentence; draw fewer of them")
         return full
