@@ -35,32 +35,19 @@ _OF_ATOMS = "tokenizer of atoms"
 
 
 def measure_results(stage: Stage) -> Results:
-    """Read the results of a preset."""
+    """Read the results of a preset; tables of parallel corpora come first."""
     scores = read_parts(stage, "compare.measured", "measures", "scores.parquet")
-    tables: list[Table] = []
+    parity, single = [], []
     if len(scores):
-        tables = measure_tables(scores, {name: corpus_facts(stage, name) for name in scores["corpus"].unique()})
+        facts = {name: corpus_facts(stage, name) for name in scores["corpus"].unique()}
+        for (name,), rows in scores.group_by("name", maintain_order=True):
+            if rows["gini"].null_count() < len(rows):
+                parity.append(_parity_table(str(name), rows, facts))
+            else:
+                single.append(_table_of_corpus(str(name), rows, facts))
     compared = compared_results(stage)
-    parity = [table for table in tables if table.name.startswith("parity-")]
-    others = [table for table in tables if table not in parity]
-    page = {"compared": compared.page, "tables": tables}
-    return Results(compared.main + parity, compared.others + others, page)
-
-
-def measure_tables(scores: pl.DataFrame, facts: Mapping[str, Mapping[str, Any]]) -> list[Table]:
-    """The tables, those of parallel corpora first; none where there are no scores.
-
-    Args:
-        scores: of all stages of the comparison, one below the other.
-        facts: of every corpus, as `prepare` writes them.
-    """
-    parallel, single = [], []
-    for (name,), rows in scores.group_by("name", maintain_order=True):
-        if rows["gini"].null_count() < len(rows):
-            parallel.append(_parity_table(str(name), rows, facts))
-        else:
-            single.append(_table_of_corpus(str(name), rows, facts))
-    return parallel + single
+    page = {"compared": compared.page, "tables": parity + single}
+    return Results(compared.main + parity, compared.others + single, page)
 
 
 def _name(rows: pl.DataFrame) -> str:
@@ -81,7 +68,7 @@ def _parity_table(name: str, rows: pl.DataFrame, facts: Mapping[str, Mapping[str
         Column("Gini ↓", "gini", "{:.3f}", result=True),
     ]
     title = f"{name}: tokens for the same {rows['texts'][0]:,} texts, against English, and the Gini coefficient"
-    notes = notes_of(facts[corpus] for corpus in corpora if corpus in facts)
+    notes = notes_of(facts[corpus] for corpus in corpora)
     return tabulate(f"parity-{name}", title, rows, columns, key=["family", "tokenizer"], notes=notes)
 
 
@@ -93,7 +80,7 @@ def _table_of_corpus(name: str, rows: pl.DataFrame, facts: Mapping[str, Mapping[
     words = "" if first["words"] is None else f", {first['words']:,} words"
     title = f"{name}: tokenizers and codes on {first['texts']:,} texts ({first['characters']:,} characters{words})"
     seen = [_SEEN] if _OF_ATOMS in rows["family"] else []
-    notes = [*(notes_of([facts[name]]) if name in facts else []), *seen, SHARES]
+    notes = [*facts[name]["notes"], *seen, SHARES]
     return tabulate(f"measures-{name}", title, rows, columns, notes=notes)
 
 
