@@ -7,7 +7,7 @@ those whose ids all of them have. Runs of whitespace are one space, as the codes
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -65,14 +65,11 @@ class Comparison(Parameters):
         return {name: entry for name, entry in self.measured.items() if entry.kind != "published"}
 
 
-class CorpusTexts(NamedTuple):
-    """The texts of one corpus of an entry."""
-
-    corpus: str
-    texts: list[TextWithWords]
+Texts = dict[str, list[TextWithWords]]
+"""Corpus of an entry -> its texts."""
 
 
-def read_texts(stage: Stage, name: str, entry: Measured, sample: Sample) -> list[CorpusTexts]:
+def read_texts(stage: Stage, name: str, entry: Measured, sample: Sample) -> Texts:
     """The texts of every corpus of an entry, in its order.
 
     Raises InputError where parallel corpora have no text in common.
@@ -87,7 +84,7 @@ def read_texts(stage: Stage, name: str, entry: Measured, sample: Sample) -> list
     else:
         every = list(read_corpus(folder))
         documents = [every[number] for number in _drawn(len(every), sample)]
-    return [_with_words(name, documents)]
+    return {name: _with_words(documents)}
 
 
 def collapsed(document: Document) -> Document:
@@ -103,16 +100,15 @@ def collapsed(document: Document) -> Document:
     return document._replace(text=short, boundaries=tuple(b for a, b in moved if a < b < len(short)))
 
 
-def _parallel(stage: Stage, corpora: Sequence[str], sample: Sample) -> list[CorpusTexts]:
+def _parallel(stage: Stage, corpora: Sequence[str], sample: Sample) -> Texts:
     read = [{document.id: document for document in read_corpus(stage.data("corpora", name))} for name in corpora]
     whole = [_whole_ids(documents) for documents in read]
     shared = [id for id in read[0] if all(id in ids for ids in whole)]
     if not shared:
         raise InputError(f"{', '.join(corpora)}: no id of a text is in all of these corpora; compare parallel ones")
     chosen = [shared[number] for number in _drawn(len(shared), sample)]
-    return [
-        _with_words(corpus, [documents[id] for id in chosen]) for corpus, documents in zip(corpora, read, strict=True)
-    ]
+    texts = ([documents[id] for id in chosen] for documents in read)
+    return dict(zip(corpora, map(_with_words, texts), strict=True))
 
 
 def _whole_ids(documents: dict[str, Document]) -> set[str]:
@@ -127,6 +123,5 @@ def _drawn(count: int, sample: Sample) -> list[int]:
     return sorted(np.random.default_rng(sample.seed).permutation(count)[: sample.texts].tolist())
 
 
-def _with_words(corpus: str, documents: Sequence[Document]) -> CorpusTexts:
-    texts = [text for text in texts_with_words(map(collapsed, documents)) if text.text]
-    return CorpusTexts(corpus, texts)
+def _with_words(documents: Sequence[Document]) -> list[TextWithWords]:
+    return [text for text in texts_with_words(map(collapsed, documents)) if text.text]

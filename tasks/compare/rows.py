@@ -1,12 +1,12 @@
 """Rows of the tables of measures: one for each tokenizer and corpus, with every metric of the registry."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from tasks.compare.entries import CorpusTexts, Measured
+from tasks.compare.entries import Measured, Texts
 from tasks.runtime.stage import Stage, write_json
 from tasks.runtime.tables import nested, write_table
 from tokenlab.metrics.counting import TextTokenizer, count_tokens
@@ -31,18 +31,18 @@ class Candidate(NamedTuple):
 
 
 def score_rows(
-    name: str, entry: Measured, texts: Sequence[CorpusTexts], candidates: Iterable[Candidate], reference: Candidate
+    name: str, entry: Measured, texts: Texts, candidates: Iterable[Candidate], reference: Candidate
 ) -> Iterator[dict[str, Any]]:
     """The rows of an entry, tokenizer by tokenizer, without the parameters."""
-    lengths = [count_tokens(reference.tokenizer, of_corpus.texts).tokens for of_corpus in texts]
+    lengths = [count_tokens(reference.tokenizer, of_corpus).tokens for of_corpus in texts.values()]
     for candidate in candidates:
-        counts = [count_tokens(candidate.tokenizer, of_corpus.texts) for of_corpus in texts]
+        counts = [count_tokens(candidate.tokenizer, of_corpus) for of_corpus in texts.values()]
         compared = [replace(found, reference_tokens=length) for found, length in zip(counts, lengths, strict=True)]
         english = None if entry.english is None else entry.corpora.index(entry.english)
-        for of_corpus, found, measures in zip(texts, counts, of_parallel(compared, english), strict=True):
+        for corpus, found, measures in zip(texts, counts, of_parallel(compared, english), strict=True):
             yield {
                 "name": name,
-                "corpus": of_corpus.corpus,
+                "corpus": corpus,
                 "family": candidate.family,
                 "tokenizer": candidate.name,
                 **{size: getattr(found, size) for size in _SIZES if size != "types"},

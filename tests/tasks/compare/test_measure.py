@@ -65,7 +65,7 @@ def scores(folder, name):
 
 def test_figures_by_hand(folder):
     """BPE of the segmentation family on test sentences, from the library's own tokens."""
-    texts = read_texts(stage("zh"), "zh", Measured(**SEGMENTED), Sample(texts=40, seed=0))[0].texts
+    texts = read_texts(stage("zh"), "zh", Measured(**SEGMENTED), Sample(texts=40, seed=0))["zh"]
     tokenizer = Tokenizer.from_file(str(folder / "models/sample/tokenizers/zh/full/bpe/tokenizer.json"))
     tokens = [len(tokenizer.encode(text.text).ids) for text in texts]
     (row,) = scores(folder, "zh").filter(tokenizer="bpe").iter_rows(named=True)
@@ -104,8 +104,8 @@ def test_sentences_of_cut_texts_are_left_out(tmp_path):
         write_corpus(
             [Document("1.0", "字"), Document("1.1", "字"), Document("2.0", "字"), *cut], "data/sample/corpora/zh"
         )
-        english, chinese = read_texts(stage("languages"), "languages", ENGLISH_CHINESE, Sample(texts=9, seed=0))
-        assert [text.text for text in english.texts] == ["b"] and len(chinese.texts) == 1
+        found = read_texts(stage("languages"), "languages", ENGLISH_CHINESE, Sample(texts=9, seed=0))
+        assert [text.text for text in found["en"]] == ["b"] and len(found["zh"]) == 1
         write_corpus([Document("9", "a")], "data/sample/corpora/de")
         with pytest.raises(InputError, match="no id of a text"):
             read_texts(stage("languages"), "languages", ENGLISH_GERMAN, Sample(texts=9, seed=0))
