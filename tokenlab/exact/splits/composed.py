@@ -14,7 +14,7 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -503,11 +503,9 @@ class Moves:
         return splits
 
 
-_DEPTH = 4
 _CANDIDATES = 48
-_BRANCHES = 64
 _WAYS = 1 << 16
-"""Hypotheses at most that a thorough search goes through."""
+"""Hypotheses at most that a search goes through."""
 
 Route = tuple[int, ...]
 
@@ -516,13 +514,11 @@ class Routes:
     """Continuations of hypotheses, found once each: tokens after which the word and its piece can end together.
 
     After that point any text that the splits allow can follow, because every word has an encoding. Most hypotheses can
-    end at once. Otherwise the word automaton and the splits are searched together:
+    end at once. Otherwise the word automaton and the splits are searched together, depth first:
 
     1. A character that has begun is completed (`_completion`): by bytes, for the classes that the splits allow.
-    2. The word goes on (`_longer`) where the splits allow no end, or the tokens are not the encoding of a word
-       (`ignore_merges`). The first token of the continuation is searched through the whole vocabulary; of those after
-       it, one for each string of classes, up to a depth of 4 tokens.
-    3. Where this search left something out and found nothing, all continuations are searched (`_thorough`).
+    2. The word goes on where the splits allow no end, or the tokens are not the encoding of a word (`ignore_merges`).
+       Of the hypotheses with the same splits and begun character, one is followed before all others.
 
     Raises InputError where that would take more than 65,536 hypotheses: nothing that could go on counts as impossible.
     """
@@ -538,7 +534,6 @@ class Routes:
         heads = [(self._vocabulary.spelling(position), int(self._vocabulary.ids[position])) for position in inner]
         self._finishing = sorted(heads, key=_length_first)
         self._examples = self._representatives()
-        self._left_out = False
         self._groups = lru_cache(maxsize=256)(self._groups_after)
         self._candidates = lru_cache(maxsize=256)(self._some_ending)
 
@@ -551,62 +546,40 @@ class Routes:
         if self._ends(here):
             return ()
         if here not in self._found:
-            self._left_out = False
-            self._found[here] = self._search(here, _DEPTH)
-            if self._left_out and self._found[here] is None:
-                self._found[here] = self._thorough(here)
+            self._found[here] = self._search(here)
         return self._found[here]
 
     def _ends(self, here: Hypothesis) -> bool:
         return not here.pending and self._sets.ends(here.splits) and self._moves.may_end_word(here)
 
-    def _search(self, here: Hypothesis, depth: int) -> Route | None:
-        if here.word is None or not here.splits:
+    def _search(self, start: Hypothesis) -> Route | None:
+        if start.word is None or not start.splits:
             return None
-        if not depth:
-            self._left_out = True
-            return None
-        found = self._pending_completion(here)
-        return found if found is not None or self._is_stuck(here) else self._longer(here, depth)
-
-    def _pending_completion(self, here: Hypothesis) -> Route | None:
-        """Tokens that complete the character begun, if there is one, after which the word and its piece can end."""
-        if not here.pending:
-            return None
-        return self._completion(here.word, here.pending, self._sets.ending_classes(here.splits, here.kind))
-
-    def _is_stuck(self, here: Hypothesis) -> bool:
-        """Whether the splits allow no character that the bytes begun can become."""
-        possible = self._sets.possible_classes(here.splits, here.kind) if here.pending else 0
-        return bool(here.pending) and not possible & self._tokens.classes.pending(here.pending)
-
-    def _thorough(self, here: Hypothesis) -> Route | None:
-        """Search all continuations, depth first; of each string of classes one before the others."""
-        ways: dict[Hypothesis, Route] = {here: ()}
-        waiting = [here]
-        while waiting:
-            at = waiting.pop()
-            completion = self._pending_completion(at)
-            if completion is not None:
-                return (*ways[at], *completion)
-            others: list[Hypothesis] = []
-            firsts: dict[tuple[int, int, bytes], Hypothesis] = {}
-            for position in [] if self._is_stuck(at) else self._possible(at):
-                token = int(self._vocabulary.ids[position])
-                after = self._moves.within(at, token)
-                if after is None or after in ways:
-                    continue
-                ways[after] = (*ways[at], token)
-                if self._ends(after):
-                    return ways[after]
-                if firsts.setdefault((after.splits, after.kind, after.pending), after) is not after:
-                    others.append(after)
-            if len(ways) > _WAYS:
+        ways: dict[Hypothesis, Route] = {start: ()}
+        firsts, others, groups = [start], list[Hypothesis](), set[tuple[int, int, bytes]]()
+        while firsts or others:
+            if not firsts and len(ways) > _WAYS:
                 raise InputError(
                     f"the pre-tokenizer has pieces that take more than {_WAYS:,} ways to go on before they can end; "
                     "exact probabilities of this tokenizer are not supported, only `naive` ones"
                 )
-            waiting += [*others, *firsts.values()]
+            here = firsts.pop() if firsts else others.pop()
+            if here.pending:
+                goal = self._sets.ending_classes(here.splits, here.kind)
+                completion = self._completion(here.word, here.pending, goal)
+                if completion is not None:
+                    return (*ways[here], *completion)
+            for token in self._possible(here):
+                after = self._moves.within(here, token)
+                if after is None or after in ways:
+                    continue
+                ways[after] = (*ways[here], token)
+                rest = self._found.get(after, () if self._ends(after) else None)
+                if rest is not None:
+                    return (*ways[after], *rest)
+                group = after.splits, after.kind, after.pending
+                (others if group in groups else firsts).append(after)
+                groups.add(group)
         self._found.update(dict.fromkeys(ways))
         return None
 
@@ -642,44 +615,19 @@ class Routes:
             return None if rest is None else (token, *rest)
         return (token,) if self._words.may_end(after) else None
 
-    def _longer(self, here: Hypothesis, depth: int) -> Route | None:
-        """Tokens in the same word after which it can end."""
-        if not here.pending:
-            for token in self._candidates(here.splits):
-                after = self._moves.within(here, token)
-                if after is not None and self._ends(after):
-                    return (token,)
-        groups: dict[tuple[int, int, bytes], list[Hypothesis]] = defaultdict(list)
-        ways: dict[Hypothesis, int] = {}
-        for position in self._possible(here):
-            token = int(self._vocabulary.ids[position])
-            after = self._moves.within(here, token)
-            if after is None:
-                continue
-            if self._ends(after):
-                return (token,)
-            group = groups[after.splits, after.kind, after.pending]
-            if len(group) < 2:
-                group.append(after)
-                ways[after] = token
-            else:
-                self._left_out = True
-        self._left_out |= len(ways) > _BRANCHES
-        for after in list(ways)[:_BRANCHES]:
-            route = self._found.get(after) or self._search(after, depth - 1)
-            if route is not None:
-                return (ways[after], *route)
-        return None
-
-    def _possible(self, here: Hypothesis) -> list[int]:
-        """Positions of the tokens that words and splits allow, those first after which the piece can end."""
-        allowed = self._words.allowed(here.word)
+    def _possible(self, here: Hypothesis) -> Iterator[int]:
+        """The tokens that can go on in the same word, those first after which the piece can end, and few before all."""
         if here.pending:
-            return [p for p in self._tokens.headed.tolist() if allowed[p]]
+            classes = self._sets.possible_classes(here.splits, here.kind)
+            if classes & self._tokens.classes.pending(here.pending):
+                headed = self._tokens.headed
+                yield from self._vocabulary.ids[headed[self._words.allowed(here.word)[headed]]].tolist()
+            return
+        yield from self._candidates(here.splits)
+        allowed = self._words.allowed(here.word)
         ending, going_on = self._groups(here.splits)
-        good = ending[self._tokens.group] & allowed
-        fair = going_on[self._tokens.group] & allowed & self._tokens.without_head
-        return [*np.flatnonzero(good).tolist(), *np.flatnonzero(fair).tolist()]
+        yield from self._vocabulary.ids[ending[self._tokens.group] & allowed].tolist()
+        yield from self._vocabulary.ids[going_on[self._tokens.group] & allowed & self._tokens.without_head].tolist()
 
     def _some_ending(self, splits: int) -> list[int]:
         """Some tokens after which the piece can end: those of few characters first."""
