@@ -96,7 +96,7 @@ class Level:
             return on
         return on + tuple(Step(True, new) for new in self.begin(bit, doomed.union(threads)))
 
-    def _threads(self, threads: tuple[int, ...], bit: int) -> tuple[tuple[int, ...], bool]:
+    def _threads(self, threads: Iterable[int], bit: int) -> tuple[tuple[int, ...], bool]:
         """The threads after a character, without those of lower priority than one that accepts before it."""
         after: dict[int, None] = {}
         for thread in threads:
@@ -109,14 +109,8 @@ class Level:
 
     def _survivors(self, doomed: frozenset[int], bit: int) -> frozenset[int] | None:
         """The doomed nodes after a character, None where one of them accepts."""
-        after = set()
-        for thread in doomed:
-            for bits, node in self.nodes[thread]:
-                if bits & bit:
-                    if node == ACCEPT:
-                        return None
-                    after.add(node)
-        return frozenset(after)
+        after, accepted = self._threads(doomed, bit)
+        return None if accepted else frozenset(after)
 
 
 def compile_literals(words: Iterable[str], classes: CharacterClasses) -> Nodes:
@@ -320,30 +314,17 @@ class SplitMachine:
         if depth == len(levels):
             yield False, ()
             return
-        ended = all(level.can_end(s) for level, s in zip(self.levels[depth + 1 :], levels[depth + 1 :], strict=True))
+        inner = zip(self.levels[depth + 1 :], levels[depth + 1 :], strict=True)
+        inner_can_end = all(level.can_end(here) for level, here in inner)
+        fresh = (FRESH_STATE,) * len(levels)
         for boundary, new in self.levels[depth].advance(levels[depth], bit):
-            inside_added = depth < self.added and new.kind == MATCH
-            if inside_added:
-                # The inner splits rest while an added token is read; they must be able to end where it begins.
-                if not boundary or ended:
-                    yield boundary, (new, *(FRESH_STATE for _ in levels[depth + 1 :]))
-            elif boundary:
-                if ended:
-                    for rest in self._begin(depth + 1, bit):
-                        yield True, (new, *rest)
-            else:
-                for inner, rest in self._advance(levels, depth + 1, bit):
-                    yield inner, (new, *rest)
-
-    def _begin(self, depth: int, bit: int) -> Iterable[tuple[LevelState, ...]]:
-        """The states of the levels from `depth` on after the first character of a text."""
-        for new in self.levels[depth].begin(bit) if depth < len(self.levels) else ():
+            if boundary and not inner_can_end:
+                continue
             if depth < self.added and new.kind == MATCH:
-                yield (new, *(FRESH_STATE for _ in self.levels[depth + 1 :]))
-            else:
-                yield from ((new, *rest) for rest in self._begin(depth + 1, bit))
-        if depth == len(self.levels):
-            yield ()
+                yield boundary, (new, *fresh[depth + 1 :])  # The inner splits rest while an added token is read.
+                continue
+            for inside, rest in self._advance(fresh if boundary else levels, depth + 1, bit):
+                yield boundary or inside, (new, *rest)
 
     def _search(self, state: int) -> None:
         """Decide which states are live among those that can be reached from one: backwards from those that can end."""
