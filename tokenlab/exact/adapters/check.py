@@ -1,13 +1,13 @@
 """Self-check of a tokenizer: is its automaton exact, and which premises of the paper hold?
 
-Along each text, and for every prefix of it (`_check_text`):
+Along each text, and for every prefix of it (`_Check.text`):
 
 1. the engine's tokens spell the text;
 2. every step of them is allowed, and the text may end there;
 3. exactly one of all accepted sequences spells the prefix, and it is the engine's; none where a character is cut;
 4. every live context is the beginning of some text's encoding: a completion is found, and the engine agrees with it.
 
-Then along random sequences of allowed tokens, whose text the engine must encode so (`_check_walk`); and over the
+Then along random sequences of allowed tokens, whose text the engine must encode so (`_Check.walk`); and over the
 vocabulary: tokens that no context allows (`Reach`), V*, the longest token.
 
 At the end of the module: the states that live sequences along a text reach (`live_paths`), and how they go on to the
@@ -49,61 +49,46 @@ class Failure(NamedTuple):
     detail: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class CheckReport:
     """What a self-check found."""
 
     name: str
-    texts: int
-    skipped: int
+    texts: int = 0
+    skipped: int = 0
     """texts that the engine has no tokens for"""
-    prefixes: int
+    prefixes: int = 0
     """prefixes of texts that were checked"""
-    contexts: int
+    contexts: int = 0
     """live contexts that were completed to a text"""
-    walks: int
+    walks: int = 0
     """random sequences of tokens that were checked"""
-    failed: int
-    failures: tuple[Failure, ...]
+    failed: int = 0
+    failures: list[Failure] = field(default_factory=list)
     """the first of them"""
-    most_contexts: int
+    most_contexts: int = 0
     """the most live contexts that spell the same text; 1 where covers differ in their last token alone"""
-    premise: bool
+    premise: bool = True
     """whether the tokens before the last of every cover are an encoding (corollary H.3, proposition H.6)"""
-    premise_example: str
+    premise_example: str = ""
     """a counterexample, "" where none was found"""
-    tokens: int
+    tokens: int = 0
     """tokens that spell text"""
-    unreachable: int
+    unreachable: int = 0
     """tokens that no context allows, of all contexts that were tried"""
-    unreachable_examples: tuple[str, ...]
+    unreachable_examples: tuple[str, ...] = ()
     """the first of them, with their ids"""
-    anchors: int
+    anchors: int = 0
     """tokens that are a part of no other: the paper's V*"""
-    longest: int
+    longest: int = 0
     """length of the longest token in bytes"""
-    notes: tuple[str, ...]
-    seconds: float
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
 
     @property
     def handled(self) -> bool:
         """Whether the tokenizer is handled exactly, as far as it was tried."""
         return self.failed == 0
-
-
-@dataclass
-class _Tally:
-    prefixes: int = 0
-    contexts: int = 0
-    failed: int = 0
-    most_contexts: int = 0
-    premise_example: str = ""
-    failures: list[Failure] = field(default_factory=list)
-
-    def fail(self, kind: str, text: bytes, detail: str) -> None:
-        self.failed += 1
-        if len(self.failures) < _SHOWN:
-            self.failures.append(Failure(kind, text, detail))
 
 
 def check_tokenizer(real: RealTokenizer, texts: Iterable[str] | None = None, *, walks: int = 200) -> CheckReport:
@@ -116,49 +101,31 @@ def check_tokenizer(real: RealTokenizer, texts: Iterable[str] | None = None, *, 
     Raises nothing for disagreements: they are counted in the report. After 20 of them the check stops.
     """
     started = perf_counter()
-    random = np.random.default_rng(0)
-    tally, reach = _Tally(), Reach(real.automaton)
-    endings: dict[Hashable, list[int] | None] = {}
-    done = skipped = 0
+    check = _Check(real)
+    report, vocabulary = check.report, real.automaton.vocabulary
     for text in chain(probe_texts(), texts or ()):
-        if tally.failed >= _ENOUGH:
+        if report.failed >= _ENOUGH:
             break
         try:
             data = text.encode("utf-8")
             real.automaton.encode(data)
         except (InputError, UnicodeEncodeError):
-            skipped += 1
+            report.skipped += 1
             continue
-        done += 1
-        _check_text(real, data, tally, reach, endings, random)
-    walked = 0
-    while walked < walks and tally.failed < _ENOUGH:
-        _check_walk(real, tally, reach, random)
-        walked += 1
-    unreached = reach.unreached()
-    vocabulary = real.automaton.vocabulary
-    return CheckReport(
-        name=real.name,
-        texts=done,
-        skipped=skipped,
-        prefixes=tally.prefixes,
-        contexts=tally.contexts,
-        walks=walked,
-        failed=tally.failed,
-        failures=tuple(tally.failures),
-        most_contexts=tally.most_contexts,
-        premise=not tally.premise_example,
-        premise_example=tally.premise_example,
-        tokens=len(vocabulary),
-        unreachable=len(unreached),
-        unreachable_examples=tuple(
-            f"{shown(vocabulary.spelling(place))} ({vocabulary.ids[place]})" for place in unreached[:_SHOWN].tolist()
-        ),
-        anchors=int(anchors(vocabulary).sum()),
-        longest=vocabulary.longest,
-        notes=real.notes,
-        seconds=perf_counter() - started,
+        report.texts += 1
+        check.text(data)
+    while report.walks < walks and report.failed < _ENOUGH:
+        check.walk()
+        report.walks += 1
+    unreached = check.reach.unreached()
+    report.tokens, report.longest, report.notes = len(vocabulary), vocabulary.longest, real.notes
+    report.unreachable = len(unreached)
+    report.unreachable_examples = tuple(
+        f"{shown(vocabulary.spelling(place))} ({vocabulary.ids[place]})" for place in unreached[:_SHOWN].tolist()
     )
+    report.anchors = int(anchors(vocabulary).sum())
+    report.seconds = perf_counter() - started
+    return report
 
 
 def shown(token: bytes) -> str:
@@ -169,111 +136,114 @@ def shown(token: bytes) -> str:
         return repr(token)
 
 
-def _check_text(
-    real: RealTokenizer,
-    text: bytes,
-    tally: _Tally,
-    reach: "Reach",
-    endings: dict[Hashable, list[int] | None],
-    random: np.random.Generator,
-) -> None:
-    automaton, tokens = real.automaton, real.automaton.vocabulary.tokens
-    spelled = automaton.prefix + text
-    _check_steps(real, text, automaton.encode(text), tally)
-    try:
-        reached = live_paths(automaton, spelled)
-    except ValueError as error:
-        tally.fail("allowed without a state", text, str(error))
-        return
-    for at, states in enumerate(reached):
-        reach.add(states)
-        own = at - len(automaton.prefix)
-        if own < 0 or (own == 0 and automaton.prefix):
-            continue  # the space before a text comes with its first character
-        tally.most_contexts = max(tally.most_contexts, sum(arrival.sequences for arrival in states.values()))
-        whole = own == len(text) or text[own] & 0xC0 != 0x80
-        accepted = [state for state in states if automaton.may_end(state)]
-        _check_accepted(real, text[:own], [tokens_to(reached, at, state) for state in accepted], whole, tally)
-        if sum(states[state].sequences for state in accepted) > 1:
-            tally.fail("several encodings", text[:own], "two sequences that lead to one state")
-        for state in states.keys() - accepted:
-            path = tokens_to(reached, at, state)
-            if state not in endings:
-                endings[state] = completion(automaton, state, random)
-            _check_completed(real, path, endings[state], tally)
-            if whole and not tally.premise_example:
-                parts = "|".join(shown(tokens[token] or b"") for token in path[-6:])
-                tally.premise_example = f"{parts} begins an encoding but is not that of its own text"
+class _Check:
+    """One self-check: its report so far, the tokens that were allowed, and how contexts go on to the end of a text."""
 
+    def __init__(self, real: RealTokenizer) -> None:
+        self.report, self.reach = CheckReport(real.name), Reach(real.automaton)
+        self._automaton, self._tokens = real.automaton, real.automaton.vocabulary.tokens
+        self._random = np.random.default_rng(0)
+        self._endings: dict[Hashable, list[int] | None] = {}
 
-def _check_steps(real: RealTokenizer, text: bytes, ids: Sequence[int], tally: _Tally) -> None:
-    """The engine's tokens spell the text, each is allowed, and the text may end after them."""
-    automaton = real.automaton
-    vocabulary = automaton.vocabulary
-    spelled = b"".join(vocabulary.tokens[id] or b"\xff" for id in ids)
-    if spelled != (automaton.prefix + text if text else b""):
-        tally.fail("decoded otherwise", text, f"{list(ids)[:20]}")
-    state: Hashable | None = automaton.start()
-    for number, token in enumerate(ids):
-        place = vocabulary.position[token]
-        allowed = place >= 0 and automaton.allowed(state)[place]
-        state = automaton.step(state, token) if allowed else None
-        if state is None:
-            *before, last = (shown(vocabulary.tokens[id] or b"") for id in ids[max(0, number - 4) : number + 1])
-            tally.fail("not allowed", text, f"{last} after {'|'.join(before) or 'the start'}")
+    def text(self, text: bytes) -> None:
+        """The tokens of a text, and of every prefix of it."""
+        automaton, report = self._automaton, self.report
+        self._steps(text, automaton.encode(text))
+        try:
+            reached = live_paths(automaton, automaton.prefix + text)
+        except ValueError as error:
+            self._fail("allowed without a state", text, str(error))
             return
-    if text and not automaton.may_end(state):
-        tally.fail("no end", text, f"{list(ids)[-20:]}")
+        for at, states in enumerate(reached):
+            self.reach.add(states)
+            own = at - len(automaton.prefix)
+            if own < 0 or (own == 0 and automaton.prefix):
+                continue  # the space before a text comes with its first character
+            report.most_contexts = max(report.most_contexts, sum(arrival.sequences for arrival in states.values()))
+            whole = own == len(text) or text[own] & 0xC0 != 0x80
+            accepted = [state for state in states if automaton.may_end(state)]
+            self._accepted(text[:own], [tokens_to(reached, at, state) for state in accepted], whole)
+            if sum(states[state].sequences for state in accepted) > 1:
+                self._fail("several encodings", text[:own], "two sequences that lead to one state")
+            for state in states.keys() - accepted:
+                path = tokens_to(reached, at, state)
+                if state not in self._endings:
+                    self._endings[state] = completion(automaton, state, self._random)
+                self._completed(path, self._endings[state])
+                if whole and report.premise:
+                    parts = "|".join(shown(self._tokens[token] or b"") for token in path[-6:])
+                    report.premise = False
+                    report.premise_example = f"{parts} begins an encoding but is not that of its own text"
 
+    def walk(self) -> None:
+        """A random sequence of allowed tokens, completed, is the encoding of its text."""
+        automaton, ids = self._automaton, self._automaton.vocabulary.ids
+        state, path, states = automaton.start(), [], []
+        for _ in range(int(self._random.integers(1, _LONGEST_WALK + 1))):
+            choices = np.flatnonzero(automaton.allowed(state))
+            if not len(choices):
+                break
+            token = int(ids[self._random.choice(choices)])
+            after = automaton.step(state, token)
+            path.append(token)
+            if after is None:
+                self._fail("allowed without a state", decoded(self._tokens, path), f"{path}")
+                return
+            state = after
+            states.append(state)
+        self.reach.add(states)
+        self._completed(path, completion(automaton, state, self._random))
 
-def _check_accepted(real: RealTokenizer, text: bytes, paths: list[list[int]], whole: bool, tally: _Tally) -> None:
-    """One accepted sequence spells a prefix, and it is the engine's; none where a character is cut."""
-    tally.prefixes += 1
-    if not whole:
-        if paths:
-            tally.fail("ends inside a character", text, f"{paths[0][-20:]}")
-        return
-    wanted = real.automaton.encode(text)
-    if paths != [wanted]:
-        tally.fail("other encodings", text, f"accepted {[path[-20:] for path in paths[:3]]}, encoded {wanted[-20:]}")
+    def _steps(self, text: bytes, ids: Sequence[int]) -> None:
+        """The engine's tokens spell the text, each is allowed, and the text may end after them."""
+        automaton = self._automaton
+        spelled = b"".join(self._tokens[id] or b"\xff" for id in ids)
+        if spelled != (automaton.prefix + text if text else b""):
+            self._fail("decoded otherwise", text, f"{list(ids)[:20]}")
+        state: Hashable | None = automaton.start()
+        for number, token in enumerate(ids):
+            place = automaton.vocabulary.position[token]
+            allowed = place >= 0 and automaton.allowed(state)[place]
+            state = automaton.step(state, token) if allowed else None
+            if state is None:
+                *before, last = (shown(self._tokens[id] or b"") for id in ids[max(0, number - 4) : number + 1])
+                self._fail("not allowed", text, f"{last} after {'|'.join(before) or 'the start'}")
+                return
+        if text and not automaton.may_end(state):
+            self._fail("no end", text, f"{list(ids)[-20:]}")
 
-
-def _check_completed(real: RealTokenizer, path: list[int], ending: list[int] | None, tally: _Tally) -> None:
-    """A live context begins the encoding of some text."""
-    tokens, prefix = real.automaton.vocabulary.tokens, real.automaton.prefix
-    tally.contexts += 1
-    if ending is None:
-        tally.fail("no completion", decoded(tokens, path), f"{path[-20:]}")
-        return
-    text = decoded(tokens, [*path, *ending]).removeprefix(prefix)
-    try:
-        encoded = real.automaton.encode(text)
-    except InputError as error:
-        tally.fail("completed to a text that cannot be encoded", text, str(error))
-        return
-    if encoded != [*path, *ending]:
-        tally.fail("completed otherwise", text, f"expected {[*path, *ending][-20:]}, encoded {encoded[-20:]}")
-
-
-def _check_walk(real: RealTokenizer, tally: _Tally, reach: "Reach", random: np.random.Generator) -> None:
-    """A random sequence of allowed tokens, completed, is the encoding of its text."""
-    automaton = real.automaton
-    ids = automaton.vocabulary.ids
-    state, path, states = automaton.start(), [], []
-    for _ in range(int(random.integers(1, _LONGEST_WALK + 1))):
-        choices = np.flatnonzero(automaton.allowed(state))
-        if not len(choices):
-            break
-        token = int(ids[random.choice(choices)])
-        after = automaton.step(state, token)
-        path.append(token)
-        if after is None:
-            tally.fail("allowed without a state", decoded(automaton.vocabulary.tokens, path), f"{path}")
+    def _accepted(self, text: bytes, paths: list[list[int]], whole: bool) -> None:
+        """One accepted sequence spells a prefix, and it is the engine's; none where a character is cut."""
+        self.report.prefixes += 1
+        if not whole:
+            if paths:
+                self._fail("ends inside a character", text, f"{paths[0][-20:]}")
             return
-        state = after
-        states.append(state)
-    reach.add(states)
-    _check_completed(real, path, completion(automaton, state, random), tally)
+        wanted = self._automaton.encode(text)
+        if paths != [wanted]:
+            found = [path[-20:] for path in paths[:3]]
+            self._fail("other encodings", text, f"accepted {found}, encoded {wanted[-20:]}")
+
+    def _completed(self, path: list[int], ending: list[int] | None) -> None:
+        """A live context begins the encoding of some text."""
+        self.report.contexts += 1
+        if ending is None:
+            self._fail("no completion", decoded(self._tokens, path), f"{path[-20:]}")
+            return
+        whole = [*path, *ending]
+        text = decoded(self._tokens, whole).removeprefix(self._automaton.prefix)
+        try:
+            encoded = self._automaton.encode(text)
+        except InputError as error:
+            self._fail("completed to a text that cannot be encoded", text, str(error))
+            return
+        if encoded != whole:
+            self._fail("completed otherwise", text, f"expected {whole[-20:]}, encoded {encoded[-20:]}")
+
+    def _fail(self, kind: str, text: bytes, detail: str) -> None:
+        self.report.failed += 1
+        if len(self.report.failures) < _SHOWN:
+            self.report.failures.append(Failure(kind, text, detail))
 
 
 class Arrival(NamedTuple):
