@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from transformers import AutoTokenizer, PreTrainedModel
-from transformers.cache_utils import Cache, CacheLayerMixin
+from transformers.cache_utils import Cache, DynamicLayer
 
 from tokenlab.core.devices import AutoDtype, all_devices
 from tokenlab.core.errors import InputError
@@ -428,12 +428,10 @@ def _window(config: Any, kinds: set[str]) -> tuple[int | None, str]:
 _FIRST_SLOTS = 64
 
 
-class SlotLayer(CacheLayerMixin):
+class SlotLayer(DynamicLayer):
     """One layer's keys and values [1, heads, slots, size] in buffers that double when they are full."""
 
-    is_compileable = False
     is_croppable = False
-    is_sliding = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -468,17 +466,9 @@ class SlotLayer(CacheLayerMixin):
             self.values = _buffer(self.values.index_select(2, slots), room)
         self.used = len(slots)
 
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """Slots after a pass of this length, and the offset of the first."""
-        return self.used + query_length, 0
-
     def get_seq_length(self) -> int:
         """Slots in use."""
         return self.used
-
-    def get_max_length(self) -> int:
-        """No maximum."""
-        return -1
 
 
 class TreeCache:
