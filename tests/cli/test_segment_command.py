@@ -129,15 +129,15 @@ def test_a_word_model_of_another_language_is_said(tmp_path, chinese_sentences):
 
 
 @pytest.mark.slow
-def test_twenty_times_the_text_takes_as_much_memory(tmp_path, chinese_sentences):
-    """Once the statistics are given; both texts are many batches. The allocator alone makes a difference of 20 MiB."""
+def test_three_times_the_text_takes_as_much_memory(tmp_path, chinese_sentences):
+    """Once the statistics are given; the least of three runs, since the allocator makes a difference of 30 MiB."""
     text = "\n".join(chinese_sentences) + "\n"
     (tmp_path / "text.txt").write_text(text, encoding="utf-8")
     tokenlab("statistics", tmp_path / "text.txt", "-o", tmp_path / "s.parquet")
+    segment = ["segment", str(tmp_path / "long.txt"), "--statistics-from", str(tmp_path / "s.parquet")]
     peaks = []
-    for size in (2_500_000, 50_000_000):
+    for size in (20_000_000, 60_000_000):
         (tmp_path / "long.txt").write_text(text * (size // len(text.encode()) + 1), encoding="utf-8")
-        command = ["segment", tmp_path / "long.txt", "--statistics-from", tmp_path / "s.parquet"]
-        done = subprocess.run([*memory.COMMAND, *map(str, command)], capture_output=True, check=True)
-        peaks.append(int(done.stderr.split()[-1]))
-    assert peaks[1] - peaks[0] < 40, peaks
+        runs = [subprocess.run([*memory.COMMAND, *segment], capture_output=True, check=True) for _ in range(3)]
+        peaks.append(min(int(run.stderr.split()[-1]) for run in runs))
+    assert peaks[1] - peaks[0] < 25, peaks
