@@ -10,7 +10,7 @@ from small_bases import TEXTS, sentencepiece_model
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.check import check_tokenizer
-from tokenlab.exact.adapters.probes import NAMED
+from tokenlab.exact.adapters.probes import probe_texts
 from tokenlab.exact.adapters.reading import read_tokenizer
 from tokenlab.formats.ranks import read_rank_tokenizer, read_tekken
 from tokenlab.formats.tokenizer_file import read_tokenizer as read_file
@@ -27,9 +27,8 @@ RANK_FILES = {
 
 
 def texts() -> list[str]:
-    named = [text for group in NAMED.values() for text in group]
     mirror = os.environ.get("TOKENLAB_MIRROR")
-    return [*named, *(real_lines(Path(mirror), 150, first=500) if mirror else ())]
+    return [*probe_texts(), *(real_lines(Path(mirror), 150, first=500) if mirror else ())]
 
 
 @pytest.mark.parametrize("name", names(*RANK_FILES))

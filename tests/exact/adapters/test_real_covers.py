@@ -11,7 +11,7 @@ from unicode_text import is_utf8
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.adapters.check import Arrival, completion, live_paths, tokens_to
-from tokenlab.exact.adapters.probes import NAMED
+from tokenlab.exact.adapters.probes import probe_texts
 from tokenlab.exact.adapters.real import RealTokenizer, decoded
 
 LONGEST = 90
@@ -141,7 +141,7 @@ def test_lines_of_all_languages(name: str, mirror: Path) -> None:
 @pytest.mark.parametrize("name", all_names())
 def test_named_cases_at_every_byte(name: str) -> None:
     real, random = real_tokenizer(name), np.random.default_rng(1)
-    texts = [text for group in NAMED.values() for text in group if encodable(real, text)]
+    texts = [text for text in probe_texts() if encodable(real, text)]
     for text in texts:
         data = text.encode()
         assert_exact_covers(real, data, list(range(1, min(len(data), 24) + 1)), random, most=3)

@@ -532,7 +532,7 @@ class Routes:
         group = self._tokens.group[self._tokens.headed]
         inner = self._tokens.headed[(self._tokens.characters[group] == 0) & ~self._tokens.tailed[group]]
         heads = [(self._vocabulary.spelling(position), int(self._vocabulary.ids[position])) for position in inner]
-        self._finishing = sorted(heads, key=_length_first)
+        self._finishing = sorted(heads, key=lambda head: (len(head[0]), head[0]))
         self._examples = self._representatives()
         self._groups = lru_cache(maxsize=256)(self._groups_after)
         self._candidates = lru_cache(maxsize=256)(self._some_ending)
@@ -603,14 +603,12 @@ class Routes:
 
     def _completion_by(self, word: Hashable, spelled: bytes, token: int, goal: int) -> Route | None:
         """The same, where `token` is the first and leads to the bytes `spelled`."""
-        if character_status(spelled) == "begun":
-            possible = self._tokens.classes.pending(spelled)
-        else:
-            possible = 1 << self._moves.completed(spelled)
+        begun = character_status(spelled) == "begun"
+        possible = self._tokens.classes.pending(spelled) if begun else 1 << self._moves.completed(spelled)
         after = self._words.step(word, token) if possible & goal else None
         if after is None:
             return None
-        if character_status(spelled) == "begun":
+        if begun:
             rest = self._completion(after, spelled, goal)
             return None if rest is None else (token, *rest)
         return (token,) if self._words.may_end(after) else None
@@ -649,7 +647,3 @@ class Routes:
         for group, token in zip(self._tokens.group[order].tolist(), self._vocabulary.ids[order].tolist(), strict=True):
             members[group].append(token)
         return {group: tokens[:: len(tokens) // 6 + 1] for group, tokens in members.items()}
-
-
-def _length_first(token: tuple[bytes, int]) -> tuple[int, bytes]:
-    return len(token[0]), token[0]
