@@ -19,7 +19,7 @@ for "\\n\\n" alone.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from time import perf_counter
 from typing import NamedTuple
@@ -64,7 +64,7 @@ class CheckReport:
     walks: int = 0
     """random sequences of tokens that were checked"""
     failed: int = 0
-    failures: list[Failure] = field(default_factory=list)
+    failures: tuple[Failure, ...] = ()
     """the first of them"""
     most_contexts: int = 0
     """the most live contexts that spell the same text; 1 where covers differ in their last token alone"""
@@ -243,7 +243,7 @@ class _Check:
     def _fail(self, kind: str, text: bytes, detail: str) -> None:
         self.report.failed += 1
         if len(self.report.failures) < _SHOWN:
-            self.report.failures.append(Failure(kind, text, detail))
+            self.report.failures += (Failure(kind, text, detail),)
 
 
 class Arrival(NamedTuple):
