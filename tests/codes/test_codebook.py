@@ -185,7 +185,7 @@ def test_smallest_K():
         ((2, 2, "ba", [0, 1]), "ascend"),
         ((2, 2, "ab", [1, 1]), "a different code"),
         ((2, 2, "ab", [0, 4]), r"below K\^N = 4"),
-        ((2, 2, "ab", [0, 1], "drop"), "unknown: 'drop' is none of"),
+        ((2, 2, "ab", [0, 1], "drop"), "unknown is 'drop'; use one of"),
     ],
 )
 def test_no_such_codebook(arguments, message):

@@ -98,7 +98,7 @@ def test_absent_tables_say_how_to_fetch_them(tmp_path: Path) -> None:
         learn("radical", tmp_path)
     with pytest.raises(InputError, match=r"strokes\.tsv: not there; .*:tables@ids"):
         learn("stroke", tmp_path)
-    with pytest.raises(ParameterError, match="'pinyin' is none of"):
+    with pytest.raises(ParameterError, match="'pinyin'; use one of"):
         learn("pinyin", tmp_path)  # type: ignore[arg-type]
 
 

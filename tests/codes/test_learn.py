@@ -32,12 +32,12 @@ def test_every_kind_by_its_name(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "bpe"}, r"kind: 'bpe' is none of latom, random, "),
+        ({"kind": "bpe"}, r"kind is 'bpe'; use one of latom, random, "),
         ({"kind": "byte", "N": 2}, "N: the code `byte`"),
         ({"kind": "random", "restarts": 2}, "restarts: the code `random`"),
         ({"kind": "stroke"}, "tables: the code `stroke` .* `ids`"),
         ({"kind": "latom", "K": 4000}, "2 GiB"),
-        ({"kind": "latom", "refine": "all"}, "refine: 'all' is none of swaps"),
+        ({"kind": "latom", "refine": "all"}, "refine is 'all'; use one of swaps"),
         ({"kind": "latom", "backend": "folded"}, "backend: 'folded'"),
         ({"kind": "latom", "floor": 0.0}, "floor is 0.0"),
     ],

@@ -295,7 +295,7 @@ def test_a_file_that_is_not_there(tmp_path, format):
 @pytest.mark.parametrize(
     ("format", "options", "message"),
     [
-        ("csv", {}, "format: 'csv' is none of"),
+        ("csv", {}, "format is 'csv'; use one of sighan, "),
         ("ces", {"text_key": "text"}, "text_key: the format ces"),
         ("text", {"sources": ["a"]}, "sources: the format text"),
         ("jsonl", {"sources": "RedPajamaC4"}, "sources: 'RedPajamaC4'"),

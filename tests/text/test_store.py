@@ -139,7 +139,7 @@ def test_batches_of_columns(tmp_path):
     table = pa.Table.from_batches(batches)
     assert table["id"].to_pylist() == [item.id for item in DOCUMENTS] * 4000
     assert table["boundaries"][:4].to_pylist() == [[2], [1, 2], None, []]
-    with pytest.raises(ParameterError, match=r"^columns: 'word' is none of"):
+    with pytest.raises(ParameterError, match=r"^columns is 'word'; use one of id, text, "):
         corpus_batches(tmp_path / "corpus", ["id", "word"])
 
 

@@ -25,7 +25,7 @@ from tokenlab.cli.options import (
 from tokenlab.cli.output import check_output, json_line, named_errors, note, tabbed, whole_output, write, written
 from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.core.options import check_least, option
+from tokenlab.core.options import check_choice, check_least, option
 from tokenlab.metrics.flops import break_even_vocabulary
 from tokenlab.networks.cost import BYTES, forward_flops, parameter_count, published_flops
 from tokenlab.networks.options import SIZES, ChunkShape, HashShape, PatchShape, Shape, TokenShape
@@ -361,8 +361,7 @@ def _flops(options: argparse.Namespace) -> None:
     between the stacks) with packed patches, or patches padded to the longest; even_packed, even_padded: the vocabulary
     from which a model over tokens costs more; printed_parameters: the paper's.
     """
-    if options.size not in SIZES:
-        raise ParameterError(f"--size is {options.size!r}; use one of {', '.join(SIZES)}")
+    check_choice("--size", options.size, SIZES)
     chosen = options_from(options, _CostOptions)
     with named_as_flags(_CostOptions):
         rows = [_cost(name, options.size, chosen) for name in options.patcher or _MODELS]

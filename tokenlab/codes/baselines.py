@@ -17,15 +17,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 from tokenlab.codes.codebook import Blocks, Codebook, atoms_per_digit, escape_atoms
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.interface import Unknown, Violation, atom, check_unknown, foreign, shown, utf8_violation
+from tokenlab.codes.interface import Unknown, Violation, atom, foreign, shown, utf8_violation
 from tokenlab.codes.options import CodeShape
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import check_choice
 from tokenlab.text.code_points import utf8
 
 _ATOMS = [atom(byte) for byte in range(256)]
@@ -124,9 +125,8 @@ class ComponentCode:
     contextual = False
 
     def __post_init__(self) -> None:
-        check_unknown(self.unknown)
-        if self.kind not in get_args(Kind):
-            raise ParameterError(f"kind: {self.kind!r} is none of {', '.join(get_args(Kind))}")
+        check_choice("unknown", self.unknown, Unknown)
+        check_choice("kind", self.kind, Kind)
         for character, names in self.components.items():
             if len(character) != 1 or not names or not all(name and name == shown(name) for name in names):
                 raise ParameterError(f"the components of {shown(character)!r} cannot be {list(names)}")
@@ -212,8 +212,7 @@ def learn_components(
         InputError: no such table, or it is not UTF-8, or it has a malformed line; with file and line.
         ParameterError: another kind, or no such policy.
     """
-    if kind not in TABLES:
-        raise ParameterError(f"kind: {kind!r} is none of {', '.join(TABLES)}")
+    check_choice("kind", kind, Kind)
     path = Path(folder, TABLES[kind])
     entries = (_read_ids if kind == "radical" else _read_strokes)(path, frozenset(corpus.characters))
     facts = {

@@ -18,11 +18,11 @@ from tokenlab.codes.interface import (
     atom,
     atom_numbers,
     check_type,
-    check_unknown,
     described,
     shown,
 )
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import check_choice
 
 _DIGITS = "abcdefghijklmnopqrstuvwxyz"
 _MANY = 1 << 10
@@ -50,7 +50,7 @@ class Codebook:
     contextual = False
 
     def __post_init__(self) -> None:
-        check_unknown(self.unknown)
+        check_choice("unknown", self.unknown, Unknown)
         check_capacity(len(self.characters), self.N, self.K)
         if list(self.characters) != sorted(set(self.characters)):
             raise ParameterError("a codebook's characters must be distinct and ascend by code point")

@@ -13,7 +13,7 @@ import json
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -109,12 +109,6 @@ def atom_numbers(encoded: str) -> np.ndarray:
         numbers[inside] = points[inside] - part.start + before
         before += len(part)
     return numbers
-
-
-def check_unknown(policy: str) -> None:
-    """Check a policy for unknown characters. Raises ParameterError where there is none of this name."""
-    if policy not in get_args(Unknown):
-        raise ParameterError(f"unknown: {policy!r} is none of {', '.join(get_args(Unknown))}")
 
 
 def shown(text: str) -> str:

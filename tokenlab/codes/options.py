@@ -1,10 +1,10 @@
 """Options of learned codes: their shape, and Latom's training and selection."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.core.options import check_least, option
+from tokenlab.core.options import check_choice, check_least, option
 
 Backend = Literal["auto", "hmmlearn"]
 Refine = Literal["swaps"]
@@ -44,12 +44,10 @@ class LatomOptions:
     backend: Backend = option("hmmlearn: the same numbers, slowly", "auto")
 
     def __post_init__(self) -> None:
-        if self.iterations < 0:
-            raise ParameterError(f"iterations: {self.iterations} is too small; it must be at least 0")
+        check_least("iterations", self.iterations, 0)
         if not 0 < self.floor <= 1:
             raise ParameterError(f"floor is {self.floor}; it must be above 0 and at most 1")
-        if self.backend not in get_args(Backend):
-            raise ParameterError(f"backend: {self.backend!r} is none of {', '.join(get_args(Backend))}")
+        check_choice("backend", self.backend, Backend)
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,6 @@ class SelectionOptions:
     )
 
     def __post_init__(self) -> None:
-        if self.refine is not None and self.refine not in get_args(Refine):
-            raise ParameterError(f"refine: {self.refine!r} is none of {', '.join(get_args(Refine))}")
+        if self.refine is not None:
+            check_choice("refine", self.refine, Refine)
         check_least("restarts", self.restarts, 1)

@@ -7,13 +7,14 @@ are used.
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from tokenlab.codes.bits.options import BitOptions
 from tokenlab.codes.options import CodeShape, LatomOptions, SelectionOptions
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import check_choice
 from tokenlab.core.shards import ClusterOptions
 
 if TYPE_CHECKING:
@@ -54,12 +55,11 @@ class Kind:
 
     def load_learner(self) -> Callable[..., Any]:
         """Import the function that learns a code of this kind."""
-        module, _, function = self.learner.partition(":")
-        return getattr(import_module(f"{__package__}.{module}"), function)
+        return resolve_name(f"{__package__}.{self.learner}")
 
     def load_code(self) -> Any:
         """Import the class of the codes of this kind."""
-        return getattr(import_module(self.module), self.code)
+        return resolve_name(f"{self.module}:{self.code}")
 
 
 KINDS: dict[str, Kind] = {
@@ -110,8 +110,7 @@ def learn_code(
         ParameterError: no such kind, an option that the kind does not have, or as the kind's learner.
         InputError: as the kind's learner.
     """
-    if kind not in KINDS:
-        raise ParameterError(f"kind: {kind!r} is none of {', '.join(KINDS)}")
+    check_choice("kind", kind, KINDS)
     found = KINDS[kind]
     for name in sorted(options.keys() - found.option_names):
         raise ParameterError(f"{name}: the code `{kind}` has no such option")

@@ -43,13 +43,14 @@ def option(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def check_choice(name: str, value: Any, literal: Any) -> None:
-    """Check a value of a `Literal` type.
+def check_choice(name: str, value: Any, choices: Any) -> None:
+    """Check a value of a `Literal` type, or one of several names.
 
     Raises ParameterError naming the option and its choices.
     """
-    if value not in get_args(literal):
-        raise ParameterError(f"{name} is {value!r}; use one of {', '.join(get_args(literal))}")
+    names = get_args(choices) or choices
+    if value not in names:
+        raise ParameterError(f"{name} is {value!r}; use one of {', '.join(names)}")
 
 
 def check_least(name: str, value: float | None, least: float) -> None:

@@ -22,6 +22,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import check_choice
 from tokenlab.text.documents import Document, join_words
 from tokenlab.text.lines import check_length, read_blocks, read_lines
 from tokenlab.text.options import LONGEST_LINE, LineOptions
@@ -60,8 +61,7 @@ def read_documents(
         InputError: no such file, no document at all, a line that is too long, or content in another format, with file
             and line.
     """
-    if format not in _FORMATS:
-        raise ParameterError(f"format: {format!r} is none of {', '.join(_FORMATS)}")
+    check_choice("format", format, _FORMATS)
     reader = _FORMATS[format]
     for name, value in (("text_key", text_key), ("sources", sources)):
         if value is not None and not reader.keyed:

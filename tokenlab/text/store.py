@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_folder
+from tokenlab.core.options import check_choice
 from tokenlab.text.documents import Document, words
 from tokenlab.text.lines import check_length
 
@@ -116,8 +117,7 @@ def corpus_batches(folder: str | Path, columns: Sequence[str] = tuple(SCHEMA.nam
         ParameterError: a column that a corpus does not have.
     """
     for column in columns:
-        if column not in SCHEMA.names:
-            raise ParameterError(f"columns: {column!r} is none of {', '.join(SCHEMA.names)}")
+        check_choice("columns", column, SCHEMA.names)
     schema = pa.schema([SCHEMA.field(column) for column in columns])
     paths = shard_paths(Path(folder), "corpus")
     return chain.from_iterable(parquet_batches(path, schema, _ROW_GROUP_ROWS) for path in paths)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial, reduce
 from operator import add
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from tokenlab.codes.latom.hmm_kernels import forward_backward
 from tokenlab.codes.latom.hmm_model import ExpectedCounts, Floats, PeriodicHmm, draw_hmm, maximise
 from tokenlab.codes.options import Backend
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import check_choice, check_least
 from tokenlab.core.shards import Cluster, ClusterOptions, map_shards, open_cluster
 
 Progress = Callable[[int, float], object]
@@ -90,10 +91,8 @@ def train(
         InputError: no characters, a code outside 0 to C - 1, or offsets that do not fit.
     """
     for name, value, least in (("N", N, 1), ("K", K, 1), ("C", C, 1), ("iterations", iterations, 0)):
-        if value < least:
-            raise ParameterError(f"{name}: {value} is too small; it must be at least {least}")
-    if backend not in get_args(Backend):
-        raise ParameterError(f"backend: {backend!r} is none of {', '.join(get_args(Backend))}")
+        check_least(name, value, least)
+    check_choice("backend", backend, Backend)
     _check(codes, offsets, C)
     hmm = draw_hmm(N, K, C, seed, end_state)
     report = progress or (lambda iteration, log_likelihood: None)
