@@ -167,7 +167,7 @@ def _measured(part: Callable[[Card, Facts], None], card: Card) -> Facts:
 
 
 def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(one_line(error).split())[:300]}"
+    return f"{type(error).__name__}: {one_line(error)[:300]}"
 
 
 def _conditions(card: Card) -> Facts:

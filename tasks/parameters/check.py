@@ -150,7 +150,7 @@ def _line(where: str, problem: Any) -> str:
             else f"{key} is missing; add it"
         )
     if cause is not None:  # a check of our own, which says what to do
-        return f"{where}: {' '.join(str(cause).split())}"
+        return f"{where}: {one_line(cause)}"
     message = problem["msg"][0].lower() + problem["msg"][1:]
     return f"{where} is {given}; {message.replace('input should', 'it should')}"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from tokenlab.core.errors import ParameterError
+from tokenlab.core.errors import ParameterError, one_line
 
 _DEEPEST = 50
 _MOST = 1_000_000
@@ -74,7 +74,7 @@ def read_params(path: Path, name: str) -> dict[str, Any]:
         line = f", line {mark.line + 1}" if mark else ""
         raise ParameterError(f"{name}{line}: {error.problem or error.context}; correct it") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # a character that YAML forbids, a date without days
-        raise ParameterError(f"{name}: not YAML ({' '.join(str(error).split())}); correct it") from None
+        raise ParameterError(f"{name}: not YAML ({one_line(error)}); correct it") from None
     if sections is None:
         raise ParameterError(f"{name}: empty; restore it from git")
     if not isinstance(sections, dict):

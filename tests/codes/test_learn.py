@@ -38,7 +38,7 @@ def test_every_kind_by_its_name(corpus, tmp_path):
         ({"kind": "stroke"}, "tables: the code `stroke` .* `ids`"),
         ({"kind": "latom", "K": 4000}, "2 GiB"),
         ({"kind": "latom", "refine": "all"}, "refine is 'all'; use one of swaps"),
-        ({"kind": "latom", "backend": "folded"}, "backend: 'folded'"),
+        ({"kind": "latom", "backend": "folded"}, "backend is 'folded'; use one of auto, "),
         ({"kind": "latom", "floor": 0.0}, "floor is 0.0"),
     ],
 )

@@ -21,7 +21,7 @@ import numpy as np
 from tokenlab.comparison.candidates import read_candidate
 from tokenlab.comparison.chunk_coder import ChunkCoder
 from tokenlab.core.devices import check_device_name, computing
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError, ParameterError, one_line
 from tokenlab.core.files import atomic_folder, write_text
 from tokenlab.language.coding import Coder
 from tokenlab.language.evaluation import passage_nats
@@ -257,7 +257,7 @@ def read_score(file: Path) -> Score:
         curve = [(size, bits) for size, bits in document["curve"]]
         return Score(**document | {"documents": DocumentScores(**document["documents"]), "curve": curve})
     except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{file}: damaged ({' '.join(str(error).split())}); remove it to score again") from None
+        raise InputError(f"{file}: damaged ({one_line(error)}); remove it to score again") from None
 
 
 def _new_model(trial: Trial, coder: Coder) -> LanguageModel:

@@ -41,8 +41,9 @@ def of_system(error: BaseException) -> bool:
 
 def one_line(error: BaseException) -> str:
     """The one line that commands and stages print for an error."""
+    said = " ".join(str(error).split())
     if of_rust(error) and not of_system(error):
-        return f"the tokenizer fails on this text: {' '.join(str(error).split())}; use another one"
+        return f"the tokenizer fails on this text: {said}; use another one"
     if isinstance(error, OSError) and error.strerror:
         if error.filename and isinstance(error, FileNotFoundError):
             return f"{error.filename}: no such file or folder; check the path"
@@ -51,7 +52,6 @@ def one_line(error: BaseException) -> str:
         return f"writing failed: {error.strerror}; what was written is not whole, so make room and run again"
     if isinstance(error, MemoryError):
         return "out of memory; use a smaller text or shorter n-grams"
-    said = " ".join(str(error).split())
     return f"{said}; check the path, its permissions and the space left" if of_system(error) else said
 
 

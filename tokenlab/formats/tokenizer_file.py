@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from tokenlab.core.errors import InputError
+from tokenlab.core.errors import InputError, one_line
 from tokenlab.formats.byte_level import END, PAIRS, Merges, read_gpt2, written
 from tokenlab.formats.hugging_face import LibraryTokenizer, hidden_name, loaded
 from tokenlab.formats.pieces import SPACE, Algorithm, PieceKind, PieceModel, read_pieces
@@ -163,7 +163,7 @@ def _json(path: Path, content: bytes) -> dict[str, Any]:
     try:
         settings = json.loads(as_utf8(path, content))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON: {' '.join(str(error).split())[:200]}") from error
+        raise InputError(f"{path}: not JSON: {one_line(error)[:200]}") from error
     if not isinstance(settings, dict):
         raise InputError(f"{path}: JSON, but no tokenizer; its top is a {type(settings).__name__}")
     return settings

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from tokenlab.core.errors import InputError, SourceError
+from tokenlab.core.errors import InputError, SourceError, one_line
 from tokenlab.sources.record import RECORD
 from tokenlab.sources.unpack import ARCHIVES, packing
 
@@ -140,7 +140,7 @@ def _sources(where: str, content: bytes) -> dict[str, Source]:
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: not UTF-8 at byte {error.start}; save it as UTF-8") from error
     except yaml.YAMLError as error:
-        raise InputError(f"{where}: not YAML: {' '.join(str(error).split())}") from error
+        raise InputError(f"{where}: not YAML: {one_line(error)}") from error
     _check_keys(where, raw, allowed={"sources"}, needed={"sources"})
     sources = _mapping(f"{where}: sources", raw["sources"])
     return {name: _source(f"{where}: {name}", name, entry) for name, entry in sources.items()}

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.errors import InputError, ParameterError, one_line
 from tokenlab.core.files import write_text
 from tokenlab.formats.hugging_face import PLACES
 from tokenlab.formats.tokenizer_file import read_tokenizer
@@ -118,7 +118,7 @@ class HierarchicalBPE:
         try:
             document = json.loads(read_whole(path))
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}: not JSON ({' '.join(str(error).split())[:200]}); learn it again") from None
+            raise InputError(f"{path}: not JSON ({one_line(error)[:200]}); learn it again") from None
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise InputError(f"{path}: no hierarchical BPE ({_FORMAT!r}); make one with `tokenlab patches learn`")
         merges, longest, vocabulary = (document.get(name) for name in ("merges", "longest", "vocabulary"))

@@ -129,7 +129,12 @@ def test_wrong_sequences_are_refused(codes, offsets, message):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"N": 0}, "N: 0"), ({"K": 0}, "K: 0"), ({"iterations": -1}, "iterations: -1"), ({"backend": "gpu"}, "backend")],
+    [
+        ({"N": 0}, "N is 0"),
+        ({"K": 0}, "K is 0"),
+        ({"iterations": -1}, "iterations is -1"),
+        ({"backend": "gpu"}, "backend"),
+    ],
 )
 def test_wrong_parameters_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
