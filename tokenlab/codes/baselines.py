@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,14 +24,14 @@ import numpy as np
 
 from tokenlab.codes.codebook import Blocks, Codebook, atoms_per_digit, escape_atoms
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.interface import Unknown, Violation, atom, foreign, shown, utf8_violation
+from tokenlab.codes.interface import Unknown, Violation, atom, atoms, foreign, shown, utf8_violation
 from tokenlab.codes.options import CodeShape
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.options import check_choice
 from tokenlab.text.code_points import utf8
 
-_ATOMS = [atom(byte) for byte in range(256)]
-_BYTES = {character: byte for byte, character in enumerate(_ATOMS)}
+BYTE_ATOMS = atoms(256)
+BYTES = {character: byte for byte, character in enumerate(BYTE_ATOMS)}
 _SHAPE = CodeShape()
 _PERMUTED = 1 << 20
 """Largest number of codes that are permuted to draw some of them."""
@@ -56,12 +57,12 @@ class ByteCode:
 
     def encode(self, text: str) -> str:
         """One atom for each byte of the text in UTF-8. Raises InputError for a lone surrogate."""
-        return utf8(text).decode("latin-1").translate(_ATOMS)
+        return utf8(text).decode("latin-1").translate(BYTE_ATOMS)
 
     def decode(self, atoms: str) -> str:
         """The text of a string of atoms. Raises InputError at the first violation."""
         try:
-            return bytes(map(_BYTES.__getitem__, atoms)).decode()
+            return bytes(map(BYTES.__getitem__, atoms)).decode()
         except (KeyError, UnicodeDecodeError):
             violation = self.check(atoms)
         assert violation
@@ -69,9 +70,8 @@ class ByteCode:
 
     def check(self, atoms: str) -> Violation | None:
         """The first atom that is foreign or at which the bytes stop being UTF-8."""
-        end = next((place for place, found in enumerate(atoms) if found not in _BYTES), len(atoms))
-        violation = utf8_violation(bytes(map(_BYTES.__getitem__, atoms[:end])))
-        return violation or (foreign(atoms, end) if end < len(atoms) else None)
+        found = bytes(map(BYTES.__getitem__, takewhile(BYTES.__contains__, atoms)))
+        return utf8_violation(found) or foreign(atoms, len(found))
 
     def document(self) -> dict[str, Any]:
         """Nothing beside kind and facts."""
@@ -146,12 +146,12 @@ class ComponentCode:
 
     def check(self, atoms: str) -> Violation | None:
         """The first atom that is foreign, or at which escaped bytes stop being UTF-8."""
-        end = next((place for place, found in enumerate(atoms) if found not in self._known), len(atoms))
-        for run in self._escaped.finditer(atoms, 0, end):
+        known = "".join(takewhile(self._known.__contains__, atoms))
+        for run in self._escaped.finditer(known):
             if violation := utf8_violation(bytes(map(self._escapes.index, run[0]))):
                 place = run.start() + violation.position
                 return Violation("bytes", place, f"atom {place + 1}: escaped bytes that are not UTF-8")
-        return foreign(atoms, end) if end < len(atoms) else None
+        return foreign(atoms, len(known))
 
     def document(self) -> dict[str, Any]:
         """The code as JSON values, without its kind and facts."""
@@ -184,7 +184,7 @@ class ComponentCode:
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        return frozenset(map(atom, range(len(self.alphabet) + 256)))
+        return frozenset(atoms(len(self.alphabet) + 256))
 
 
 def learn_radicals(corpus: CharacterCorpus, *, tables: str | Path, unknown: Unknown = "error") -> ComponentCode:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tokenlab.core.errors import InputError
+from tokenlab.text.code_points import code_points, utf8
 
 _SEQUENCES_AT_ONCE = 1 << 12
 
@@ -45,7 +46,7 @@ class CharacterCorpus(NamedTuple):
 
     def texts(self) -> Iterator[str]:
         """The sequences as text."""
-        points = np.array([ord(character) for character in self.characters], np.uint32)
+        points = code_points(self.characters)
         for start, end in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
             yield points[self.symbols[start:end]].tobytes().decode("utf-32-le")
 
@@ -64,12 +65,8 @@ def character_corpus(texts: Iterable[str]) -> CharacterCorpus:
     blocks, lengths = [], [np.zeros(1, np.int64)]
     sequences = filter(None, map(collapse, texts))
     while some := list(islice(sequences, _SEQUENCES_AT_ONCE)):
-        try:
-            digest.update("".join(f"{sequence}\n" for sequence in some).encode())
-        except UnicodeEncodeError as error:
-            surrogate = error.object[error.start]
-            raise InputError(f"a lone surrogate ({surrogate!r}) is no character; correct the text") from None
-        blocks.append(np.frombuffer("".join(some).encode("utf-32-le"), np.uint32))
+        digest.update(utf8("".join(f"{sequence}\n" for sequence in some)))
+        blocks.append(code_points("".join(some)))
         lengths.append(np.array([len(sequence) for sequence in some], np.int64))
     if not blocks:
         raise InputError("the corpus is empty: no character but whitespace; give it some text")

@@ -126,8 +126,10 @@ def described(character: str) -> str:
     return f"{shown(character)!r} (U+{ord(character):04X})".replace("\\\\", "\\")
 
 
-def foreign(atoms: str, position: int) -> Violation:
-    """The violation of a character that is no atom of a code."""
+def foreign(atoms: str, position: int) -> Violation | None:
+    """The violation of the first character that is no atom of a code; None where that is the end of the text."""
+    if position == len(atoms):
+        return None
     return Violation("foreign", position, f"atom {position + 1}: {described(atoms[position])} is no atom of this code")
 
 

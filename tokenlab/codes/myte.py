@@ -25,18 +25,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from tokenlab.codes.baselines import ByteCode
+from tokenlab.codes.baselines import BYTE_ATOMS, BYTES, ByteCode
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.interface import Violation, atom, atoms, foreign, shown, utf8_violation
+from tokenlab.codes.interface import Violation, foreign, shown, utf8_violation
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.exact.vocabulary import common_prefix
 from tokenlab.text.code_points import utf8
 
-_ATOMS = atoms(256)
-_BYTES = {atom(byte): byte for byte in range(256)}
 _SEPARATOR_BYTE = 0xFF
 _SEPARATOR = bytes([_SEPARATOR_BYTE]).decode(errors="surrogateescape")
 _NOT_UTF8 = re.compile("[\udc80-\udcfe]")  # Bytes that are not UTF-8, decoded; the separator is not among them.
@@ -67,7 +66,7 @@ class MyteCode:
     def encode(self, text: str) -> str:
         """The bytes of a text, rewritten, each an atom. Raises InputError for a lone surrogate."""
         utf8(text)
-        return self._encoded(text).decode("latin-1").translate(_ATOMS)
+        return self._encoded(text).decode("latin-1").translate(BYTE_ATOMS)
 
     def decode(self, atoms: str) -> str:
         """The text of a string of atoms. Raises InputError at the first violation."""
@@ -106,16 +105,16 @@ class MyteCode:
 
     def _read(self, atoms: str) -> tuple[str, Violation | None]:
         """The text up to the first violation."""
-        end = next((place for place, found in enumerate(atoms) if found not in _BYTES), len(atoms))
-        data = bytes(map(_BYTES.__getitem__, atoms[:end]))
+        data = bytes(map(BYTES.__getitem__, takewhile(BYTES.__contains__, atoms)))
         text = self._decomposition.inverse(self._unmerging(data).decode(errors="surrogateescape"))
         damage = _NOT_UTF8.search(text)
         if damage:
             text = text[: damage.start()]
         encoded = self._encoded(text)
-        if encoded != data and (violation := self._violation(data, common_prefix(encoded, data), end == len(atoms))):
+        whole = len(data) == len(atoms)
+        if encoded != data and (violation := self._violation(data, common_prefix(encoded, data), whole)):
             return text, violation
-        return text, foreign(atoms, end) if end < len(atoms) else None
+        return text, foreign(atoms, len(data))
 
     def _violation(self, data: bytes, place: int, ends: bool) -> Violation | None:
         """The violation of the bytes from `place` on; None where a character is incomplete, but the stream goes on."""

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.interface import Violation, atom, atom_numbers, described, foreign
+from tokenlab.codes.interface import Violation, atom, atom_numbers, foreign
 from tokenlab.core.errors import InputError
+from tokenlab.text.code_points import code_points
 
 _TABLE = "script_blocks.tsv"
 _POINTS = 0x110000
@@ -105,12 +106,8 @@ class ScriptCode:
     def encode(self, text: str) -> str:
         """The atom of its block and that of its index for each character. Raises InputError for a lone surrogate."""
         blocks = script_blocks()
-        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-        block = blocks.block[points]
-        if (block < 0).any():
-            where = text[int(np.argmax(block < 0))]
-            raise InputError(f"{described(where)} is a lone surrogate, which is no character")
-        pairs = np.stack([block + blocks.largest, blocks.place[points]], axis=1)
+        points = code_points(text)
+        pairs = np.stack([blocks.block[points] + blocks.largest, blocks.place[points]], axis=1)
         return (pairs + _FIRST_ATOM).astype(np.uint32).tobytes().decode("utf-32-le")
 
     def decode(self, atoms: str) -> str:
@@ -145,7 +142,7 @@ class ScriptCode:
             return Violation("truncated", len(numbers), message)
         return None
 
-    def _violation(self, atoms: str, place: int, outside: np.ndarray, misplaced: np.ndarray) -> Violation:
+    def _violation(self, atoms: str, place: int, outside: np.ndarray, misplaced: np.ndarray) -> Violation | None:
         if outside[place]:
             return foreign(atoms, place)
         where = f"atom {place + 1}"

@@ -10,7 +10,7 @@ Memory: about 40 bytes per unit while it runs and 36 per distinct n-gram for the
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -239,10 +239,8 @@ def _keep_frequent(statistics: NgramStatistics) -> NgramStatistics:
     keep[statistics.rows(1)] = True
     new_row = (np.cumsum(keep) - 1).astype(np.int32)
     parent = statistics.parent[keep]
-    return NgramStatistics(
-        options=statistics.options,
-        tokens=statistics.tokens,
-        characters=statistics.characters,
+    return replace(
+        statistics,
         level=np.concatenate(([0], np.cumsum(keep)))[statistics.level],
         last=statistics.last[keep],
         parent=np.where(parent < 0, parent, new_row[parent]),
@@ -250,5 +248,4 @@ def _keep_frequent(statistics: NgramStatistics) -> NgramStatistics:
         min_pmi=statistics.min_pmi[keep],
         left_entropy=statistics.left_entropy[keep],
         right_entropy=statistics.right_entropy[keep],
-        composed=statistics.composed,
     )

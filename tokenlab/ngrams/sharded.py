@@ -30,7 +30,7 @@ from tokenlab.core.batches import in_batches
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import scratch_folder
 from tokenlab.core.shards import Cluster, map_shards
-from tokenlab.ngrams.clusters import COMPOSED
+from tokenlab.ngrams.clusters import COMPOSED, spell
 from tokenlab.ngrams.counting import (
     LARGEST,
     NgramStatistics,
@@ -157,7 +157,7 @@ def count_shard(options: StatisticsOptions, folder: str, shard: tuple[int, str])
     _write(path, rows)
     return Run(
         path=str(path),
-        units=[chr(symbol) if symbol < COMPOSED else composed[symbol - COMPOSED] for symbol in alphabet.tolist()],
+        units=list(spell(alphabet[:, np.newaxis], composed)),
         rows=first_units,
         tokens=count_tokens(order_lengths := np.repeat(lengths, rows["count"]), options),
         characters=len(order_lengths),

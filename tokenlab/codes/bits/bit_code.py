@@ -17,12 +17,12 @@ from tokenlab.codes.bits.options import DEFAULT, BitOptions
 from tokenlab.codes.bits.stream import rewrite
 from tokenlab.codes.bits.symbols import OTHER, symbol_name
 from tokenlab.codes.corpus import CharacterCorpus
-from tokenlab.codes.interface import Violation, atom, atom_numbers, foreign, utf8_violation
+from tokenlab.codes.interface import Violation, atom_numbers, atoms, foreign, utf8_violation
 from tokenlab.core.errors import InputError
 from tokenlab.text.code_points import code_points, utf8
 
 _POINTS = 0x110000
-_ATOMS = np.array([ord(atom(symbol)) for symbol in range(OTHER)], np.uint32)
+_ATOMS = code_points(atoms(OTHER))
 
 
 class CharacterBits:
@@ -114,9 +114,7 @@ class BitCode:
         if errors:
             kind, message = errors[0].kind, errors[0].message.replace("token", "atom", 1)
             return Violation("bytes" if kind == "utf8" else "digit", errors[0].position, message)
-        if end < symbols.size:
-            return foreign(atoms, end)
-        return None
+        return foreign(atoms, end)
 
     def _is_truncated(self, symbols: np.ndarray, first: DecodeError) -> bool:
         """Whether the first error is that the last character is incomplete."""
