@@ -5,7 +5,6 @@ Every sentence begins after `<|endoftext|>` and ends with it, so the model knows
 checkpoint.
 """
 
-import json
 import math
 import shutil
 from collections.abc import Iterable
@@ -13,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 from pydantic import Field
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GPT2LMHeadModel
 
 from tasks.exact.held_out import HeldOut, held_out_texts, training_texts
@@ -25,7 +23,8 @@ from tokenlab.core.files import atomic_folder
 from tokenlab.entropy.packing import Sequences
 from tokenlab.entropy.training import train
 from tokenlab.networks.gpt import GptShape, build_gpt, save_gpt
-from tokenlab.tokenizers.alphabet import START_ID, Alphabet
+from tokenlab.tokenizers.alphabet import START_ID, Alphabet, write_tokenizer
+from tokenlab.tokenizers.bpe import train_byte_level
 from tokenlab.training.options import TrainingOptions
 
 END = "<|endoftext|>"
@@ -84,16 +83,7 @@ def train_tokenizer(texts: Iterable[str], vocabulary_size: int) -> Alphabet:
 
     Raises InputError where the texts give fewer merges.
     """
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary_size,
-        special_tokens=[END],
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer = train_byte_level(texts, vocabulary_size, [END])
     if (found := tokenizer.get_vocab_size()) < vocabulary_size:
         raise InputError(
             f"the corpus gives {found} tokens; lower vocabulary_size from {vocabulary_size} to at most that"
@@ -121,16 +111,7 @@ def save_language_model(model: GPT2LMHeadModel, alphabet: Alphabet, folder: Path
     """Write config.json, model.safetensors, tokenizer.json and tokenizer_config.json into an existing folder."""
     model.config.bos_token_id = model.config.eos_token_id = START_ID
     save_gpt(model, folder)
-    alphabet.tokenizer.save(str(folder / "tokenizer.json"))
-    config = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "bos_token": END,
-        "eos_token": END,
-        "clean_up_tokenization_spaces": False,
-        "split_special_tokens": True,
-    }
-    text = json.dumps(config, indent=2, sort_keys=True) + "\n"
-    (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")
+    write_tokenizer(alphabet.tokenizer, folder, {"bos_token": END, "eos_token": END, "split_special_tokens": True})
 
 
 if __name__ == "__main__":

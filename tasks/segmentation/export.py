@@ -7,7 +7,7 @@ and those that BPE is trained on, are read from the segments that the stage `seg
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from tasks.segmentation.methods import Configuration, configurations, read_metho
 from tasks.segmentation.splits import CorpusSplits, Splitting, read_splits, training_size
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_folder
+from tokenlab.metrics.words import word_spans
 from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.ngrams.table import read_statistics
 from tokenlab.segment.isolation import SPACE, CharacterClasses
@@ -28,7 +29,7 @@ from tokenlab.segment.options import SegmentOptions
 from tokenlab.segment.segmentation import Segmentation
 from tokenlab.text.code_points import code_points
 from tokenlab.text.documents import Document
-from tokenlab.tokenizers.export.agreement import Agreement, HuggingFace, Span, measure_agreement
+from tokenlab.tokenizers.export.agreement import Agreement, HuggingFace, measure_agreement
 from tokenlab.tokenizers.export.hugging_face import export_tokenizer, save_tokenizer_folder, word_tokenizer
 from tokenlab.tokenizers.export.options import ExportOptions, check_expressible, parse_special_tokens
 
@@ -200,19 +201,9 @@ def measure(tokenizer: Tokenizer, isolation: SegmentOptions, text: Text) -> dict
     """How well a tokenizer agrees with the segments of test sentences, and both with gold words where these are
     known."""
     sentences = [document.text for document in text.documents]
-    gold = [gold_spans(document) for document in text.documents] if text.documents[0].boundaries is not None else None
+    words = [word_spans(document, "gold") for document in text.documents]
+    gold = [[(start, end) for start, end in spans.tolist()] for spans in words if spans is not None] or None
     return figures(measure_agreement(HuggingFace(tokenizer), StoredSegments(text, isolation), sentences, gold))
-
-
-def gold_spans(document: Document) -> list[Span]:
-    """The characters [start, end) of the gold words."""
-    spans = []
-    for start, end in pairwise((0, *(document.boundaries or ()), len(document.text))):
-        word = document.text[start:end]
-        first = end - len(word.lstrip())
-        if first < end:
-            spans.append((first, first + len(word.strip())))
-    return spans
 
 
 def figures(found: Agreement) -> dict[str, Any]:

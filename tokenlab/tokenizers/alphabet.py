@@ -6,7 +6,7 @@ ordinary text: "[UNK]" in a text is five characters. The tokenizer puts the star
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -103,15 +103,20 @@ def _with_start(tokenizer: Tokenizer, begins_character: NDArray[np.bool_]) -> Al
 
 
 def save_alphabet(alphabet: Alphabet, folder: Path) -> None:
-    """Write tokenizer.json and tokenizer_config.json, which `transformers.AutoTokenizer` reads, into a folder."""
-    config = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "bos_token": START,
-        "clean_up_tokenization_spaces": False,
-        "split_special_tokens": True,  # Otherwise "[UNK]" in a text would be one token instead of five.
-    }
+    """Write an alphabet by `write_tokenizer`."""
+    # Split, or "[UNK]" in a text would be one token instead of five.
+    config: dict[str, object] = {"bos_token": START, "split_special_tokens": True}
     if alphabet.tokenizer.token_to_id(UNKNOWN) is not None:
         config["unk_token"] = UNKNOWN
-    alphabet.tokenizer.save(str(folder / "tokenizer.json"))
-    text = json.dumps(config, indent=2, sort_keys=True) + "\n"
+    write_tokenizer(alphabet.tokenizer, folder, config)
+
+
+def write_tokenizer(tokenizer: Tokenizer, folder: Path, config: Mapping[str, object]) -> None:
+    """Write tokenizer.json and tokenizer_config.json, which `transformers.AutoTokenizer` reads, into a folder.
+
+    config: what tokenizer_config.json has beside the class of the tokenizer, such as the special tokens.
+    """
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False, **config}
+    tokenizer.save(str(folder / "tokenizer.json"))
+    text = json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
     (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")

@@ -8,7 +8,6 @@ text, a space marks each boundary, and no merge crosses it; the tokenizer is the
 package; [UNK] follows them. Text is neither normalised nor split.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +20,13 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_folder
 from tokenlab.core.options import check_choice, option
+from tokenlab.tokenizers.alphabet import UNKNOWN, write_tokenizer
 from tokenlab.tokenizers.merges import check_merges
 from tokenlab.tokenizers.unigram import UnigramModel
 
 PreTokenizer = Literal["whitespace", "punctuation"]
 """`whitespace` splits at whitespace only; `punctuation` also splits punctuation off."""
 
-UNKNOWN = "[UNK]"
 _WHITESPACE = [chr(point) for point in range(0x3001) if chr(point).isspace()]
 _LARGEST_VOCABULARY = 10_000_000
 
@@ -108,15 +107,9 @@ def token_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[tuple[i
 def save_tokenizer(
     tokenizer: Tokenizer, folder: str | Path, config: Mapping[str, Any] = MappingProxyType({"unk_token": UNKNOWN})
 ) -> None:
-    """Write a folder that `transformers.AutoTokenizer.from_pretrained` reads without this library, atomically.
-
-    config: what tokenizer_config.json has beside the class of the tokenizer, such as the special tokens.
-    """
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False} | dict(config)
+    """Write a folder by `write_tokenizer`, atomically."""
     with atomic_folder(folder) as temporary:
-        tokenizer.save(str(temporary / "tokenizer.json"))
-        text = json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
-        (temporary / "tokenizer_config.json").write_text(text, encoding="utf-8")
+        write_tokenizer(tokenizer, temporary, config)
 
 
 def save_with_special_tokens(

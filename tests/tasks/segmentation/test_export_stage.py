@@ -13,13 +13,14 @@ from workspace import SMALL
 from tasks.corpora.prepare import prepare
 from tasks.runtime.stage import Stage
 from tasks.segmentation.entropy import score
-from tasks.segmentation.export import cut_at, export, gold_spans
+from tasks.segmentation.export import cut_at, export
 from tasks.segmentation.ngram_statistics import count
 from tasks.segmentation.segment import segment
 from tasks.segmentation.splits import Splitting, read_splits
 from tasks.segmentation.word_model import fit
 from tokenlab.core.errors import InputError, ParameterError, one_line
 from tokenlab.generated import generate
+from tokenlab.metrics.words import word_spans
 from tokenlab.segment.words.model import WordModel
 from tokenlab.segment.words.options import WordOptions
 from tokenlab.text.documents import Document
@@ -182,4 +183,5 @@ def test_sentences_are_cut_at_boundaries_and_whitespace():
     cut = cut_at([" ab cd", "", "efg "], [[2, 4], [], [1, 3]])
     assert cut.spans() == [[(1, 2), (2, 3), (4, 6)], [], [(0, 1), (1, 3)]]
     assert cut.text() == "a b cd\n\ne fg\n"
-    assert gold_spans(Document("1", " ab  cd ", (4, 7))) == [(1, 3), (5, 7)]
+    words = word_spans(Document("1", " ab  cd ", (4, 7)), "gold")
+    assert words is not None and words.tolist() == [[1, 3], [5, 7]]
