@@ -18,6 +18,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from tasks.runtime.stage import MixedParameters, Parameters, Stage
 from tasks.segmentation.splits import Training
 from tokenlab.core.errors import ParameterError
+from tokenlab.core.options import check_choice
 from tokenlab.ngrams.counting import NgramStatistics
 from tokenlab.segment.by_entropy import boundary_scores, segment_by_entropy
 from tokenlab.segment.by_statistics import Segmenter
@@ -317,9 +318,7 @@ def read_sections(stage: Stage) -> Methods:
     found: dict[str, Method] = {}
     for name, section in stage.parameters("segmentation.methods", dict[str, dict[str, Any]]).items():
         place = f"segmentation.methods.{name}"
-        if section.get("by") not in METHODS:
-            kinds = ", ".join(METHODS)
-            raise ParameterError(f"{stage.params_file}: {place}.by is {section.get('by')!r}; use one of {kinds}")
+        check_choice(f"{stage.params_file}: {place}.by", section.get("by"), METHODS)
         found[name] = method = stage.parameters(place, METHODS[section["by"]])
         if isinstance(method, WordMethod):
             method._options = stage.parameters(f"segmentation.word_models.{method.model}", WordOptions)

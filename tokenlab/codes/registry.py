@@ -122,20 +122,16 @@ def learn_code(
     if not found.total:
         keywords["unknown"] = unknown
     if found.table:
-        keywords["tables"] = _folder(found, found.table, tables)
+        if tables is None:
+            source = found.table.partition("/")[0]
+            raise ParameterError(
+                f"tables: the code `{kind}` needs the folder of the catalogue's source `{source}`;"
+                f" fetch it with `dvc repro data/raw/dvc.yaml:tables@{source}`"
+            )
+        keywords["tables"] = tables
     if found.iterative:
         keywords |= {"place": place, "progress": progress}
     return found.load_learner()(corpus, *given, **keywords)
-
-
-def _folder(kind: Kind, table: str, folder: str | Path | None) -> str | Path:
-    if folder is None:
-        source = table.partition("/")[0]
-        raise ParameterError(
-            f"tables: the code `{kind.name}` needs the folder of the catalogue's source `{source}`;"
-            f" fetch it with `dvc repro data/raw/dvc.yaml:tables@{source}`"
-        )
-    return folder
 
 
 def read_code(path: str | Path) -> "Code":
