@@ -8,24 +8,11 @@ in `tokenlab.segment.options.BoundaryRule`.
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Values = NDArray[np.float32]
 Indices = NDArray[np.int64]
 Rule = Callable[[Values, float], Indices]
-
-
-def find_boundaries(entropy: ArrayLike, rule: Rule, threshold: float | None = None) -> Indices:
-    """The positions before which a boundary stands, ascending.
-
-    Args:
-        entropy: H(x_t | x_<t) in nats for each position t, NaN where there is none: inside a token, at dropped
-            whitespace, at the start of a text without a prefix. Positions without a value are skipped: neighbours are
-            the nearest values on either side, and no boundary stands where there is no value.
-    """
-    values = np.asarray(entropy, np.float32)
-    places = np.flatnonzero(~np.isnan(values))
-    return places[rule(values[places], float(threshold or 0.0))]
 
 
 def maxima(values: Values, threshold: float = 0.0) -> Indices:

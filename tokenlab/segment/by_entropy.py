@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tokenlab.core.errors import InputError
 from tokenlab.ngrams.clusters import cluster_starts
-from tokenlab.segment.boundaries import RULES, find_boundaries
+from tokenlab.segment.boundaries import RULES
 from tokenlab.segment.isolation import ALONE, SPACE, WHOLE, CharacterClasses
 from tokenlab.segment.options import BoundaryOptions, Isolate, check_isolation
 from tokenlab.segment.segmentation import Segmentation
@@ -18,9 +18,13 @@ def entropy_boundaries(entropy: ArrayLike, options: BoundaryOptions) -> NDArray[
     """The positions before which boundaries stand, ascending.
 
     Args:
-        entropy: a value in nats per character (or byte), NaN where there is none; see `find_boundaries`.
+        entropy: H(x_t | x_<t) in nats for each character (or byte) t, NaN where there is none: inside a token, at
+            dropped whitespace, at the start of a text without a prefix. Positions without a value are skipped:
+            neighbours are the nearest values on either side, and no boundary stands where there is no value.
     """
-    return find_boundaries(entropy, RULES[options.rule], options.threshold)
+    values = np.asarray(entropy, np.float32)
+    places = np.flatnonzero(~np.isnan(values))
+    return places[RULES[options.rule](values[places], float(options.threshold or 0.0))]
 
 
 def segment_by_entropy(
