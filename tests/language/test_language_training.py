@@ -8,14 +8,7 @@ import pytest
 import torch
 from stored_passages import documents, store
 from torch.nn.functional import log_softmax
-from trainings import (
-    assert_close_curves,
-    assert_close_weights,
-    assert_same,
-    in_a_group,
-    killed_training,
-    weights,
-)
+from trainings import assert_close_curves, assert_close_weights, assert_same, in_a_group, killed_training, weights
 
 from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.language.coding import ByteCoder, PatchCoder

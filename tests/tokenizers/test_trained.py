@@ -1,7 +1,6 @@
 """Tokenizers trained from counts of pieces: against Hugging Face's trainer, and on any text."""
 
 import collections
-import functools
 import gzip
 import itertools
 import json
@@ -217,7 +216,7 @@ def test_every_text_is_decoded_to_itself(text):
             assert not as_text or min(ids, default=3) >= 3
 
 
-@functools.cache
+@cache
 def words_of_thai():
     return make_cut("words", THAI)
 
@@ -321,7 +320,7 @@ def test_what_cannot_be_trained():
 EXPRESSIONS = ("auto", "gpt2", "llama3", "whitespace")
 
 
-@functools.cache
+@cache
 def cut_and_split(name):
     """A cut, and Oniguruma's with the same expression, which takes milliseconds to compile."""
     cut = make_cut(name, [])

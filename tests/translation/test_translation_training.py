@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 import torch
 from torch.nn.functional import log_softmax
-from trainings import (
-    assert_close_curves,
-    assert_close_weights,
-    assert_same,
-    in_a_group,
-    killed_training,
-    weights,
-)
+from trainings import assert_close_curves, assert_close_weights, assert_same, in_a_group, killed_training, weights
 
 from tokenlab.core.errors import InputError
 from tokenlab.training import processes

@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 
 from tokenlab.codes.codebook import Codebook, smallest_K
 from tokenlab.codes.corpus import CharacterCorpus, character_corpus
-from tokenlab.codes.latom.refine import (
-    LARGEST_CODES,
-    Schedule,
-    _rows,
-    _state,
-    character_bigrams,
-    refine_codes,
-)
+from tokenlab.codes.latom.refine import LARGEST_CODES, Schedule, _rows, _state, character_bigrams, refine_codes
 from tokenlab.codes.latom.refine_kernels import swap, swap_gain, xlog2x_table
 from tokenlab.core.errors import ParameterError
 

@@ -10,11 +10,7 @@ from matplotlib.figure import Figure
 
 from tasks.report.codes import draw_lengths, draw_tables
 from tasks.report.patches import ablation_points, draw_ablation, draw_tokens, draw_training, largest_tokenizers
-from tasks.report.plot import (
-    in_cells,
-    log_where_needed,
-    missing_note,
-)
+from tasks.report.plot import in_cells, log_where_needed, missing_note
 from tasks.report.segmentation import draw_boundaries
 
 SCRIPTS = {
