@@ -127,8 +127,7 @@ def measured(*arguments, stdin=TEXT):
 
 
 @pytest.mark.parametrize("characters", ["", "A日 タ"])
-def test_lengths(tmp_path, characters):
-    known = tmp_path / "known.txt"
+def test_lengths(known, characters):
     known.write_text(characters, encoding="utf-8")
     found = measured("--known", known)
     assert (found["lines"], found["characters"], found["bytes"]) == (4, 16, sum(len(line.encode()) for line in LINES))
@@ -182,17 +181,14 @@ def test_tables_of_lengths():
     assert len({row.count("\t") for row in scripts}) == 1 and "Katakana\t4\t12\t12\t9" in "".join(scripts)
 
 
-def test_a_text_of_known_characters_alone_is_said_to_be_one(tmp_path):
-    (tmp_path / "known.txt").write_text("日本", encoding="utf-8")
-    _, said = bits("measure", "-", "--known", tmp_path / "known.txt", stdin="日本")
+def test_a_text_of_known_characters_alone_is_said_to_be_one(known):
+    known.write_text("日本", encoding="utf-8")
+    _, said = bits("measure", "-", "--known", known, stdin="日本")
     assert "share a prefix, the characters of --known aside," in said
 
 
-def test_bytes_of_known_characters_are_dead(tmp_path):
-    (tmp_path / "known.txt").write_text("ab A中")
-    every, without = (
-        json.loads(bits("measure", "-", "--json", *more, stdin="ab 中")[0])["codes"][1:]
-        for more in (["--known", tmp_path / "known.txt"], [])
-    )
+def test_bytes_of_known_characters_are_dead(known):
+    known.write_text("ab A中")
+    every, without = (measured(*more, stdin="ab 中")["codes"][1:] for more in (["--known", known], []))
     # a, b and the space; the byte of A is a payload, too, and bytes of 中 occur in other characters.
     assert [a["dead"] - b["dead"] for a, b in zip(every, without, strict=True)] == [3] * len(every)

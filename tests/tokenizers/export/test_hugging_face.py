@@ -48,6 +48,15 @@ def statistics(mixed):
     return ngram_statistics(mixed)
 
 
+@pytest.fixture(scope="module")
+def of_chinese(chinese_sentences):
+    return ngram_statistics(chinese_sentences)
+
+
+def words_of(segmenter, sentences):
+    return Counter(word for batch in segmenter.segment(sentences) for word in batch.text().split())
+
+
 @pytest.mark.parametrize("how", WAYS, ids=lambda how: f"{how.isolate} {how.single_character}")
 def test_segments_of_the_training_text_are_tokens(mixed, statistics, how):
     vocabulary = learn_vocabulary(mixed, statistics, how, ExportOptions())
@@ -113,18 +122,14 @@ def test_digits_letters_punctuation_and_whitespace_are_never_bytes():
         assert tokenizer.encode("ж").tokens == ["<0xD0>", "<0xB6>"]
 
 
-def test_smaller_vocabularies_keep_frequent_segments(chinese_sentences):
-    statistics = ngram_statistics(chinese_sentences)
-    full = learn_vocabulary(chinese_sentences, statistics, BEST, ExportOptions())
+def test_smaller_vocabularies_keep_frequent_segments(chinese_sentences, of_chinese):
+    full = learn_vocabulary(chinese_sentences, of_chinese, BEST, ExportOptions())
     smaller = learn_vocabulary(
-        chinese_sentences, statistics, BEST, ExportOptions(vocabulary_size=len(full.pieces) - 300)
+        chinese_sentences, of_chinese, BEST, ExportOptions(vocabulary_size=len(full.pieces) - 300)
     )
     assert len(smaller.pieces) == len(full.pieces) - 300
     assert smaller.pieces[: full.begin + len(WHITESPACE)] == [*full.special.tokens, *BYTES, *WHITESPACE]
-    counts = {}
-    for batch in Segmenter(statistics, BEST).segment(chinese_sentences):
-        for word in batch.text().split():
-            counts[word] = counts.get(word, 0) + 1
+    counts = words_of(Segmenter(of_chinese, BEST), chinese_sentences)
     lost = set(full.pieces) - set(smaller.pieces)
     kept = {piece for piece in smaller.pieces if len(piece) > 1 and piece in counts}
     assert all(len(piece) > 1 for piece in lost)
@@ -132,13 +137,10 @@ def test_smaller_vocabularies_keep_frequent_segments(chinese_sentences):
     assert unigram_tokenizer(smaller).get_vocab_size() == len(smaller.pieces)
 
 
-def test_bpe_has_no_merge_across_words(chinese_sentences):
-    statistics = ngram_statistics(chinese_sentences)
+def test_bpe_has_no_merge_across_words(chinese_sentences, of_chinese):
     size = 3000
-    tokenizer = export_tokenizer(chinese_sentences, statistics, BEST, ExportOptions(model="bpe", vocabulary_size=size))
-    words = set()
-    for batch in Segmenter(statistics, BEST).segment(chinese_sentences):
-        words.update(batch.text().split())
+    tokenizer = export_tokenizer(chinese_sentences, of_chinese, BEST, ExportOptions(model="bpe", vocabulary_size=size))
+    words = words_of(Segmenter(of_chinese, BEST), chinese_sentences)
     inside = "\n".join(words)
     vocabulary = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)
     assert len(vocabulary) <= size
@@ -147,10 +149,9 @@ def test_bpe_has_no_merge_across_words(chinese_sentences):
     assert known > 300
 
 
-def test_words_of_any_segmenter(chinese_sentences):
+def test_words_of_any_segmenter(chinese_sentences, of_chinese):
     """The sum of log-probabilities and bonuses is the largest of all, by the plain recursion over the words."""
-    statistics = ngram_statistics(chinese_sentences)
-    cut = list(Segmenter(statistics, SegmentOptions(decoder="greedy")).segment(chinese_sentences))
+    cut = list(Segmenter(of_chinese, SegmentOptions(decoder="greedy")).segment(chinese_sentences))
     counts = Counter(word for batch in cut for word in batch.text().split())
     total = sum(counts.values())
     vocabulary = vocabulary_of_words(cut, ExportOptions(), bonus=1.5)
@@ -173,11 +174,10 @@ def test_words_of_any_segmenter(chinese_sentences):
 SPECIAL = ("pad=<pad>", "unk=<?>", "eos=<|im_end|>", "<|im_start|>", "PAD")
 
 
-def test_special_tokens(chinese_sentences):
-    statistics = ngram_statistics(chinese_sentences)
+def test_special_tokens(chinese_sentences, of_chinese):
     for model in ("unigram", "bpe"):
         options = ExportOptions(model=model, special_tokens=SPECIAL, vocabulary_size=4000)
-        tokenizer = export_tokenizer(chinese_sentences, statistics, BEST, options)
+        tokenizer = export_tokenizer(chinese_sentences, of_chinese, BEST, options)
         assert [tokenizer.id_to_token(i) for i in range(5)] == ["<?>", "<pad>", "<|im_end|>", "<|im_start|>", "PAD"]
         text = " <|im_start|> PAD\n<?>"
         assert tokenizer.encode(text).tokens == [" ", "<|im_start|>", " ", "PAD", "\n", "<?>"]
@@ -205,11 +205,10 @@ json.dump([ids, names, sorted(tokenizer.all_special_tokens), len(tokenizer)], sy
 
 
 @pytest.mark.slow
-def test_loads_where_this_library_cannot_be_imported(tmp_path, chinese_sentences):
+def test_loads_where_this_library_cannot_be_imported(tmp_path, chinese_sentences, of_chinese):
     pytest.importorskip("transformers")
-    statistics = ngram_statistics(chinese_sentences)
     options = ExportOptions(special_tokens=SPECIAL)
-    tokenizer = export_tokenizer(chinese_sentences, statistics, BEST, options)
+    tokenizer = export_tokenizer(chinese_sentences, of_chinese, BEST, options)
     save_tokenizer_folder(tokenizer, parse_special_tokens(SPECIAL), tmp_path / "exported")
     assert sorted(path.name for path in (tmp_path / "exported").iterdir()) == [
         "tokenizer.json",
