@@ -8,17 +8,12 @@ import pytest
 import small_bases
 import tiny_models
 from command import PROGRAM, ended_here, parsers, tokenlab_here
-from tiny_language_models import language_model
+from tiny_language_models import language_model, save_entropy_patcher
 from tiny_tokenizers import EXPRESSIONS, byte_level, train
 from tokenizers import Tokenizer, models, normalizers
 
 from tokenlab.cli.commands import command_parser
 from tokenlab.language.stored import save_language_model
-from tokenlab.networks.options import SIZES, TokenShape
-from tokenlab.networks.stored import build_network
-from tokenlab.patches.entropy_patcher import EntropyPatcher
-from tokenlab.patches.options import EntropyOptions
-from tokenlab.patches.registry import save_patcher
 
 TEXT = "共同创造美好的新世纪，共同 努力\n\n美好。 hello abc\n"
 
@@ -301,8 +296,7 @@ def inputs(tmp_path_factory):
     tiny_models.save_bert(folder / "BERT")
     tiny_models.save_bytes(folder / "BYTES")
     tiny_models.save_bytes(folder / "without", with_bos=False)
-    network = build_network(TokenShape(256, SIZES["tiny"][0]), 0)
-    save_patcher(EntropyPatcher(network, 32, EntropyOptions(threshold=5.45, cap=5)), folder / "PATCHER")
+    save_entropy_patcher(folder / "PATCHER")
     save_language_model(language_model("space", folder / "LM"), folder / "LM")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

@@ -8,14 +8,11 @@ import pytest
 import small_bases
 import unicode_text
 from command import tokenlab_here
+from tiny_language_models import save_entropy_patcher
 
 from tokenlab.metrics.flops import break_even_vocabulary
 from tokenlab.networks.cost import forward_flops
-from tokenlab.networks.options import SIZES, PatchShape, StackShape, TokenShape
-from tokenlab.networks.stored import build_network
-from tokenlab.patches.entropy_patcher import EntropyPatcher
-from tokenlab.patches.options import EntropyOptions
-from tokenlab.patches.registry import save_patcher
+from tokenlab.networks.options import PatchShape, StackShape
 from tokenlab.tokenizers.hierarchical import HierarchicalBPE
 
 TEXT = "it is | a \\ tab, 中文。\n\n" + "\n".join(unicode_text.SENTENCES.values()) + "\n"
@@ -31,8 +28,7 @@ def tokenizer(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
-    network = build_network(TokenShape(256, SIZES["tiny"][0]), 0)
-    save_patcher(EntropyPatcher(network, 32, EntropyOptions(threshold=5.45, cap=5)), folder)
+    save_entropy_patcher(folder)
     return folder
 
 

@@ -7,11 +7,13 @@ from tokenizers import Tokenizer, models, normalizers
 
 from tokenlab.language.coding import ByteCoder, Coder, PatchCoder, TokenCoder
 from tokenlab.language.stored import LanguageModel
-from tokenlab.networks.options import ChunkShape, HashShape, PatchShape, Shape, StackShape, TokenShape
+from tokenlab.networks.options import SIZES, ChunkShape, HashShape, PatchShape, Shape, StackShape, TokenShape
 from tokenlab.networks.stored import build_network
 from tokenlab.patches.bpe import read_bpe_patcher
 from tokenlab.patches.by_bytes import CharacterPatcher, SpacePatcher
+from tokenlab.patches.entropy_patcher import EntropyPatcher
 from tokenlab.patches.options import EntropyOptions, SpaceOptions
+from tokenlab.patches.registry import save_patcher
 from tokenlab.tokenizers.bpe import train_byte_level
 from tokenlab.tokenizers.hierarchical import learn_hierarchical
 
@@ -60,6 +62,12 @@ def spaced_tokenizer_file(folder: Path) -> Path:
     return folder / "spaced.json"
 
 
+def save_entropy_patcher(folder: Path) -> None:
+    """A patcher by the entropies of a network with new weights, into a new or empty folder."""
+    network = build_network(TokenShape(256, SIZES["tiny"][0]), 0)
+    save_patcher(EntropyPatcher(network, 32, EntropyOptions(threshold=5.45, cap=5)), folder)
+
+
 def _coder(kind: str, folder: Path) -> Coder:
     match kind:
         case "bytes" | "chunks":
@@ -75,8 +83,6 @@ def _coder(kind: str, folder: Path) -> Coder:
             return PatchCoder(SpacePatcher(SpaceOptions(cap=6)))
         case "character":
             return PatchCoder(CharacterPatcher())
-    from tokenlab.patches.entropy_patcher import EntropyPatcher
-
     network = sharp_network(TokenShape(256, LOCAL), 7)
     return PatchCoder(EntropyPatcher(network, 64, EntropyOptions(threshold=1.0, cap=7)))
 
