@@ -1,6 +1,7 @@
 """Segmentation against plain implementations over strings, and against every possible segmentation."""
 
 import math
+from dataclasses import replace
 from itertools import accumulate, pairwise, product
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_boundary_scores_are_added_where_a_segment_begins(seen, options, data):
     """The best of all segmentations by the sum of length times utility and of the scores at every beginning."""
     if options.single_character == "fallback":
         return
-    options = SegmentOptions(**{**vars(options), "decoder": "viterbi", "isolate": "none", "split_kana": False})
+    options = replace(options, decoder="viterbi", isolate="none", split_kana=False)
     statistics = ngram_statistics(seen, StatisticsOptions(n_max=4))
     table = utility_table(statistics, options)
     numbers = st.sampled_from([-5.0, -1.5, 0.0, 0.25, 2.0, 40.0])
@@ -94,7 +95,7 @@ def spelled(chain):
 @given(chains, option_sets, st.booleans(), st.data())
 def test_a_cluster_counts_like_one_character(seen, options, scored, data):
     """A text of clusters is segmented like the text that has a character of its own for each of them."""
-    options = SegmentOptions(**{**vars(options), "isolate": "none", "split_kana": False})
+    options = replace(options, isolate="none", split_kana=False)
     scores = clustered = None
     if scored and options.decoder == "viterbi":
         numbers = st.sampled_from([-5.0, -1.5, 0.0, 0.25, 2.0, 40.0])
@@ -116,15 +117,7 @@ def test_a_cluster_counts_like_one_character(seen, options, scored, data):
 @given(chains, option_sets, st.data())
 def test_boundary_scores_where_units_are_smaller_than_clusters(seen, options, data):
     """The best of all segmentations that cut no cluster, a cluster that is no candidate being a segment by itself."""
-    options = SegmentOptions(
-        **{
-            **vars(options),
-            "isolate": "punctuation",
-            "split_kana": False,
-            "decoder": "viterbi",
-            "single_character": 1.0,
-        }
-    )
+    options = replace(options, isolate="punctuation", split_kana=False, decoder="viterbi", single_character=1.0)
     statistics = ngram_statistics(map(spelled, seen), StatisticsOptions(n_max=4, unit="character"))
     table = utility_table(statistics, options)
     for chain in [*seen, "丙乙"]:

@@ -59,7 +59,6 @@ def test_boundaries_are_learned_saved_and_used(sentences, tmp_path, monkeypatch)
     model = WordModel.fit(sentences, WordOptions(sweeps=12, classes=5))
     weights = model._knowledge.contexts
     assert np.count_nonzero(weights) > 1000
-    model.save(tmp_path / "words")
     _, arrays = _saved(model, tmp_path / "words")
     assert (arrays["contexts"] == weights).all()
     assert text_of(WordModel.load(tmp_path / "words").segment(sentences)) == text_of(model.segment(sentences))
