@@ -1,20 +1,21 @@
 """Entropies against one plain float32 pass per prefix, whatever the batch, the window and the kind of tokenizer."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
-from tiny_models import (
-    TEXT,
-    byte_level,
-    edit_json,
-    pickle_weights,
-    plain_entropies,
-    save_bert,
-    save_bytes,
-    save_characters,
-)
+from tiny_models import TEXT, byte_level, edit_json, save_bert, save_bytes, save_characters
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import BertConfig, BertLMHeadModel, CohereConfig, CohereForCausalLM, Gemma2Config, Gemma2ForCausalLM
+from transformers import (
+    AutoModelForCausalLM,
+    BertConfig,
+    BertLMHeadModel,
+    CohereConfig,
+    CohereForCausalLM,
+    Gemma2Config,
+    Gemma2ForCausalLM,
+)
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from tokenlab.core.errors import InputError, ParameterError, SourceError
@@ -37,6 +38,31 @@ def whole_bytes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bytes")
     save_bytes(folder, positions=256)
     return folder
+
+
+def plain_entropies(folder, ids, prefix=(), context=None, stride=None):
+    """The entropy of each token, by one pass over each prefix: for token t, the window that begins at the smallest
+    multiple of the stride and still reaches t. float64[tokens], in nats."""
+    model = plain_model(folder)
+    context = context or model.config.n_positions
+    stride = stride or context // 2
+    room = context - len(prefix)
+    found = []
+    for t in range(len(ids)):
+        first = next(start for start in range(0, len(ids), stride) if t <= start + room)
+        seen = [*prefix, *ids[first:t]]
+        if not seen:
+            found.append(np.nan)
+            continue
+        with torch.no_grad():
+            log = torch.log_softmax(model(torch.tensor([seen])).logits[0, -1], -1)
+        found.append(float(-(log.exp() * log).sum()))
+    return np.array(found)
+
+
+@cache
+def plain_model(folder):
+    return AutoModelForCausalLM.from_pretrained(folder).eval()
 
 
 def character_ids(text):
@@ -172,6 +198,13 @@ def changed(characters, tmp_path):
     for path in characters.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     return tmp_path
+
+
+def pickle_weights(folder):
+    """Replace safetensors by pickled weights that create a file when they are unpickled."""
+    (folder / "model.safetensors").unlink()
+    mark = str(folder / "unpickled")
+    (folder / "pytorch_model.bin").write_bytes(f"cbuiltins\nopen\n(V{mark}\nVw\ntR.".encode())
 
 
 def test_folders_that_hold_no_model(tmp_path):

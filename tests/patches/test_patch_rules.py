@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-import plain_patches
 import pytest
 import unicode_text
 from hypothesis import given
@@ -26,6 +25,36 @@ def parts(text, starts):
     return [text[start:end] for start, end in pairwise([*starts, len(text)])]
 
 
+def is_spacelike(byte):
+    """As SpaceByte and BLT have it: no letter, digit or continuation byte."""
+    return not (
+        ord("a") <= byte <= ord("z")
+        or ord("A") <= byte <= ord("Z")
+        or ord("0") <= byte <= ord("9")
+        or 0x80 <= byte <= 0xBF
+    )
+
+
+def plain_space(text, cap=None):
+    """Starts: after each spacelike byte that follows one that is not spacelike, or where the cap is reached."""
+    starts, before, ended = [], True, True
+    for at, byte in enumerate(text):
+        if ended or at - starts[-1] == cap:
+            starts.append(at)
+        ended = is_spacelike(byte) and not before
+        before = is_spacelike(byte)
+    return starts
+
+
+def plain_entropy(entropies, begins, cap=None):
+    """Starts: where begins(before, now) holds of two neighbouring entropies, at 0, and where the cap is reached."""
+    starts = []
+    for at in range(len(entropies)):
+        if at == 0 or begins(entropies[at - 1], entropies[at]) or (cap and at - starts[-1] == cap):
+            starts.append(at)
+    return starts
+
+
 def test_patches_end_with_a_spacelike_byte():
     cut = parts(b"the cat, it -- is. x", space_starts(b"the cat, it -- is. x").tolist())
     assert cut == [b"the ", b"cat,", b" it ", b"-- is.", b" x"]
@@ -34,7 +63,7 @@ def test_patches_end_with_a_spacelike_byte():
 
 @given(text=texts, cap=caps)
 def test_space(text, cap):
-    assert space_starts(text, cap).tolist() == plain_patches.space(text, cap)
+    assert space_starts(text, cap).tolist() == plain_space(text, cap)
 
 
 @given(text=unicode_text.text)
@@ -62,7 +91,7 @@ def test_entropy(values, threshold, rise, cap):
     }
     for rule, begins in rules.items():
         options = EntropyOptions(rule, float(threshold), float(rise), cap)
-        assert entropy_starts(values, options).tolist() == plain_patches.by_entropy(values, begins, cap)
+        assert entropy_starts(values, options).tolist() == plain_entropy(values, begins, cap)
 
 
 @pytest.mark.parametrize(

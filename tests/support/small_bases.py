@@ -6,10 +6,8 @@ from itertools import chain
 from typing import Any
 
 import pytest
-from real_tokenizers import tokenizer_folder
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from tokenlab.codes.bits.over.bases import Base, read_base
 from tokenlab.codes.bits.over.training import train_byte_fallback
 from tokenlab.generated import generate
 from tokenlab.tokenizers.bpe import train_byte_level
@@ -75,12 +73,6 @@ def with_added_tokens() -> Tokenizer:
 
 KINDS = {"pieces": pieces, "byte level": byte_level, "unigram": unigram, "added tokens": with_added_tokens}
 """Kind -> the tokenizer."""
-
-
-@cache
-def real_base(name: str) -> Base:
-    """A tokenizer of the catalogue as a base; skips the test where it cannot be had."""
-    return read_base(tokenizer_folder(name))
 
 
 @cache

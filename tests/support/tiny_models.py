@@ -1,13 +1,10 @@
-"""Random language models of a few thousand weights with tokenizers of each kind, saved by `save_pretrained`, and their
-entropies by definition."""
+"""Random language models of a few thousand weights with tokenizers of each kind, saved by `save_pretrained`."""
 
-import functools
 import json
 
-import numpy as np
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import AutoModelForCausalLM, BertTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+from transformers import BertTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from tokenlab.tokenizers.bpe import train_byte_level
 
@@ -63,38 +60,6 @@ def save_characters(folder, **config):
     tokenizer.enable_truncation(7)
     tokenizer.save(str(folder / "tokenizer.json"))
     save_model(folder, tokenizer.get_vocab_size(), **config)
-
-
-def plain_entropies(folder, ids, prefix=(), context=None, stride=None):
-    """The entropy of each token, by one pass over each prefix: for token t, the window that begins at the smallest
-    multiple of the stride and still reaches t. float64[tokens], in nats."""
-    model = _plain_model(folder)
-    context = context or model.config.n_positions
-    stride = stride or context // 2
-    room = context - len(prefix)
-    found = []
-    for t in range(len(ids)):
-        first = next(start for start in range(0, len(ids), stride) if t <= start + room)
-        seen = [*prefix, *ids[first:t]]
-        if not seen:
-            found.append(np.nan)
-            continue
-        with torch.no_grad():
-            log = torch.log_softmax(model(torch.tensor([seen])).logits[0, -1], -1)
-        found.append(float(-(log.exp() * log).sum()))
-    return np.array(found)
-
-
-@functools.cache
-def _plain_model(folder):
-    return AutoModelForCausalLM.from_pretrained(folder).eval()
-
-
-def pickle_weights(folder):
-    """Replace safetensors by pickled weights that create a file when they are unpickled."""
-    (folder / "model.safetensors").unlink()
-    mark = str(folder / "unpickled")
-    (folder / "pytorch_model.bin").write_bytes(f"cbuiltins\nopen\n(V{mark}\nVw\ntR.".encode())
 
 
 def edit_json(path, **changes):

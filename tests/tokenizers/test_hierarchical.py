@@ -1,15 +1,16 @@
 """Hierarchical BPE: algorithm 1 as an independent implementation has it, encoding, decoding, files."""
 
 import json
+from collections import Counter, defaultdict
 from functools import cache
 from itertools import chain, pairwise
 
 import numpy as np
-import plain_patches
 import pytest
 import unicode_text
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_bpe import merged
 from real_tokenizers import tokenizer_folder
 
 from tokenlab.core.errors import InputError, ParameterError
@@ -21,6 +22,52 @@ few_letters = st.lists(st.text("ab c", max_size=14).map(str.encode), min_size=1,
 tokens = st.one_of(few_letters, st.lists(st.binary(max_size=12), min_size=1, max_size=12))
 
 
+def learn(tokens, longest):
+    """Algorithm 1 with everything counted anew before each merge: [(left, right)]."""
+    active = [list(token) for token in dict.fromkeys(tokens) if len(token) + 1 > longest]
+    merges = []
+    while active:
+        counts = Counter(pair for token in active for pair in pairwise(token))
+        best = min(counts, key=lambda pair: (-counts[pair], pair))
+        merges.append(best)
+        active = [merged(token, best, 256 + len(merges)) for token in active]
+        active = [token for token in active if len(token) + 1 > longest]
+    return merges
+
+
+def learn_indexed(tokens, longest):
+    """The same for large vocabularies: only tokens that have the best pair are counted anew."""
+    active = {number: list(token) for number, token in enumerate(dict.fromkeys(tokens)) if len(token) + 1 > longest}
+    counts, where, merges = Counter(), defaultdict(set), []
+    for number, token in active.items():
+        for pair in pairwise(token):
+            counts[pair] += 1
+            where[pair].add(number)
+    while active:
+        most = max(counts.values())
+        best = min(pair for pair, count in counts.items() if count == most)
+        merges.append(best)
+        for number in where.pop(best) & active.keys():
+            counts.subtract(pairwise(active[number]))
+            active[number] = merged(active[number], best, 256 + len(merges))
+            if len(active[number]) + 1 <= longest:
+                del active[number]
+                continue
+            for pair in pairwise(active[number]):
+                counts[pair] += 1
+                where[pair].add(number)
+        counts = +counts if len(merges) % 50 == 0 else counts
+    return merges
+
+
+def encode(patch, merges):
+    """Merge after merge, each wherever it applies, and the marker."""
+    token = list(patch)
+    for rank, pair in enumerate(merges):
+        token = merged(token, tuple(pair), 257 + rank)
+    return [*token, 256]
+
+
 @cache
 def gpt2() -> list[bytes]:
     return vocabulary_of(tokenizer_folder("gpt2"))
@@ -29,7 +76,7 @@ def gpt2() -> list[bytes]:
 @pytest.mark.parametrize("longest", [*(pytest.param(S, marks=pytest.mark.nightly) for S in (4, 6, 8)), 10])
 def test_merges_of_gpt2_are_those_of_an_independent_implementation(longest):
     learned = learn_hierarchical(gpt2(), longest)
-    assert list(map(tuple, learned.merges.tolist())) == plain_patches.learn_indexed(gpt2(), longest)
+    assert list(map(tuple, learned.merges.tolist())) == learn_indexed(gpt2(), longest)
 
 
 @pytest.mark.parametrize("longest", MERGES)
@@ -47,14 +94,14 @@ def test_merges_of_any_vocabulary(tokens, longest):
             learn_hierarchical(tokens, longest)
         return
     learned = learn_hierarchical(tokens, longest)
-    merges = plain_patches.learn(tokens, longest)
-    assert list(map(tuple, learned.merges.tolist())) == merges == plain_patches.learn_indexed(tokens, longest)
+    merges = learn(tokens, longest)
+    assert list(map(tuple, learned.merges.tolist())) == merges == learn_indexed(tokens, longest)
     used = [token for token in tokens if token]
     lengths = learned.lengths(used)
     assert lengths.max() <= max(longest, 2)
     for token, length in zip(used, lengths.tolist(), strict=True):
         ids = learned.encode(token)
-        assert ids == plain_patches.encode(token, learned.merges.tolist())
+        assert ids == encode(token, learned.merges.tolist())
         assert len(ids) == length
         assert ids[-1] == MARKER and MARKER not in ids[:-1]
         assert learned.decode(ids) == token

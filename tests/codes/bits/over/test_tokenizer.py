@@ -9,11 +9,12 @@ import small_bases
 import unicode_text
 from hypothesis import given
 from hypothesis import strategies as st
+from real_tokenizers import tokenizer_folder
 from tokenizers import Tokenizer
 
 from tokenlab.codes.bits.bit_code import CharacterBits
 from tokenlab.codes.bits.options import BitOptions
-from tokenlab.codes.bits.over.bases import base_of
+from tokenlab.codes.bits.over.bases import base_of, read_base
 from tokenlab.codes.bits.over.tokenizer import BitTokenizer, dead_tokens
 from tokenlab.core.errors import InputError, ParameterError
 
@@ -145,7 +146,7 @@ def test_bytes_without_a_token_get_ids_where_they_are_payloads():
     "name", ["mistral-v7", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("gpt2", "tekken"))]
 )
 def test_published_bases(name):
-    base = small_bases.real_base(name)
+    base = read_base(tokenizer_folder(name))
     for recycle in (False, True):
         tokenizer = BitTokenizer(base, recycle=recycle)
         batch = tokenizer.encode_batch(TEXTS)
