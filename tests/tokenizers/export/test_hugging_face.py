@@ -54,7 +54,8 @@ def of_chinese(chinese_sentences):
 
 
 def words_of(segmenter, sentences):
-    return Counter(word for batch in segmenter.segment(sentences) for word in batch.text().split())
+    """Word -> how often it is a segment."""
+    return dict(Counter(word for batch in segmenter.segment(sentences) for word in batch.text().split()))
 
 
 @pytest.mark.parametrize("how", WAYS, ids=lambda how: f"{how.isolate} {how.single_character}")
