@@ -316,10 +316,10 @@ def folder(inputs, monkeypatch):
     return inputs
 
 
-def complaint(folder, arguments, stdin=""):
+def complaint(folder, arguments):
     """The line of complaint of a command that must leave the folder as it is."""
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    said = tokenlab_here(*arguments, stdin=stdin, status=2)
+    said = tokenlab_here(*arguments, status=2)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
     return said
 

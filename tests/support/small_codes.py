@@ -9,7 +9,7 @@ from tasks.codes.encoded import read_sequences, write_sequences
 from tasks.codes.parameters import VocabularySizes
 from tasks.codes.tokenizer import Plan, train_variant
 from tasks.codes.variants import CorpusVariants, Variant, write_variants
-from tasks.downstream.cuts import Folders, folders_of
+from tasks.downstream.cuts import folders_of
 from tasks.runtime.stage import Stage
 from tokenlab.codes.corpus import character_corpus
 from tokenlab.codes.interface import write_code
@@ -24,14 +24,14 @@ def stage(variant: str = "en", **changes: Any) -> Stage:
     return Stage("params.yaml", "sample", variant, {"downstream": SMALL_DOWNSTREAM | changes})
 
 
-def write_codes(texts: list[str], corpus: str = "en", seeds: int = 2) -> Folders:
+def write_codes(texts: list[str]) -> None:
     """Characters, bytes and random codes of a text, with their tokenizers, as the stages of the codes write them."""
     characters = character_corpus(texts)
     size = len(characters.characters)
-    random = [Variant("random", 2, 9, seed) for seed in range(seeds)]
+    random = [Variant("random", 2, 9, seed) for seed in range(2)]
     made = CorpusVariants([Variant("character"), Variant("byte"), *random], size, sum(map(len, texts)))
     plan = Plan(VocabularySizes(largest=200, step=200, reported=(), held_out=()), (), size, None)
-    folders = folders_of(stage(), corpus)
+    folders = folders_of(stage(), "en")
     for folder in folders:
         folder.mkdir(parents=True)
     for variant in made.learned:
@@ -43,4 +43,3 @@ def write_codes(texts: list[str], corpus: str = "en", seeds: int = 2) -> Folders
         write_sequences(path, found.numbers, found.lengths)
         train_variant(variant, plan, read_sequences(path), folders.tokenizers / variant.name)
     write_variants(folders.codes, made)
-    return folders

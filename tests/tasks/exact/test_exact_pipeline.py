@@ -19,8 +19,8 @@ from tokenlab.generated import generate
 from tokenlab.text.store import write_corpus
 
 
-def stage(variant, exact=SMALL_EXACT):
-    return Stage("params.yaml", "sample", variant, {"exact": exact})
+def stage(variant):
+    return Stage("params.yaml", "sample", variant, {"exact": SMALL_EXACT})
 
 
 @pytest.fixture(scope="module")
