@@ -129,6 +129,8 @@ def test_shared_verses_are_split_alike_in_every_language():
     other = other.take(reversed(range(len(other.ids))))
     shared = in_common([one, other])
     assert shared[0].ids == shared[1].ids and len(shared[0].ids) == len(bible().ids) - 3
+    with pytest.raises(InputError, match="no corpora"):
+        in_common([])
     splits = [split_passages(texts, validation=0.1, test=0.1, seed=0) for texts in shared]
     assert [part.ids for part in splits[0]] == [part.ids for part in splits[1]]
 

@@ -1,8 +1,10 @@
 import json
 
 import numpy as np
+import pytest
 
 from tokenlab.cli import main
+from tokenlab.core.errors import InputError
 from tokenlab.metrics import registry
 from tokenlab.metrics.registry import Metric, of_segmentation, of_tokenization
 from tokenlab.metrics.segmentation import score_segmentation
@@ -16,6 +18,9 @@ def test_tokenization_of_numbers_and_of_arrays():
     single = of_tokenization(10, 20.0, 40)
     assert single.items() >= {"tokens": 10, "perplexity": 4.0, "bits_per_character": 0.5}.items()
     several = of_tokenization(np.array([10, 5]), np.array([20.0, 5.0]), np.array([40, 40]))
+    for nothing in (0, np.array([3, 0])):
+        with pytest.raises(InputError, match="without tokens"):
+            of_tokenization(nothing, 0.0, 0)
     assert several["perplexity"].tolist() == [4.0, 2.0] and several["bits_per_character"].tolist() == [0.5, 0.125]
 
 

@@ -268,6 +268,8 @@ def test_counts_are_kept(tmp_path):
     assert read_counts(tmp_path / "b.tsv").cut is None
     with pytest.raises(InputError, match="different cuts"):
         merge_counts([read, read_counts(tmp_path / "b.tsv")])
+    with pytest.raises(InputError, match="no counts to add"):
+        merge_counts([])
 
 
 def test_words_are_learned_from_a_sample_of_a_long_text(monkeypatch):

@@ -170,8 +170,10 @@ def bible_groups(verses: Iterable[Document]) -> LabelledTexts:
 def in_common(corpora: Sequence[LabelledTexts]) -> list[LabelledTexts]:
     """The texts whose ids all corpora have, in the order of the first corpus.
 
-    Raises InputError where no text of some class is left.
+    Raises InputError where no text of some class is left, or there is no corpus.
     """
+    if not corpora:
+        raise InputError("no corpora, so there are no texts in common; give at least one")
     numbers = [{id: number for number, id in enumerate(corpus.ids)} for corpus in corpora]
     shared = [id for id in corpora[0].ids if all(id in each for each in numbers)]
     found = [corpus.take(each[id] for id in shared) for corpus, each in zip(corpora, numbers, strict=True)]

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tokenlab.core.errors import InputError
 from tokenlab.metrics import tokenizer_measures
 from tokenlab.metrics.classification import weighted_f1
 from tokenlab.metrics.segmentation import SegmentationScore, iv_recall, oov_rate, oov_recall
@@ -96,7 +97,9 @@ def of_segmentation(score: SegmentationScore | None) -> dict[str, float | int | 
 
 
 def of_tokenization(tokens: int | np.ndarray, bits: float | np.ndarray, characters: int | np.ndarray) -> dict[str, Any]:
-    """Every metric of a tokenized text by name; arrays of equal shape give arrays."""
+    """Every metric of a tokenized text by name; arrays of equal shape give arrays. Raises InputError for no tokens."""
+    if np.any(np.equal(tokens, 0)):
+        raise InputError("a text without tokens has no perplexity; measure one that is not empty")
     counts = TokenCounts(tokens, bits, characters)
     return {metric.name: metric.function(counts) for metric in TOKENIZATION}
 

@@ -150,8 +150,10 @@ def _rows(path: Path) -> Iterator[tuple[str, int]]:
 def merge_counts(parts: Sequence[PieceCounts]) -> PieceCounts:
     """The sum of counts.
 
-    Raises InputError where the parts were cut in different ways, or a sum is beyond int64.
+    Raises InputError where there are no parts, they were cut in different ways, or a sum is beyond int64.
     """
+    if not parts:
+        raise InputError("no counts to add; give at least one part")
     cuts = {None if part.cut is None else (part.cut.name, part.cut.pattern) for part in parts}
     if len(cuts) > 1:
         names = sorted({"an unknown cut" if cut is None else cut[0] for cut in cuts})
