@@ -159,6 +159,9 @@ patches cut good.txt --patcher entropy --model PATCHER --threshold 1 --mean-leng
 patches cut good.txt --patcher entropy --model PATCHER --mean-length 4 --cap 3 -> come nearest to 4
 patches flops --size huge -> --size is 'huge'; ... tiny
 patches flops --length inf -> --length is inf; ... at most
+patches flops --patcher bytes --length 4 -> --length ... with --patcher bytes
+patches flops --patcher tokens --patcher learned -S 9 -> -S ... with --patcher tokens and learned
+patches flops --patcher space --symbols 300 -> --symbols ... with --patcher space
 patches flops --patcher bpe -S 3 -> -S is 3; ... mean length
 measure good.txt -> --tokenizer
 measure - --tokenizer t.json -> standard input: ... nothing

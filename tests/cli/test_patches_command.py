@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import small_bases
 import unicode_text
-from command import tokenlab_here
+from command import ended_here, tokenlab_here
 from tiny_language_models import save_entropy_patcher
 
 from tokenlab.metrics.flops import break_even_vocabulary
@@ -148,3 +148,16 @@ def test_a_model_of_ones_own():
     packed, padded = (forward_flops(shape, 512, 3.5 / 3.2, 1 / 3.2, longest).total for longest in (None, 6))
     assert (row["packed"], row["padded"]) == (pytest.approx(packed), pytest.approx(padded))
     assert row["even_packed"] == round(break_even_vocabulary(latent, packed, 512 / 3.2))
+
+
+@pytest.mark.parametrize("option", ["vocabulary=999", "symbols=300", "length=1.5", "patch-symbols=3", "longest=20",
+                                    "local-feed-forward=96"])  # fmt: skip
+def test_options_that_change_nothing_of_a_model_are_refused(option):
+    usual, changed = (
+        {row["model"]: row for row in json.loads(tokenlab_here("patches", "flops", "--json", *given))["models"]}
+        for given in ((), (f"--{option}",))
+    )
+    for model, row in usual.items():
+        ended = ended_here("patches", "flops", "--patcher", model, f"--{option}")
+        assert ended.status == (2 if changed[model] == row else 0), model
+        assert ended.status == 0 or f"has no meaning with --patcher {model}" in ended.said

@@ -15,6 +15,7 @@ from tokenlab.cli.options import (
     add_command,
     add_family,
     add_options,
+    check_meaning,
     check_most,
     check_way,
     flag_of,
@@ -164,7 +165,7 @@ def _add_flops(actions: Commands) -> None:
     parser.add_argument("--size", default="small", metavar="NAME", help="size of the models (default small)")
     models = "a model: tokens and bytes are those without patches; can be repeated (default: all)"
     parser.add_argument("--patcher", action="append", choices=_MODELS, help=models)
-    add_options(parser, _CostOptions)
+    add_options(parser.add_argument_group("costs", argument_default=argparse.SUPPRESS), _CostOptions)
     add_json(parser, "print one object; without, a table, cells separated by tabs")
 
 
@@ -363,12 +364,22 @@ def _flops(options: argparse.Namespace) -> None:
     """
     check_choice("--size", options.size, SIZES)
     chosen = options_from(options, _CostOptions)
+    if options.patcher:
+        meant = {"context"}.union(*map(_options_of, options.patcher))
+        check_meaning(options, f"with --patcher {' and '.join(options.patcher)}", meant, _CostOptions)
     with named_as_flags(_CostOptions):
         rows = [_cost(name, options.size, chosen) for name in options.patcher or _MODELS]
     if options.json:
         write(json_line({"size": options.size, "bytes": chosen.context, "models": rows}))
     else:
         write(tabbed([_COLUMNS, *([_cell(*item) for item in row.items()] for row in rows)]))
+
+
+def _options_of(name: str) -> set[str]:
+    """The options on which the row of a model depends, besides the bytes of the text."""
+    if name in ("tokens", "bytes", "learned"):
+        return {"tokens": {"vocabulary", "length"}, "bytes": set(), "learned": {"length", "feed_forward"}}[name]
+    return {"length", "patch_symbols", "padded", "feed_forward"} | ({"symbols"} if _MODELS[name].marker else set())
 
 
 def _cost(name: str, size: str, chosen: _CostOptions) -> dict[str, Any]:
