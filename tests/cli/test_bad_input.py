@@ -216,11 +216,15 @@ exact next --bytes E4B --model BYTES -> no hexadecimal number
 exact next --bytes E461 --model BYTES -> TEXT: ... byte 0xE4 at byte 1
 exact next a --top 0 --model BYTES -> --top is 0
 exact next a --device tpu --model BYTES -> --device is 'tpu'
-exact sample a --top-k 3 --by tokens --model BYTES -> --by tokens
+exact sample a --top-k 3 --by tokens --model BYTES -> --top-k ... with --by tokens
 exact sample a --by tokens --estimator naive --model BYTES -> --estimator is naive
 exact sample a --by tokens --prune 0.1 --model BYTES -> --prune ... with --by tokens
 exact complete a --estimator naive --model BYTES -> --estimator is naive
-exact complete a --no-truncate --model BYTES -> leave out --no-truncate
+exact complete a --no-truncate --model BYTES -> tokenlab: --no-truncate: completion
+exact sample a --by tokens --no-truncate --model BYTES -> tokenlab: --no-truncate: sampling by tokens
+exact sample a --by tokens --unit bytes --model BYTES -> --unit ... with --by tokens
+exact sample a --temperature 0 --seed 1 --model BYTES -> --seed ... with --temperature 0
+exact sample a --temperature 0 --top-p 0.5 --model BYTES -> --top-p ... with --temperature 0
 exact check folder -> no tokenizer
 exact check lower -> --ignore-normalizer
 exact complete ab --model BYTES --beams 3 -> --beams ... with --method greedy
@@ -248,6 +252,8 @@ entropy --model BERT -o good.txt good.txt -> --output is good.txt ... input
 statistics -o good.txt good.txt -> --output is good.txt ... input
 statistics folder --format jsonl -o folder/a.jsonl -> a.jsonl ... input folder
 codes learn --code random -o good.txt good.txt -> --output is good.txt ... input
+generate the --model LM --temperature 0 --top-k 3 -> --top-k ... with --temperature 0
+generate the --model LM --temperature 0 --seed 3 -> --seed ... with --temperature 0
 codes learn --code radical --tables tables good.txt -o tables/ids.json -> ids.json ... input tables
 codes show code.json --html code.json -> --html is code.json ... input
 patches learn --tokenizer BPE -o BPE/tokenizer.json -> BPE/tokenizer.json ... is an input

@@ -67,10 +67,11 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(actions, _sample, "sample text after a prompt, character by character")
     add_text(parser, "PROMPT")
     parser.add_argument("-n", type=int, default=200, metavar="N", help="characters at most (default 200)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (default 0)")
+    drawn = parser.add_argument_group("sampling", argument_default=argparse.SUPPRESS)
+    drawn.add_argument("--seed", type=int, metavar="N", help="seed of the sample (default 0)")
     by = "draw characters (default), or a cover of the prompt and then tokens: the same distribution, faster"
     parser.add_argument("--by", choices=["characters", "tokens"], default="characters", help=by)
-    add_options(parser, SamplingOptions)
+    add_options(drawn, SamplingOptions)
     add_json(parser, "print one object at the end; without, the text as it comes")
     _add_model(parser)
 
@@ -187,20 +188,23 @@ def _sample(options: argparse.Namespace) -> None:
     from tokenlab.exact.token_walk import sample_by_tokens
 
     check_least("-n", options.n, 0)
-    check_least("--seed", options.seed, 0)
+    seed = getattr(options, "seed", 0)
+    check_least("--seed", seed, 0)
     chosen = options_from(options, SamplingOptions)
     by_tokens = options.by == "tokens"
-    if by_tokens and chosen.warps:
-        raise ParameterError("--by tokens knows no characters to warp; leave --temperature, --top-k and --top-p out")
+    if by_tokens:
+        check_meaning(options, "with --by tokens", (), SamplingOptions)
+    if chosen.temperature == 0:
+        check_meaning(options, "with --temperature 0", {"temperature", "unit"}, SamplingOptions, seed="--seed")
     if by_tokens and options.prune:
         raise ParameterError("--prune has no meaning with --by tokens, which keeps all contexts; leave it out")
     prompt = given_text(options, "PROMPT")
     model = _model(options)
-    drawn = sample_stream(model, prompt, options.n, chosen, seed=options.seed)
+    drawn = sample_stream(model, prompt, options.n, chosen, seed=seed)
     pieces: Iterator[str] = (one.character for one in drawn)
     if by_tokens:
-        with named_as_flags(ExactOptions):
-            pieces = sample_by_tokens(model, prompt, options.n, seed=options.seed)
+        with named_as_flags(ExactOptions, truncate="--no-truncate"):
+            pieces = sample_by_tokens(model, prompt, options.n, seed=seed)
     if not options.json:
         for piece in pieces:
             write(piece)
@@ -212,7 +216,7 @@ def _sample(options: argparse.Namespace) -> None:
         text = "".join(pieces)
         record |= {"text": text, "ended": len(text) < options.n}
     else:
-        found = sample(model, prompt, options.n, chosen, seed=options.seed)
+        found = sample(model, prompt, options.n, chosen, seed=seed)
         log2 = _number(_bits(found.log_probability))
         record |= {"text": found.text, "ended": found.ended, "log2": log2, "cost": found.cost._asdict()}
     write(json_line(record))
@@ -231,7 +235,7 @@ def _complete(options: argparse.Namespace) -> None:
     check_meaning(options, f"with --method {chosen.method}", meant, CompletionOptions)
     prompt = given_text(options, "PROMPT")
     model = _model(options)
-    with named_as_flags(ExactOptions):
+    with named_as_flags(ExactOptions, truncate="--no-truncate"):
         found = complete(model, prompt, chosen)
     if options.json:
         write(json_line({"prompt": readable(prompt), **{way.way: _completion_record(way) for way in found}}))

@@ -4,7 +4,15 @@ import argparse
 
 from tokenlab.cli.corpus import add_json
 from tokenlab.cli.exact import add_text, given_text, readable
-from tokenlab.cli.options import Commands, add_command, add_options, check_most, named_as_flags, options_from
+from tokenlab.cli.options import (
+    Commands,
+    add_command,
+    add_options,
+    check_meaning,
+    check_most,
+    named_as_flags,
+    options_from,
+)
 from tokenlab.cli.output import json_line, named_errors, write
 from tokenlab.cli.patches import check_model_folder
 from tokenlab.core.devices import all_devices, computing
@@ -17,7 +25,8 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(commands, _generate, "continue a prompt with a language model over tokens, bytes or patches")
     add_text(parser, "PROMPT")
     parser.add_argument("--model", required=True, metavar="FOLDER", help="a folder with a trained language model")
-    add_options(parser, GenerationOptions, without=["batch"])  # The command continues one prompt.
+    drawn = parser.add_argument_group("generation", argument_default=argparse.SUPPRESS)
+    add_options(drawn, GenerationOptions, without=["batch"])  # The command continues one prompt.
     add_json(parser, "print one object; without, the continuation")
     add_options(parser.add_argument_group("computation"), PlaceOptions, without=["dtype"])
 
@@ -30,6 +39,8 @@ def _generate(options: argparse.Namespace) -> None:
     """
     chosen, place = options_from(options, GenerationOptions), options_from(options, PlaceOptions)
     check_most("--length", chosen.length)
+    if chosen.temperature == 0:
+        check_meaning(options, "with --temperature 0", (), top_k="--top-k", seed="--seed")
     prompt = given_text(options, "PROMPT")
     check_model_folder(options.model)
     import torch

@@ -118,7 +118,7 @@ def check_sums(model: CharacterModel, what: str) -> None:
     if model.options.estimator == "naive":
         raise ParameterError(f"estimator is naive, but {what} sums over covers; use incremental")
     if not model.options.truncate:
-        raise ParameterError(f"{what} needs truncated probabilities; leave out --no-truncate (truncate=False)")
+        raise ParameterError(f"truncate: {what} needs truncated probabilities; leave it out")
 
 
 def from_covers(
