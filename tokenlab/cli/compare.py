@@ -269,7 +269,11 @@ def _flops(work: _Work, began: float) -> float:
 
 def _too_few_minutes(work: _Work, what: str, times: float) -> ParameterError:
     minutes = work.options.minutes
-    return ParameterError(f"minutes is {minutes:g}, too few {what}; use at least {times * minutes:.2g}")
+    return ParameterError(f"minutes is {minutes:g}, too few {what}; {_enough(work, times * minutes)}")
+
+
+def _enough(work: _Work, least: float) -> str:
+    return f"use at least {least:.2g}, which goes on from {work.folder.parent}"
 
 
 def _file_of_flops(work: _Work) -> Path:
@@ -304,7 +308,7 @@ def _check_budget(work: _Work, flops: float) -> None:
     if flops >= needed:
         return
     if work.options.flops is not None:
-        raise ParameterError(f"flops is {flops:.3g}, too few to train the models; use at least {1.06 * needed:.2g}")
+        raise ParameterError(f"flops is {flops:.3g}, too few to train the models; {_enough(work, 1.06 * needed)}")
     _file_of_flops(work).unlink()  # On a machine with less to do they may be enough.
     raise _too_few_minutes(work, "to train the models", 1.06 * needed / flops)
 
