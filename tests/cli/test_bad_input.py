@@ -202,6 +202,11 @@ train good.txt -o . -> holds the input
 count good.txt -o c.csv -> c.csv ... must end in
 count good.txt c.parquet -o d.parquet -> different cuts
 count c.parquet -o d.parquet --cut gpt2 -> no meaning
+count c.parquet c.tsv -o d.parquet -> c.tsv does not say ... by --cut
+count good.txt c.tsv -o d.parquet -> c.tsv does not say ... by --cut
+count c.parquet c.tsv -o d.parquet --cut auto -> different cuts (auto, gpt2)
+train --from-counts c.parquet c.tsv -o out -> c.tsv does not say ... by --cut
+count c.tsv -o d.tsv --cut gpt2 -> no meaning
 count - -o d.parquet -> no text
 score - - -> only one of
 score good.txt longer.txt --skip-differing -> good.txt ... before line 4 of

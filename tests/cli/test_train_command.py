@@ -79,10 +79,11 @@ def test_counts_are_merged(tmp_path, text):
         tokenlab("count", text, "-o", tmp_path / name, "--cut", "gpt2")
     tokenlab("count", text, text, "-o", tmp_path / "twice.parquet", "--cut", "gpt2")
     tokenlab("count", tmp_path / "a.parquet", text, "-o", tmp_path / "sum.parquet", "--cut", "gpt2")
+    tokenlab("count", tmp_path / "b.tsv", tmp_path / "a.parquet", "-o", tmp_path / "named.parquet", "--cut", "gpt2")
     shared = ["--cut", "gpt2", "--memory", "1G", "--workers", "2"]
     tokenlab("count", text, text, "-o", tmp_path / "shared.parquet", *shared)
     assert "name it by --from-counts" in ended_here("train", tmp_path / "a.parquet", "-o", tmp_path / "t").said
-    for name in ("sum", "shared"):
+    for name in ("sum", "named", "shared"):
         assert (tmp_path / f"{name}.parquet").read_bytes() == (tmp_path / "twice.parquet").read_bytes()
     for name, cut in (("a.parquet", []), ("b.tsv", ["--cut", "gpt2"])):
         arguments = ["--from-counts", tmp_path / name, "-o", tmp_path / "out", "--vocabulary", 400, *cut]

@@ -155,15 +155,17 @@ def _count(arguments: argparse.Namespace) -> None:
     """Count the pieces into which a cut divides texts. Any INPUT may also be a table of such counts, which is added.
     `tokenlab train --from-counts` learns from the table as from the text. Memory grows with the distinct pieces.
     """
-    from tokenlab.tokenizers.piece_counts import is_counts, merge_counts, read_counts, write_counts
+    from tokenlab.tokenizers.piece_counts import is_counts, merge_counts, write_counts
 
     cut, shards = arguments.cut, shards_from(arguments)
     _check_inputs(arguments.input, cut)
     check_output("--output", arguments.output, arguments.input, _ENDINGS)
     tables = [name for name in arguments.input if is_counts(name)]
-    if cut is not None and len(tables) == len(arguments.input):
+    parts, unknown = _read_tables(tables, cut)
+    if cut is not None and len(tables) == len(arguments.input) and not unknown:
         raise ParameterError("--cut has no meaning where all inputs are counts; leave it out")
-    parts = [read_counts(name) for name in tables]
+    if cut is None and 0 < len(unknown) < len(arguments.input):
+        raise ParameterError(f"{unknown[0]} does not say how the text was cut; name it by --cut")
     with ExitStack() as stack:
         if texts := open_corpora(stack, [name for name in arguments.input if name not in tables], arguments):
             parts += _count_texts(texts, cut, *shards)[0]
@@ -220,24 +222,35 @@ def _count_texts(
         return count_in_shards(lines, [cut, *others], memory.bytes, cluster=cluster), cut
 
 
+def _read_tables(names: Sequence[str], cut: str | None) -> "tuple[list[PieceCounts], list[str]]":
+    """The counts in tables, and the tables that do not say how the text was cut: these are of the cut, if given."""
+    from tokenlab.tokenizers.cuts import make_cut
+    from tokenlab.tokenizers.piece_counts import read_counts
+
+    parts = [read_counts(name) for name in names]
+    unknown = [name for name, part in zip(names, parts, strict=True) if part.cut is None]
+    known = make_cut(cut, []) if unknown and cut is not None else None
+    return [part if part.cut else part._replace(cut=known) for part in parts], unknown
+
+
 def _counts(
     texts: Sequence[Corpus], tables: Sequence[str], name: str | None, memory: MemoryOptions, place: ClusterOptions
 ) -> "tuple[tuple[PieceCounts, Cut], PieceCounts | None]":
     """The counts and their cut, and the counts of the same texts for plain byte-level BPE; None without texts."""
     from tokenlab.tokenizers.cuts import gpt2_cut, make_cut
-    from tokenlab.tokenizers.piece_counts import merge_counts, read_counts
+    from tokenlab.tokenizers.piece_counts import merge_counts
 
     if texts:
         (counts, plain), cut = _count_texts(texts, name, memory, place, [gpt2_cut()])
         return (counts, cut), plain
+    parts, unknown = _read_tables(tables, name)
+    if unknown and name is None:
+        raise ParameterError(f"{unknown[0]} does not say how the text was cut; name it by --cut")
     with named_errors(", ".join(tables)):
-        counts = merge_counts([read_counts(table) for table in tables])
-    known = counts.cut
-    if known is None:
-        if name is None:
-            raise ParameterError(f"{tables[0]} does not say how the text was cut; name it by --cut")
-        known = make_cut(name, [])
-    elif name not in (None, known.name):
+        counts = merge_counts(parts)
+    known = make_cut(name, []) if unknown and name is not None else counts.cut
+    assert known is not None
+    if not unknown and name not in (None, known.name):
         raise ParameterError(f"--cut is {name}, but {tables[0]} was counted with {known.name}; leave it out")
     return (counts._replace(cut=known), known), None
 
