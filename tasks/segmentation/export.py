@@ -201,8 +201,10 @@ def measure(tokenizer: Tokenizer, isolation: SegmentOptions, text: Text) -> dict
     """How well a tokenizer agrees with the segments of test sentences, and both with gold words where these are
     known."""
     sentences = [document.text for document in text.documents]
-    words = [word_spans(document, "gold") for document in text.documents]
-    gold = [[(start, end) for start, end in spans.tolist()] for spans in words if spans is not None] or None
+    gold = None
+    if text.documents[0].boundaries is not None:
+        words = (word_spans(document, "gold") for document in text.documents)
+        gold = [[(start, end) for start, end in spans.tolist()] for spans in words if spans is not None]
     return figures(measure_agreement(HuggingFace(tokenizer), StoredSegments(text, isolation), sentences, gold))
 
 

@@ -206,7 +206,6 @@ count c.parquet c.tsv -o d.parquet -> c.tsv does not say ... by --cut
 count good.txt c.tsv -o d.parquet -> c.tsv does not say ... by --cut
 count c.parquet c.tsv -o d.parquet --cut auto -> different cuts (auto, gpt2)
 train --from-counts c.parquet c.tsv -o out -> c.tsv does not say ... by --cut
-count c.tsv -o d.tsv --cut gpt2 -> no meaning
 count - -o d.parquet -> no text
 score - - -> only one of
 score good.txt longer.txt --skip-differing -> good.txt ... before line 4 of

@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError, ParameterError
+from tokenlab.core.options import check_choice
 from tokenlab.text.documents import Document
 from tokenlab.text.readers import read_documents
 
@@ -115,8 +116,7 @@ def read_labelled(
         documents = read_documents(path, "text")
         of_files = ((document.id, document.text, document.id.rpartition(":")[0], None) for document in documents)
         return labelled_texts(of_files, classes, str(path))
-    if format not in _READERS:
-        raise ParameterError(f"format: {format!r} is none of {', '.join(_READERS)}, text")
+    check_choice("format", format, (*_READERS, "text"))
     try:
         table = _READERS[format](path)
     except (pl.exceptions.PolarsError, OSError) as error:

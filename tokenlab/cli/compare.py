@@ -273,7 +273,7 @@ def _too_few_minutes(work: _Work, what: str, times: float) -> ParameterError:
 
 
 def _enough(work: _Work, least: float) -> str:
-    return f"use at least {least:.2g}, which goes on from {work.folder.parent}"
+    return f"use at least {least:.2g}; the work in {work.folder.parent} is kept"
 
 
 def _file_of_flops(work: _Work) -> Path:

@@ -366,7 +366,7 @@ def _flops(options: argparse.Namespace) -> None:
     chosen = options_from(options, _CostOptions)
     if options.patcher:
         meant = {"context"}.union(*map(_options_of, options.patcher))
-        check_meaning(options, f"with --patcher {' and '.join(options.patcher)}", meant, _CostOptions)
+        check_meaning(options, f"with --patcher {' and '.join(dict.fromkeys(options.patcher))}", meant, _CostOptions)
     with named_as_flags(_CostOptions):
         rows = [_cost(name, options.size, chosen) for name in options.patcher or _MODELS]
     if options.json:

@@ -152,8 +152,9 @@ def _train(arguments: argparse.Namespace) -> None:
 
 
 def _count(arguments: argparse.Namespace) -> None:
-    """Count the pieces into which a cut divides texts. Any INPUT may also be a table of such counts, which is added.
-    `tokenlab train --from-counts` learns from the table as from the text. Memory grows with the distinct pieces.
+    """Count the pieces into which a cut divides texts. Any INPUT may also be a table of such counts, which is added;
+    of TSV beside other inputs `--cut` says how it was cut. `tokenlab train --from-counts` learns from the table as from
+    the text. Memory grows with the distinct pieces.
     """
     from tokenlab.tokenizers.piece_counts import is_counts, merge_counts, write_counts
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tokenlab.core.errors import InputError, ParameterError, one_line
+from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import write_text
 from tokenlab.networks.interface import NO_STARTS, CodedPassage
 from tokenlab.patches.interface import Patcher
@@ -222,7 +222,7 @@ def read_coder(folder: str | Path) -> Coder:
     except FileNotFoundError as error:
         raise InputError(f"{error.filename}: no such file; {folder} is no folder of a coder") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: damaged ({one_line(error)}); save the model again") from None
+        raise InputError(f"{path}: damaged ({' '.join(str(error).split())}); save the model again") from None
     raise InputError(f"{path}: the kind {kind!r} is none of bytes, tokens, patches; was it written by a newer version?")
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from tokenlab.core.errors import InputError, one_line
+from tokenlab.core.errors import InputError
 from tokenlab.core.files import write_text
 from tokenlab.language.coding import Coder, read_coder
 from tokenlab.networks.interface import AnyNetwork
@@ -47,7 +47,7 @@ def read_language_model(folder: str | Path, computation: Computation = _DEFAULT)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; {folder} is no folder of a language model") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: damaged ({one_line(error)}); save the model again") from None
+        raise InputError(f"{path}: damaged ({' '.join(str(error).split())}); save the model again") from None
     network = read_network(folder, computation)
     network.eval()
     return LanguageModel(network, read_coder(folder / _CODER), context)

@@ -9,7 +9,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from tokenlab.core.errors import InputError, ParameterError, one_line
+from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import atomic_file, write_text
 from tokenlab.networks.interface import AnyNetwork
 from tokenlab.networks.options import (
@@ -73,7 +73,7 @@ def read_network(folder: str | Path, computation: Computation = DEFAULT) -> AnyN
                 weights[name] = file.get_tensor(name)
         network.load_state_dict(weights, assign=True)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
-        reason = one_line(error)[:200]
+        reason = " ".join(str(error).split())[:200]
         raise InputError(f"{folder}: no network that can be read ({reason}); train it again") from None
     return network.requires_grad_(True).eval()
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
-from tokenlab.core.errors import InputError, ParameterError, one_line
+from tokenlab.core.errors import InputError, ParameterError
 from tokenlab.core.files import write_text
 from tokenlab.patches.by_bytes import CharacterPatcher, FixedPatcher, SpacePatcher
 from tokenlab.patches.interface import Patcher
@@ -55,7 +55,7 @@ def read_patcher(folder: str | Path) -> Patcher:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; {folder} is no folder of a patcher") from None
     except (ParameterError, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{path}: damaged ({one_line(error)[:200]}); save the patcher again") from None
+        raise InputError(f"{path}: damaged ({' '.join(str(error).split())[:200]}); save the patcher again") from None
 
 
 def _saved(patcher: Patcher, folder: Path) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def _with_start(tokenizer: Tokenizer, begins_character: NDArray[np.bool_]) -> Al
 
 
 def save_alphabet(alphabet: Alphabet, folder: Path) -> None:
-    """Write an alphabet by `write_tokenizer`."""
+    """Write tokenizer.json and tokenizer_config.json, which `transformers.AutoTokenizer` reads, into a folder."""
     # Split, or "[UNK]" in a text would be one token instead of five.
     config: dict[str, object] = {"bos_token": START, "split_special_tokens": True}
     if alphabet.tokenizer.token_to_id(UNKNOWN) is not None:

@@ -107,7 +107,10 @@ def token_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[tuple[i
 def save_tokenizer(
     tokenizer: Tokenizer, folder: str | Path, config: Mapping[str, Any] = MappingProxyType({"unk_token": UNKNOWN})
 ) -> None:
-    """Write a folder by `write_tokenizer`, atomically."""
+    """Write a folder that `transformers.AutoTokenizer.from_pretrained` reads without this library, atomically.
+
+    config: as of `write_tokenizer`.
+    """
     with atomic_folder(folder) as temporary:
         write_tokenizer(tokenizer, temporary, config)
 
