@@ -162,11 +162,10 @@ def _count(arguments: argparse.Namespace) -> None:
     _check_inputs(arguments.input, cut)
     check_output("--output", arguments.output, arguments.input, _ENDINGS)
     tables = [name for name in arguments.input if is_counts(name)]
-    parts, unknown = _read_tables(tables, cut)
-    if cut is not None and len(tables) == len(arguments.input) and not unknown:
+    alone = len(tables) == len(arguments.input)
+    parts, named = _read_tables(tables, cut, unknown=alone)
+    if cut is not None and alone and named is None:
         raise ParameterError("--cut has no meaning where all inputs are counts; leave it out")
-    if cut is None and 0 < len(unknown) < len(arguments.input):
-        raise ParameterError(f"{unknown[0]} does not say how the text was cut; name it by --cut")
     with ExitStack() as stack:
         if texts := open_corpora(stack, [name for name in arguments.input if name not in tables], arguments):
             parts += _count_texts(texts, cut, *shards)[0]
@@ -223,35 +222,42 @@ def _count_texts(
         return count_in_shards(lines, [cut, *others], memory.bytes, cluster=cluster), cut
 
 
-def _read_tables(names: Sequence[str], cut: str | None) -> "tuple[list[PieceCounts], list[str]]":
-    """The counts in tables, and the tables that do not say how the text was cut: these are of the cut, if given."""
+def _read_tables(names: Sequence[str], cut: str | None, *, unknown: bool) -> "tuple[list[PieceCounts], Cut | None]":
+    """The counts in tables, and the cut named for those that do not say how the text was cut; None where all say it.
+
+    unknown: whether the cut may stay unknown, where no table says it.
+    """
     from tokenlab.tokenizers.cuts import make_cut
     from tokenlab.tokenizers.piece_counts import read_counts
 
     parts = [read_counts(name) for name in names]
-    unknown = [name for name, part in zip(names, parts, strict=True) if part.cut is None]
-    known = make_cut(cut, []) if unknown and cut is not None else None
-    return [part if part.cut else part._replace(cut=known) for part in parts], unknown
+    silent = [name for name, part in zip(names, parts, strict=True) if part.cut is None]
+    if not silent:
+        return parts, None
+    if cut is None:
+        if unknown and len(silent) == len(names):
+            return parts, None
+        raise ParameterError(f"{silent[0]} does not say how the text was cut; name it by --cut")
+    named = make_cut(cut, [])
+    return [part if part.cut else part._replace(cut=named) for part in parts], named
 
 
 def _counts(
     texts: Sequence[Corpus], tables: Sequence[str], name: str | None, memory: MemoryOptions, place: ClusterOptions
 ) -> "tuple[tuple[PieceCounts, Cut], PieceCounts | None]":
     """The counts and their cut, and the counts of the same texts for plain byte-level BPE; None without texts."""
-    from tokenlab.tokenizers.cuts import gpt2_cut, make_cut
+    from tokenlab.tokenizers.cuts import gpt2_cut
     from tokenlab.tokenizers.piece_counts import merge_counts
 
     if texts:
         (counts, plain), cut = _count_texts(texts, name, memory, place, [gpt2_cut()])
         return (counts, cut), plain
-    parts, unknown = _read_tables(tables, name)
-    if unknown and name is None:
-        raise ParameterError(f"{unknown[0]} does not say how the text was cut; name it by --cut")
+    parts, named = _read_tables(tables, name, unknown=False)
     with named_errors(", ".join(tables)):
         counts = merge_counts(parts)
-    known = make_cut(name, []) if unknown and name is not None else counts.cut
+    known = named or counts.cut
     assert known is not None
-    if not unknown and name not in (None, known.name):
+    if named is None and name not in (None, known.name):
         raise ParameterError(f"--cut is {name}, but {tables[0]} was counted with {known.name}; leave it out")
     return (counts._replace(cut=known), known), None
 
