@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tokenlab.core.errors import InputError
+
 _COLUMN = "atoms"
 _MERGES = "merges.npy"
 
@@ -40,16 +42,24 @@ def read_sequences(path: Path, atoms: np.ndarray | None = None) -> Sequences:
     """Read what `write_sequences` wrote.
 
     Args:
-        atoms: those of other sequences, whose symbols are used here, too; all atoms must be among them.
+        atoms: those of other sequences, whose symbols are used here, too.
+
+    Raises InputError for an atom that is not among them.
     """
     lists = pq.read_table(path).column(_COLUMN).combine_chunks()
     numbers = lists.values.to_numpy(zero_copy_only=False)
     offsets = lists.offsets.to_numpy()
     if atoms is None:
         atoms = np.flatnonzero(np.bincount(numbers))
-    symbol = np.zeros(int(atoms.max()) + 1, np.int32)
+    symbol = np.full(max(int(atoms.max()), int(numbers.max(initial=0))) + 1, -1, np.int32)
     symbol[atoms] = np.arange(len(atoms))
-    return Sequences(symbol[numbers], offsets, atoms)
+    symbols = symbol[numbers]
+    if (symbols < 0).any():
+        number = numbers[symbols < 0][0]
+        raise InputError(
+            f"{path}: atom {number} is not in the training text; set held_out to false, or leave the code out"
+        )
+    return Sequences(symbols, offsets, atoms)
 
 
 def write_merges(folder: Path, merges: np.ndarray) -> None:

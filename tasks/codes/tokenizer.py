@@ -39,12 +39,12 @@ class Plan(NamedTuple):
     def training_sizes(self, alphabet: int) -> list[int]:
         """Vocabulary sizes on the training text: the alphabet, multiples of the step, |C|, and those reported."""
         steps = range(0, self.sizes.largest + 1, self.sizes.step)
-        return sorted({alphabet, *_at_least(alphabet, [*steps, self.characters, *self.sizes.reported])})
+        return _ascending_from(alphabet, [*steps, self.characters, *self.sizes.reported])
 
     def held_out_sizes(self, alphabet: int) -> list[int]:
-        """Vocabulary sizes on held-out text: |C| of the training text, and those of the parameters."""
+        """Vocabulary sizes on held-out text: the alphabet, |C| of the training text, and those of the parameters."""
         assert self.training_characters is not None
-        return _at_least(alphabet, [self.training_characters, *self.sizes.held_out])
+        return _ascending_from(alphabet, [self.training_characters, *self.sizes.held_out])
 
 
 def train_tokenizers(stage: Stage) -> None:
@@ -100,8 +100,9 @@ def _rows(
         yield of_code | {"tokenizer": tokenizer, "text": text} | counts
 
 
-def _at_least(alphabet: int, sizes: list[int]) -> list[int]:
-    return sorted({size for size in sizes if size >= alphabet})
+def _ascending_from(alphabet: int, sizes: list[int]) -> list[int]:
+    """The alphabet and the sizes above it, in order."""
+    return sorted({alphabet, *(size for size in sizes if size > alphabet)})
 
 
 if __name__ == "__main__":

@@ -186,6 +186,8 @@ train good.txt --from-counts c.tsv -o out -> one of the two
 train --from-counts good.txt -o out -> no table of counts
 train --from-counts c.tsv -o out -> name it by --cut
 train --from-counts c.parquet --cut auto -o out -> was counted with gpt2
+train --from-counts c.parquet --workers 2 --memory 1G -o out -> --memory ... with --from-counts
+train --from-counts c.parquet --text-key x -o out -> --text-key ... with --from-counts
 train empty -o out -> there is no text
 train good.txt --cut no.words -o out -> no.words:
 train good.txt --check empty -o out -> empty: no character
@@ -198,10 +200,13 @@ train good.txt --cut (a -o out -> --cut is '(a'
 train good.txt --vocabulary 9 8 -o out -> --vocabulary is 9 8
 train -o out --vocabulary 8 9 good.txt -> numbers ... INPUT goes before
 train good.txt --special-tokens eso=<e> -o out -> 'eso'
+train good.txt --bytes level --special-tokens §end§ -o out -> '§end§', which is read as other bytes
+train good.txt --special-tokens <0x+4> -o out -> '<0x+4>', which looks like a byte
 train good.txt -o . -> holds the input
 count good.txt -o c.csv -> c.csv ... must end in
 count good.txt c.parquet -o d.parquet -> different cuts
 count c.parquet -o d.parquet --cut gpt2 -> no meaning
+count c.parquet c.tsv -o d.parquet --longest-line 3 -> --longest-line ... all inputs are counts
 count c.parquet c.tsv -o d.parquet -> c.tsv does not say ... by --cut
 count good.txt c.tsv -o d.parquet -> c.tsv does not say ... by --cut
 count c.parquet c.tsv -o d.parquet --cut auto -> different cuts (auto, gpt2)

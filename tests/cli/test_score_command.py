@@ -20,7 +20,7 @@ def test_score(tmp_path):
     gold, ours, words = tmp_path / "gold", tmp_path / "ours", tmp_path / "words"
     gold.write_text("共同  创造　美好\r\n的\r\n", encoding="utf-8")
     ours.write_text("共同 创 造 美好\n的\n", encoding="utf-8")
-    words.write_text("共同\n美好\n", encoding="utf-8")
+    words.write_text("共同 美好\n\n", encoding="utf-8")
     figures = json.loads(tokenlab_here("score", gold, ours, "--words", words, "--json"))
     assert figures["precision"] == pytest.approx(3 / 5) and figures["recall"] == pytest.approx(3 / 4)
     assert figures["oov_recall"] == pytest.approx(1 / 2) and figures["iv_recall"] == 1.0

@@ -92,6 +92,34 @@ def test_counts_are_merged(tmp_path, text):
         assert (tmp_path / "out/tokenizer.json").read_text(encoding="utf-8") == expected
 
 
+def test_a_text_may_be_named_tsv(tmp_path):
+    (tmp_path / "x.tsv").write_text("good text\t5\nbad text\t1\n", encoding="utf-8")
+    tokenlab("count", tmp_path / "x.tsv", "--format", "text", "--cut", "whitespace", "-o", tmp_path / "c.tsv")
+    assert (tmp_path / "c.tsv").read_text(encoding="utf-8") == "\t\t2\n text\t2\n1\t1\n5\t1\nbad\t1\ngood\t1\n"
+
+
+@pytest.mark.parametrize("command", [["train"], ["count", "good.txt"], ["compare"]])
+def test_a_name_that_is_not_utf8(tmp_path, command):
+    said = tokenlab(*command, "caf\udce9.txt", "-o", tmp_path / "out.tsv", status=2)
+    assert "'caf\\udce9.txt' is not UTF-8" in said and not list(tmp_path.iterdir())
+
+
+def test_special_tokens_of_byte_names_are_whole_with_fallback(tmp_path, text):
+    tokenlab(
+        "train", text, "-o", tmp_path / "t", "--bytes", "fallback", "--vocabulary", 500, "--special-tokens", "§end§"
+    )
+    tokenizer = Tokenizer.from_file(str(tmp_path / "t/tokenizer.json"))
+    ids = tokenizer.encode("a§end§").ids
+    assert len(ids) == 2 and tokenizer.decode(ids, skip_special_tokens=False) == "a§end§"
+
+
+def test_the_card_of_counts_says_that_words_were_learned(tmp_path, text):
+    for cut, learned in (("words", "as in the counts"), ("gpt2", "none")):
+        tokenlab("count", text, "--cut", cut, "-o", tmp_path / "c.parquet")
+        tokenlab("train", "--from-counts", tmp_path / "c.parquet", "-o", tmp_path / cut, "--vocabulary", 400)
+        assert f"| learned words | {learned} |" in (tmp_path / cut / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "how",

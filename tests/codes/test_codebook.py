@@ -225,6 +225,14 @@ def test_a_corpus_of_many_blocks():
     assert character_corpus([chr(sys.maxunicode)]).characters == chr(sys.maxunicode)
 
 
+def test_codebooks_are_equal_where_their_codes_are():
+    one, other = (
+        Codebook("random", 2, 2, "abc", np.array(codes), facts={"seed": codes[0]}) for codes in ([0, 1, 2], [1, 0, 2])
+    )
+    again = Codebook("random", 2, 2, "abc", np.array([0, 1, 2], np.int32))
+    assert one == again and hash(one) == hash(again) and one != other
+
+
 @given(st.sets(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30), st.integers(1, 4), st.integers(0, 9))
 def test_a_codebook_comes_back_from_its_file(tmp_path_factory, characters, N, seed):
     characters = "".join(sorted(characters))

@@ -53,6 +53,28 @@ def test_an_error_leaves_the_old_one(tmp_path: Path, manager) -> None:
     assert (tmp_path / "a" / "1.txt").read_text() == "1.txt"
 
 
+@pytest.mark.parametrize(
+    ("call", "done", "left"), [("rename", True, "1"), ("replace", False, "1"), ("replace", True, "2")]
+)
+def test_an_interruption_of_the_exchange_leaves_one_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, done: bool, left: str
+) -> None:
+    """It comes before a call of the system, or right after it."""
+    write(tmp_path / "a", "1.txt")
+    real = getattr(Path, call)
+
+    def interrupted(path: Path, target: Path) -> None:
+        monkeypatch.undo()
+        if done:
+            real(path, target)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, call, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "a", "2.txt")
+    assert names(tmp_path / "a") == [f"{left}.txt"] and names(tmp_path) == ["a"]
+
+
 def test_a_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("a")
     write(tmp_path / "link", "1.txt")

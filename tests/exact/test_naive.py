@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from brute_encodings import longest_match
 from brute_probabilities import TableModel
+from tokenizers import Tokenizer, models
 
 from tokenlab.core.errors import ParameterError
+from tokenlab.exact.adapters import from_tokenizer
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.encoders.every import EveryEncoding
@@ -62,6 +64,23 @@ def test_mpc_refuses_other_encodings():
             CharacterModel(TableModel(3), automaton, ExactOptions(estimator="mpc"))
     with pytest.raises(ParameterError, match="mpc"):
         CharacterModel(TableModel(3), MaximumPrefix(vocabulary), ExactOptions(estimator="mpc", encodings="all"))
+
+
+@pytest.mark.parametrize("text", ["", "a", "é", "aéa", b"\xc3", b"a\xc3", "éaéé", b"\xa9", b"\xc3\xa9\xa9"])
+def test_mpc_of_a_tokenizer_whose_characters_have_several_bytes(text):
+    ids = {"[UNK]": 0, "a": 1, "é": 2, "aé": 3, "éaé": 4, "è": 5}
+    tokenizer = Tokenizer(
+        models.WordPiece(ids, unk_token="[UNK]", continuing_subword_prefix="", max_input_chars_per_word=10**6)
+    )
+    automaton, model = from_tokenizer(tokenizer).automaton, TableModel(6, 0, seed=4)
+    found, exact = (CharacterModel(model, automaton, ExactOptions(estimator)) for estimator in ("mpc", "incremental"))
+    np.testing.assert_allclose(found.next_byte(text).log_probability, exact.next_byte(text).log_probability, rtol=1e-12)
+    assert found.next_byte(text).end == pytest.approx(exact.next_byte(text).end, rel=1e-12, nan_ok=True)
+    assert found.next_character(text).characters == exact.next_character(text).characters
+    whole, expected = found.log_probability(text), exact.log_probability(text)
+    assert [whole.log_probability, whole.end] == pytest.approx(
+        [expected.log_probability, expected.end], rel=1e-12, nan_ok=True
+    )
 
 
 def test_mpc_asks_about_contexts_after_the_anchor_alone():

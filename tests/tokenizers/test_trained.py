@@ -178,6 +178,13 @@ def test_a_rare_character_is_bytes_and_ends_a_sequence():
     assert tokenizer.decode(tokenizer.encode("cabXไ\n").ids) == "cabXไ\n"
 
 
+@pytest.mark.parametrize("text", ["<0x4A>", "<0x4a>", "<0x+4>", "x<0xfF>"])
+def test_no_token_is_learned_that_is_decoded_to_a_byte(text):
+    counts = PieceCounts(sorted([text, *"<0xaAfF+4>"]), np.full(11, 100), Cut("none", None))
+    (tokenizer,) = train_tokenizers(counts, TrainOptions((300,), byte_tokens="fallback"))
+    assert tokenizer.decode(tokenizer.encode(text).ids) == text
+
+
 def test_counts_beyond_int32_decide():
     """The pair ab occurs 3 x 2^31 times: negative as int32, and rarer than cd as uint32."""
     counts = PieceCounts(["ab", "abe", "cd"], np.array([2**32, 2**31, 2**31 + 1]), Cut("none", None))
@@ -298,6 +305,7 @@ def test_counts_of_shards_are_those_of_the_text(corpora, tmp_path, monkeypatch, 
 @pytest.mark.parametrize(
     ("content", "message"),
     [("a\n", ":1: not a piece"), ("a\t1\nb\tx\n", ":2: not"), ("a\t0\n", ":1: the count 0"), ("", "no piece"),
+     (f"a\t{'9' * 5000}\n", ":1: not a piece"),
      ("\t3\n", ":1: no piece"), (f"a\t{2**63}\n", "2\\^63"), (f"a\t{2**62}\na\t{2**62}\n", "divide")],
 )  # fmt: skip
 def test_wrong_tables(tmp_path, content, message):
@@ -315,7 +323,7 @@ def test_what_cannot_be_trained():
     counts = PieceCounts(["ab", "<|pad|>x"], np.array([2, 2]), Cut("none", None))
     with pytest.raises(ParameterError, match=r"vocabulary is 100, .* need 258"):
         train_tokenizers(counts, TrainOptions((100,)))
-    with pytest.raises(ParameterError, match="'Ã©', which is also a learned"):
+    with pytest.raises(ParameterError, match="'Ã©', which is read as other bytes"):
         train_tokenizers(counts._replace(pieces=["é", "é"]), TrainOptions(special_tokens=("Ã©",)))
 
 

@@ -18,6 +18,7 @@ from tokenlab.cli.options import (
     add_command,
     add_options,
     check_meaning,
+    check_utf8,
     flags_of,
     named_as_flags,
     options_from,
@@ -106,6 +107,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     and prints one line of advice. Repeat the command to continue an interrupted comparison.
     """
     began = time.monotonic()
+    check_utf8(arguments)
     options, output = options_from(arguments, CompareOptions), Path(arguments.output)
     if options.flops is not None:
         check_meaning(arguments, "with --flops", (), minutes="--minutes")
@@ -217,7 +219,8 @@ def _how_made(recipe: "Recipe") -> str:
         return f"a code of characters ({recipe.kind}), and BPE of {recipe.vocabulary:,} entries over its atoms"
     size, *_ = recipe.options.vocabulary
     fallback = " --bytes fallback" if recipe.options.byte_tokens == "fallback" else ""
-    return f"tokenlab train --cut {recipe.cut} --model {recipe.options.model}{fallback} --vocabulary {size}"
+    trained = f"tokenlab train --cut {recipe.cut} --model {recipe.options.model}{fallback} --vocabulary {size}"
+    return f"{trained} --special-tokens"
 
 
 def _how_to_load(name: str, folder: Path) -> str:
@@ -290,7 +293,7 @@ def _scores(work: _Work, flops: float) -> "dict[str, list[Score]]":
         def progress(done: float) -> None:
             shown.update(done - shown.n)
 
-        found = run_trials(trials, work.folder / f"scores-{flops:g}", work.options.workers, progress)
+        found = run_trials(trials, work.folder / f"scores-{_exactly(flops)}", work.options.workers, progress)
     scores: dict[str, list[Score]] = {name: [] for name in work.candidates}
     for trial, score in zip(trials, found, strict=True):
         scores[trial.name].append(score)
@@ -356,7 +359,12 @@ def _command(arguments: argparse.Namespace, flops: float) -> str:
         f"{path.resolve().parent.name}/{name}" if name in _IN_FOLDERS or names.count(name) > 1 else name
         for path, name in zip(paths, names, strict=True)
     ]
-    return shlex.join(["tokenlab", "compare", *told_apart, "--flops", f"{flops:g}", *given, "-o", "FOLDER"])
+    return shlex.join(["tokenlab", "compare", *told_apart, "--flops", _exactly(flops), *given, "-o", "FOLDER"])
+
+
+def _exactly(flops: float) -> str:
+    """The number as short as it can be."""
+    return f"{flops:g}" if float(f"{flops:g}") == flops else repr(flops)
 
 
 def _write(result: dict[str, Any], work: _Work, output: Path) -> None:

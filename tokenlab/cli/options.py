@@ -19,6 +19,8 @@ from tokenlab.core.shards import ClusterOptions
 Options = TypeVar("Options")
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
+NOT_UTF8 = re.compile("[\udc80-\udcff]")
+"""What Python decodes such bytes of an argument to, one each."""
 _MOST = 10**9
 """More bytes or symbols than any text or token here has; larger numbers overflow in compiled code."""
 
@@ -112,6 +114,14 @@ def check_way(arguments: argparse.Namespace, way: str, ways: Mapping[str, Mappin
         if hasattr(arguments, name) and name not in ways[way]:
             theirs = " or ".join(one for one, flags in ways.items() if name in flags)
             raise ParameterError(f"{flag} has no meaning with {way}; it belongs to {theirs}")
+
+
+def check_utf8(arguments: argparse.Namespace) -> None:
+    """Refuse names and tokens that the files of an output cannot hold. Raises ParameterError."""
+    for given in vars(arguments).values():
+        for text in given if isinstance(given, list) else [given]:
+            if isinstance(text, str) and NOT_UTF8.search(text):
+                raise ParameterError(f"{text!r} is not UTF-8; name it in UTF-8")
 
 
 def check_most(flag: str, value: float | None) -> None:

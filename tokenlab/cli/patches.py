@@ -2,7 +2,6 @@
 spaces, bytes up to one that is hard to predict, characters, or equal lengths."""
 
 import argparse
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokenlab.cli.corpus import TOKENIZER, Corpus, add_corpus, add_json, open_corpus
 from tokenlab.cli.options import (
+    NOT_UTF8,
     Commands,
     add_command,
     add_family,
@@ -45,7 +45,6 @@ _MEANT: dict[str, dict[str, str]] = {
     "learned": {"model": "--model"},
 }
 """The flags that have a meaning with each kind of patches, by the names of the options."""
-_NOT_UTF8 = re.compile("[\udc80-\udcff]")  # What Python decodes such bytes to, one each.
 _BATCH = 1 << 20
 """Bytes of texts cut at once, unless a single text has more."""
 
@@ -350,7 +349,7 @@ def _barred(text: bytes, starts: Sequence[int]) -> str:
 def _escaped(patch: bytes) -> str:
     escaped = patch.replace(b"\\", b"\\\\").replace(b"|", b"\\|").replace(b"\n", b"\\x0A")
     text = escaped.decode(errors="surrogateescape")
-    return _NOT_UTF8.sub(lambda byte: f"\\x{ord(byte[0]) - 0xDC00:02X}", text)
+    return NOT_UTF8.sub(lambda byte: f"\\x{ord(byte[0]) - 0xDC00:02X}", text)
 
 
 def _flops(options: argparse.Namespace) -> None:

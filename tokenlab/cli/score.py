@@ -17,7 +17,7 @@ def add_parser(commands: Commands) -> None:
     parser = add_command(commands, _score, "score a segmentation against gold words")
     parser.add_argument("gold", metavar="GOLD", help="the gold words; `-` is standard input")
     parser.add_argument("predicted", metavar="PREDICTED", help="the words to score; `-` is standard input")
-    words = "words of the training text, one per line: adds OOV and IV recall"
+    words = "the words of the training text, separated by whitespace: adds OOV and IV recall"
     parser.add_argument("--words", metavar="LIST", help=words)
     skip = "leave out lines in which both differ in more than whitespace, and say which; without, there must be none"
     parser.add_argument("--skip-differing", action="store_true", help=skip)
@@ -31,7 +31,7 @@ def _score(options: argparse.Namespace) -> None:
     from tokenlab.text.lines import read_lines
 
     check_stdin(options.gold, options.predicted, options.words)
-    known = None if options.words is None else {line.strip() for line in read_lines(options.words)}
+    known = None if options.words is None else {word for line in read_lines(options.words) for word in line.split()}
     with ExitStack() as stack:
         gold, predicted = (stack.enter_context(open_source(name)) for name in (options.gold, options.predicted))
         for text in (gold, predicted):

@@ -16,6 +16,8 @@ from tokenlab.cli.options import (
     add_options,
     add_shards,
     check_meaning,
+    check_utf8,
+    flags_of,
     named_as_flags,
     options_from,
     shards_from,
@@ -38,7 +40,8 @@ from tokenlab.core.files import atomic_folder
 from tokenlab.core.options import MemoryOptions
 from tokenlab.core.shards import ClusterOptions, open_cluster
 from tokenlab.sources.record import RECORD, read_record
-from tokenlab.tokenizers.options import CUTS, WORDS_FILE, TrainOptions, role_special_tokens
+from tokenlab.text.options import LineOptions
+from tokenlab.tokenizers.options import CUTS, LEARNED_CUTS, WORDS_FILE, TrainOptions, role_special_tokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -75,13 +78,15 @@ def add_parser(commands: Commands) -> None:
     _add_cut(parser)
     add_options(parser, TrainOptions)
     text = (
-        "measure on this text, in INPUT's format, not on the beginning of INPUT; with learned words, count lines cut "
-        "differently, too"
+        "measure on this text, in INPUT's format, not on the beginning of INPUT; with words learned from INPUT, count "
+        "lines cut differently, too"
     )
     parser.add_argument("--check", metavar="FILE", default=None, help=text)
     add_json(parser, "print an object for each size, one a line")
     add_shards(parser)
-    counting = add_command(commands, _count, "count the pieces that a tokenizer is trained from")
+    counting = add_command(
+        commands, _count, "count the pieces that a tokenizer is trained from", argument_default=argparse.SUPPRESS
+    )
     add_corpus(counting, several="+")
     table = "write this table: Parquet, or TSV where it ends in .tsv"
     counting.add_argument("-o", "--output", required=True, metavar="FILE", help=table)
@@ -105,6 +110,9 @@ def _train(arguments: argparse.Namespace) -> None:
     itself. Prints bytes per token and tokens per word beside plain byte-level BPE of the same size and text; README.md
     in the folder holds the same.
     """
+    check_utf8(arguments)
+    if arguments.from_counts:
+        _check_tables_alone(arguments, "with --from-counts", checked=arguments.check is not None)
     options, shards = options_from(arguments, TrainOptions), shards_from(arguments)
     if files := [token for token in options.special_tokens if Path(token).is_file()]:
         raise ParameterError(f"--special-tokens holds {files[0]}, which is a file; name INPUT before the options")
@@ -137,12 +145,15 @@ def _train(arguments: argparse.Namespace) -> None:
         for row, tokenizer in zip(rows, beside, strict=False):
             measures = {"vocabulary": tokenizer.get_vocab_size(), **_measures(tokenizer, measured)}
             row |= {_PLAIN + name: value for name, value in measures.items()}
+        cut = counts[1]
+        of_words = cut.name in LEARNED_CUTS or cut.name.endswith(WORDS_FILE)
+        learned = "in training only" if cut.cutter else "as in the counts" if tables and of_words else "none"
         replaced = Path(arguments.output).is_dir() and any(Path(arguments.output).iterdir())
         former = sorted(path.parent.name for path in Path(arguments.output).glob("*/tokenizer.json"))
         with written(arguments.output), atomic_folder(arguments.output, checked=True) as folder:
             for tokenizer, row, size in zip(trained, rows, options.vocabulary, strict=True):
                 place = folder if len(trained) == 1 else folder / str(size)
-                _write(tokenizer, row, place, options, counts[1], [*inputs, *tables], checked)
+                _write(tokenizer, row, place, options, cut, [*inputs, *tables], checked, learned)
     write("".join(map(json_line, rows)) if arguments.json else "\n".join(map(_shown, rows)))
     if replaced:
         note(f"replaced the tokenizer in {arguments.output}" + (f": {', '.join(former)}" if former else ""))
@@ -153,16 +164,21 @@ def _train(arguments: argparse.Namespace) -> None:
 
 def _count(arguments: argparse.Namespace) -> None:
     """Count the pieces into which a cut divides texts. Any INPUT may also be a table of such counts, which is added;
-    of TSV beside other inputs `--cut` says how it was cut. `tokenlab train --from-counts` learns from the table as from
-    the text. Memory grows with the distinct pieces.
+    of TSV beside other inputs `--cut` says how it was cut, and with `--format text` it is a text. `tokenlab train
+    --from-counts` learns from the table as from the text. Memory grows with the distinct pieces.
     """
     from tokenlab.tokenizers.piece_counts import is_counts, merge_counts, write_counts
 
-    cut, shards = arguments.cut, shards_from(arguments)
+    check_utf8(arguments)
+    cut = arguments.cut
     _check_inputs(arguments.input, cut)
     check_output("--output", arguments.output, arguments.input, _ENDINGS)
-    tables = [name for name in arguments.input if is_counts(name)]
+    as_text = [name for name in arguments.input if arguments.format == "text" and name.lower().endswith(".tsv")]
+    tables = [name for name in arguments.input if name not in as_text and is_counts(name)]
     alone = len(tables) == len(arguments.input)
+    if alone:
+        _check_tables_alone(arguments, "where all inputs are counts")
+    shards = shards_from(arguments)
     parts, named = _read_tables(tables, cut, unknown=alone)
     if cut is not None and alone and named is None:
         raise ParameterError("--cut has no meaning where all inputs are counts; leave it out")
@@ -175,6 +191,15 @@ def _count(arguments: argparse.Namespace) -> None:
             raise InputError("there is no text to count")
     with written(arguments.output):
         write_counts(counts, arguments.output)
+
+
+def _check_tables_alone(arguments: argparse.Namespace, how: str, *, checked: bool = False) -> None:
+    """Refuse options about reading and counting texts where there are only tables. checked: but one text is read."""
+    reading = {} if checked else flags_of(LineOptions, format="--format", text_key="--text-key")
+    given = argparse.Namespace(
+        **{name: value for name, value in vars(arguments).items() if value not in (None, "auto")}
+    )
+    check_meaning(given, how, (), MemoryOptions, ClusterOptions, **reading)
 
 
 def _is_ours(path: Path) -> bool:
@@ -263,10 +288,10 @@ def _counts(
 
 
 def _plain_options(options: TrainOptions) -> TrainOptions:
-    """Byte-level BPE of the same sizes, at least the smallest that there is."""
-    least = 256 + len(role_special_tokens(options.special_tokens).tokens)
-    sizes = tuple(max(size, least) for size in options.vocabulary)
-    return TrainOptions(sizes, byte_tokens="level", special_tokens=options.special_tokens)
+    """Byte-level BPE of the same sizes, at least the smallest that there is, with as many special tokens."""
+    special = tuple(f"<|{number}|>" for number, _ in enumerate(role_special_tokens(options.special_tokens).tokens))
+    sizes = tuple(max(size, 256 + len(special)) for size in options.vocabulary)
+    return TrainOptions(sizes, byte_tokens="level", special_tokens=special)
 
 
 def _beginning(texts: Sequence[Corpus]) -> "list[TextWithWords]":
@@ -318,6 +343,7 @@ def _write(
     cut: "Cut",
     names: Sequence[str],
     checked: Sequence[str],
+    learned_words: str,
 ) -> None:
     from tokenlab.tokenizers.trained import save_trained
 
@@ -325,7 +351,7 @@ def _write(
     settings = {
         "model": options.model,
         "cut": f"`{cut.name}`",
-        "learned words": "in training only" if cut.cutter is not None else "none",
+        "learned words": learned_words,
         "bytes": options.byte_tokens,
         "special tokens": " ".join(f"`{token}`" for token in options.special_tokens) or "none",
     }

@@ -40,10 +40,10 @@ class Codebook:
     K: int
     characters: str
     """Distinct characters, ascending by code point."""
-    assigned: np.ndarray = field(compare=False)
+    assigned: np.ndarray
     """int64[|C|]: the code of each character, as the place of (a_1, ..., a_N) in lexicographic order."""
     unknown: Unknown = "error"
-    facts: dict[str, Any] = field(default_factory=dict, compare=False)
+    facts: dict[str, Any] = field(default_factory=dict)
     """How it was learned: corpus, seed, iterations, objective; plain JSON values."""
 
     reversible = True
@@ -58,6 +58,17 @@ class Codebook:
             raise ParameterError("a codebook needs a different code for every character")
         if len(self.assigned) and not 0 <= self.assigned.min() <= self.assigned.max() < self.K**self.N:
             raise ParameterError(f"a codebook's codes must be below K^N = {self.K**self.N:,}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Codebook) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @cached_property
+    def _identity(self) -> tuple[Any, ...]:
+        """What equality compares: all but the facts."""
+        return self.kind, self.N, self.K, self.characters, tuple(self.assigned.tolist()), self.unknown
 
     @cached_property
     def digits(self) -> np.ndarray:

@@ -40,7 +40,7 @@ def atomic_folder(path: str | Path, *, checked: bool = False) -> Iterator[Path]:
     """Yield an empty temporary folder beside `path`; on success it replaces `path`. A symbolic link is followed.
 
     The old folder is moved away first: for a moment there may be none, but never an incomplete one. It is moved back
-    where the new one cannot take its place. Raises InputError where `path` is a file, or a folder with files of kinds
+    where the new one does not take its place. Raises InputError where `path` is a file, or a folder with files of kinds
     that the new one has not: they are something else and would be lost. checked: the caller knows better.
     """
     path = Path(path).resolve()
@@ -53,14 +53,14 @@ def atomic_folder(path: str | Path, *, checked: bool = False) -> Iterator[Path]:
         temporary.chmod(0o777 & ~_umask())
         if not checked and path.exists():
             _check_replaced(path, temporary)
-        old = path.rename(temporary.with_suffix(".old.tmp")) if path.exists() else None
+        old = temporary.with_suffix(".old.tmp")
         try:
+            if path.exists():
+                path.rename(old)
             temporary.replace(path)
-        except OSError:
-            if old:
+        finally:  # after an interruption, too
+            if old.exists() and not path.exists():
                 old.rename(path)
-            raise
-        if old:
             shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -47,7 +47,7 @@ class CharacterModel:
         if options.encodings == "all":
             automaton = EveryEncoding(automaton.vocabulary, automaton.encode, automaton.prefix)
         if options.estimator == "mpc":
-            mpc.check(automaton)
+            automaton = mpc.without_engine(automaton)
         check_sizes(model, automaton)
         if options.prune and options.estimator != "incremental":
             raise ParameterError(

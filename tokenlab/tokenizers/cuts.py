@@ -33,7 +33,7 @@ from tokenlab.segment.segmentation import Segmentation
 from tokenlab.text.code_points import code_points, utf8
 from tokenlab.tokenizers import piece_kernels
 from tokenlab.tokenizers.kinds import IN_SPACED_WORDS, IN_WORDS, KINDS, NO_SIGN, RUNS, learn_kinds
-from tokenlab.tokenizers.options import CUTS, WORDS_FILE
+from tokenlab.tokenizers.options import CUTS, LEARNED_CUTS, WORDS_FILE
 from tokenlab.tokenizers.piece_kernels import find_pieces
 
 _SAMPLE = 500_000
@@ -179,7 +179,7 @@ def make_cut(cut: str, texts: Iterable[str], progress: Callable[[int, int], None
         from tokenlab.segment.words.model import WordModel
 
         return Cut(Path(cut).name, _AUTO, WordModel.load(cut))
-    if cut in ("words", "statistics"):
+    if cut in LEARNED_CUTS:
         return Cut(cut, _AUTO, _learn(cut, texts, progress))
     return Cut(cut, None if cut == "none" else _PATTERNS.get(cut, cut))
 

@@ -12,10 +12,12 @@ from tokenlab.tokenizers.export.options import ROLES, SpecialTokens, parse_speci
 TrainModel = Literal["bpe", "unigram"]
 Bytes = Literal["auto", "level", "fallback"]
 CUTS = ("auto", "words", "statistics", "gpt2", "llama3", "whitespace", "none")
+LEARNED_CUTS = ("words", "statistics")
 WORDS_FILE = ".words"
 """End of the name of a word model's file, as a cut."""
 LARGEST_VOCABULARY = 10_000_000
-_BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
+BYTE_LIKE = re.compile(r"<0x(?:[0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>")
+"""What the decoder of byte fallback reads as a byte, in whatever case, and with a sign."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def role_special_tokens(given: Sequence[str]) -> SpecialTokens:
     """Read ROLE=TOKEN and TOKEN; unlike in an export, there is an unknown token only where one is named.
 
     Raises ParameterError as `parse_special_tokens`, for a role that is none, and for a token that looks like a byte:
-    <0x41>, or a single character.
+    <0x41>, <0x4a>, or a single character.
     """
     special = parse_special_tokens(given)
     for item in given:
@@ -75,6 +77,6 @@ def role_special_tokens(given: Sequence[str]) -> SpecialTokens:
             raise ParameterError(f"special_tokens has {item!r}, but {role!r} is no role; use one of {', '.join(ROLES)}")
     tokens = special.tokens if "unk" in special.roles else special.tokens[1:]
     for token in tokens:
-        if len(token) == 1 or _BYTE.fullmatch(token):
+        if len(token) == 1 or BYTE_LIKE.fullmatch(token):
             raise ParameterError(f"special_tokens has {token!r}, which looks like a byte or a character; name another")
     return SpecialTokens(tokens, special.roles)

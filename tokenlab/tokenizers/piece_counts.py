@@ -31,6 +31,7 @@ from tokenlab.tokenizers.piece_kernels import Pieces, add_pieces, counts_by_piec
 
 _CUT, _PATTERN = b"tokenlab.cut", b"tokenlab.pattern"
 _LARGEST_COUNT = 2**63 - 1
+_MOST_DIGITS = 100
 _CHARACTERS_AT_ONCE = 1 << 17
 """What the caches of a core hold, with places and keys of the pieces."""
 _BYTES_PER_CHARACTER = 8
@@ -211,9 +212,11 @@ def read_counts(path: str | Path) -> PieceCounts:
 
 
 def is_counts(path: str | Path) -> bool:
-    """Whether a file is a table of counts: TSV by its name, Parquet by its columns."""
+    """Whether a file is a table of counts: TSV by its name, Parquet by its columns. A pipe is none: it is read once."""
     if str(path).lower().endswith(".tsv"):
         return True
+    if not Path(path).is_file():
+        return False
     try:
         return bool(pq.read_schema(path).names == [field.name for field in _FIELDS])
     except (OSError, pa.ArrowException):
@@ -229,7 +232,7 @@ def _read_parquet(path: str | Path) -> tuple[Iterator[tuple[str, int]], Cut | No
     try:
         table = pq.read_table(path, page_checksum_verification=True)
         columns = [table[field.name].cast(field.type).to_pylist() for field in _FIELDS]
-    except (pa.ArrowException, OSError, KeyError) as error:
+    except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(f"{path}: no table of counts ({reason}); count a text with `tokenlab count`") from None
     facts = table.schema.metadata or {}
@@ -240,7 +243,7 @@ def _read_parquet(path: str | Path) -> tuple[Iterator[tuple[str, int]], Cut | No
 def _read_tsv(path: str | Path) -> Iterator[tuple[str, int]]:
     for number, line in enumerate(read_lines(path), 1):
         piece, tab, count = line.rpartition("\t")
-        if not tab or not count.isdecimal():
+        if not tab or not count.isdecimal() or len(count) > _MOST_DIGITS:
             raise InputError(f"{path}:{number}: not a piece, a tab and a count; correct the line")
         yield piece, int(count)
 

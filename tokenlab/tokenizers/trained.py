@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
 from tokenlab.core.errors import InputError, ParameterError
-from tokenlab.formats.byte_level import byte_characters
+from tokenlab.formats.byte_level import byte_characters, spelled_bytes
 from tokenlab.formats.pieces import BYTE_PIECES
 from tokenlab.text.code_points import code_points
 from tokenlab.tokenizers.bpe import save_with_special_tokens
 from tokenlab.tokenizers.cuts import Cut
 from tokenlab.tokenizers.kinds import KINDS, learn_kinds
 from tokenlab.tokenizers.merges import Progress, bpe_sweep
-from tokenlab.tokenizers.options import TrainOptions, role_special_tokens
+from tokenlab.tokenizers.options import BYTE_LIKE, TrainOptions, role_special_tokens
 from tokenlab.tokenizers.piece_counts import PieceCounts
 from tokenlab.tokenizers.piece_kernels import RUN, SPACE
 from tokenlab.tokenizers.unigram import unigram_sweep
@@ -61,12 +61,14 @@ def train_tokenizers(counts: PieceCounts, options: TrainOptions, progress: Progr
     Raises:
         InputError: no piece; a lone surrogate; the cut of the counts is not known.
         ParameterError: a size below what special tokens, bytes and alphabet need, or, for unigram, above what the text
-            has pieces for; a special token that is also learned.
+            has pieces for; a special token that is decoded to bytes.
     """
     if counts.cut is None:
         raise InputError("the counts do not say how the text was cut; name the cut")
     options = with_alphabet(options, counts)
     special = role_special_tokens(options.special_tokens).tokens
+    if options.byte_tokens == "level":
+        _check_no_bytes(special)
     reserved = [*special, *(BYTE_PIECES if options.byte_tokens == "fallback" else ())]
     sequences = _sequences(_without_reserved(counts, special, options.byte_tokens == "fallback"), options, reserved)
     smallest = len(reserved) + len(sequences.alphabet)
@@ -120,7 +122,6 @@ def _bpe(
     for left, right in merges:
         pairs.append((tokens[left], tokens[right]))
         tokens.append(tokens[left] + tokens[right])
-    _check_distinct(tokens, reserved)
     for size in sizes:
         ids = {token: number for number, token in enumerate((*reserved, *tokens[:size]))}
         yield models.BPE(ids, pairs[: size - len(sequences.alphabet)], byte_fallback=BYTE_PIECES[0] in ids)
@@ -136,7 +137,6 @@ def _unigram(sequences: Sequences, sizes: Sequence[int], reserved: Sequence[str]
     for model in sweep.models:
         scores = model.log_probabilities.tolist()
         pieces = ["".join(map(sequences.alphabet.__getitem__, piece)) for piece in model.pieces()]
-        _check_distinct(pieces, reserved)
         learned = sorted(zip(pieces, scores, strict=True), key=lambda one: (-one[1], one[0]))
         unused = [(token, len(token.encode()) * (min(scores) - _MARGIN)) for token in reserved]
         # An unknown character becomes bytes where they are pieces; with bytes as alphabet there is none.
@@ -144,9 +144,10 @@ def _unigram(sequences: Sequences, sizes: Sequence[int], reserved: Sequence[str]
         yield models.Unigram([*unused, *learned], unk_id=unknown, byte_fallback=BYTE_PIECES[0] in reserved)
 
 
-def _check_distinct(tokens: Sequence[str], reserved: Sequence[str]) -> None:
-    if learned := set(tokens) & set(reserved):
-        raise ParameterError(f"special_tokens has {min(learned)!r}, which is also a learned token; name another")
+def _check_no_bytes(special: Sequence[str]) -> None:
+    for token in special:
+        if spelled_bytes(token) not in (None, token.encode()):
+            raise ParameterError(f"special_tokens has {token!r}, which is read as other bytes when decoded; use ASCII")
 
 
 def _complete(tokenizer: Tokenizer, cut: Cut, special: Sequence[str], options: TrainOptions) -> Tokenizer:
@@ -166,8 +167,8 @@ def _byte_level() -> pre_tokenizers.ByteLevel:
 
 
 def _without_reserved(counts: PieceCounts, special: tuple[str, ...], fallback: bool) -> PieceCounts:
-    """The pieces without the text of special tokens and, with byte fallback, of byte tokens."""
-    patterns = [*map(re.escape, special), *(["<0x[0-9A-F]{2}>"] if fallback else [])]
+    """The pieces without the text of special tokens and, with byte fallback, of what is decoded to a byte."""
+    patterns = [*map(re.escape, special), *([BYTE_LIKE.pattern] if fallback else [])]
     holds = re.compile("|".join(patterns)).search
     kept = [number for number, piece in enumerate(counts.pieces) if not (patterns and holds(piece))]
     if not kept:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tokenlab.codes.latom.hmm import expected_counts, train
-from tokenlab.codes.latom.hmm_model import draw_hmm, maximise
+from tokenlab.codes.latom.hmm_model import PeriodicHmm, draw_hmm, maximise
 from tokenlab.codes.latom.hmm_reference import posterior_means, repeated, train_hmmlearn
 from tokenlab.core.errors import ParameterError
 
@@ -44,6 +44,14 @@ def test_log_space_gives_the_same(sequences, end_state):
     trained, trace, _ = train_hmmlearn(hmm, *sequences, 1, lambda *_: None, "log")
     np.testing.assert_allclose(trained.transitions, maximise(hmm, counts).transitions, **TOLERANCE)
     assert trace[0] == pytest.approx(likelihood, rel=1e-12)
+
+
+def test_a_state_that_is_never_met_keeps_its_emissions():
+    hmm = PeriodicHmm(np.array([1.0, 0]), np.array([[[1, 0], [0.5, 0.5]]]), np.array([[[0.2, 0.8], [0.6, 0.4]]]))
+    text = np.array([0, 1, 0], np.int32), np.array([0, 3], np.int64)
+    theirs, _, _ = train_hmmlearn(hmm, *text, 2, lambda *_: None)
+    assert theirs.emissions[0, 1].tolist() == [0.6, 0.4]
+    np.testing.assert_allclose(theirs.emissions, maximise(hmm, expected_counts(hmm, *text)).emissions, **TOLERANCE)
 
 
 def test_hmmlearn_may_be_absent(sequences, monkeypatch):

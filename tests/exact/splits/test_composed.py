@@ -113,7 +113,7 @@ def test_random_expressions(seed):
 
     def alternative():
         counts = ["", "", "+", "{2}", "{3}", "{7}", "{1,3}"]
-        others = (draw.choice(single) + draw.choice([*counts, "?"]) for _ in range(draw.randint(0, 2)))
+        others = (draw.choice(single) + draw.choice([*counts, "?", "{2}?"]) for _ in range(draw.randint(0, 2)))
         return draw.choice(single) + draw.choice(counts) + "".join(others)
 
     texts = ["".join(draw.choices(characters, k=20)) for _ in range(3)]

@@ -22,6 +22,7 @@ OTHERS = {
     "ends": r"\s+$|\d{2,3}|\w+\z|[^\w]",
     "possessive": r"a?+a|b++[ab]?|\s*+\n|(?:a|[^a])",
     "interval-plus": r"\p{N}{1,3}+|\p{L}{2}+|(?:\s){2,}+|[\s\S]",
+    "count-lazy": r"\d{2}?[a-z]+|\d{1,2}?|[\s\S]",
     "flag": r"(?i)'s|'t|[a-z]+|[^a-z]",
     "flag inside": r"\s|a(?i)b|c|[\s\S]",
     "groups": r"(a|ab)(c|bcd)?|(?-i:B)|\x{4e2d}|\u00e9|\x31",

@@ -86,7 +86,7 @@ def periodic_parameters(model: Any, before: PeriodicHmm) -> PeriodicHmm:
     return PeriodicHmm(
         model.startprob_[:K].copy(),
         np.where(sums > 0, transitions, before.transitions),
-        np.where(np.isfinite(emissions), emissions, before.emissions),
+        np.where(emissions.sum(axis=-1, keepdims=True) > 0, emissions, before.emissions),
         end,
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokenlab.core.errors import InputError
+from tokenlab.exact.encoders.engine import Encode, EngineEncoding
 from tokenlab.exact.interface import TokenAutomaton
 from tokenlab.exact.splits.composed import SplitEncoding
 from tokenlab.exact.splits.reading import AddedTokens, Splits
@@ -18,7 +19,6 @@ from tokenlab.formats.hugging_face import check_spelled
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-Encode = Callable[[bytes], list[int]]
 HOW_TO_IGNORE = "leave it out with --ignore-normalizer if all texts are normalised already"
 """What to do about a normaliser that is refused; in Python, the option is `ignore_normalizer`."""
 
@@ -132,15 +132,6 @@ class PrefixedEncoding:
     def may_end(self, state: Hashable) -> bool:
         """Whether a text's encoding can end here: not before the first byte of the text."""
         return not isinstance(state, Beginning) and self._inner.may_end(state)
-
-
-class EngineEncoding:
-    """The automaton `inner` with the tokenizer's own engine."""
-
-    def __init__(self, inner: TokenAutomaton, encode: Encode) -> None:
-        self.encode = encode
-        self.vocabulary, self.prefix, self.has_end = inner.vocabulary, inner.prefix, inner.has_end
-        self.start, self.step, self.allowed, self.may_end = inner.start, inner.step, inner.allowed, inner.may_end
 
 
 def joined(

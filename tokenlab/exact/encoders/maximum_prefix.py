@@ -55,16 +55,23 @@ class MaximumPrefix:
 
     def encode(self, text: bytes) -> list[int]:
         """Tokens by longest match from left to right. Raises InputError where no token matches."""
+        tokens, at = self.encode_beginning(text)
+        if at < len(text):
+            shown = text[at : at + 4].decode(errors="replace")[0]
+            raise InputError(f"no token begins the text at byte {at} ({shown!r}); it is not in the alphabet")
+        return tokens
+
+    def encode_beginning(self, text: bytes) -> tuple[list[int], int]:
+        """Tokens by longest match from left to right up to where no token matches, and the number of their bytes."""
         tokens, at = [], 0
         while at < len(text):
             longest = min(len(text), at + self.vocabulary.longest)
             end = next((end for end in range(longest, at, -1) if text[at:end] in self._id), at)
             if end == at:
-                shown = text[at : at + 4].decode(errors="replace")[0]
-                raise InputError(f"no token begins the text at byte {at} ({shown!r}); it is not in the alphabet")
+                break
             tokens.append(self._id[text[at:end]])
             at = end
-        return tokens
+        return tokens, at
 
     def _step(self, state: Hashable, token: int) -> Hashable | None:
         assert isinstance(state, tuple)

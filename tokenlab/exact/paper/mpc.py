@@ -5,7 +5,8 @@ the query's encoding times P(rest | t_1^(k+1)) (pass). Each context on the way i
 contexts is linear in the length of the query.
 
 For the next byte the query begins after the last token of the text's encoding that is in V* (a substring of no other
-token), or after BOS: equation 1. P("") = 1 is the base case that the paper leaves out.
+token), or after BOS: equation 1. P("") = 1 is the base case that the paper leaves out. A query may end inside a
+character whose bytes are no tokens: what is left after its tokens has a branch but no pass, and no text ends there.
 """
 
 from collections.abc import Sequence
@@ -15,21 +16,24 @@ import numpy as np
 
 from tokenlab.core.errors import ParameterError
 from tokenlab.exact.covers import Context, Cover, Evaluator, conditional, log_sum
+from tokenlab.exact.encoders.engine import EngineEncoding
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix, anchors
 from tokenlab.exact.interface import Cost, NextBytes, TextProbability, TokenAutomaton, TokenModel
 from tokenlab.exact.options import DEFAULT, ExactOptions
 
 
-def check(automaton: TokenAutomaton) -> None:
-    """Raise ParameterError for encodings other than those of maximum prefix encoding."""
-    if not isinstance(automaton, MaximumPrefix):
+def without_engine(automaton: TokenAutomaton) -> MaximumPrefix:
+    """The maximum prefix encoding without a tokenizer's own engine. Raises ParameterError for other encodings."""
+    found = automaton.inner if isinstance(automaton, EngineEncoding) else automaton
+    if not isinstance(found, MaximumPrefix):
         raise ParameterError(
             "mpc is for maximum prefix encoding without pre-tokenizer and for valid encodings; "
             "use the estimator incremental or bpc"
         )
+    return found
 
 
-def next_bytes(text: bytes, model: TokenModel, automaton: TokenAutomaton, options: ExactOptions = DEFAULT) -> NextBytes:
+def next_bytes(text: bytes, model: TokenModel, automaton: MaximumPrefix, options: ExactOptions = DEFAULT) -> NextBytes:
     """The distribution of the next byte: P(query b | t_1^k) / P(query | t_1^k).
 
     The cost counts the contexts from the anchor on; those before it have only to be in the model's cache.
@@ -37,7 +41,7 @@ def next_bytes(text: bytes, model: TokenModel, automaton: TokenAutomaton, option
     Raises InputError for a text longer than the model allows.
     """
     contexts = _Contexts(model, automaton, options)
-    encoded = automaton.encode(text)
+    encoded, _ = automaton.encode_beginning(text)
     is_anchor = anchors(automaton.vocabulary)
     k = max((i + 1 for i, token in enumerate(encoded) if is_anchor[token]), default=0)
     anchor = contexts.after(contexts.root, encoded[:k])
@@ -53,7 +57,7 @@ def next_bytes(text: bytes, model: TokenModel, automaton: TokenAutomaton, option
 
 
 def log_probability(
-    text: bytes, model: TokenModel, automaton: TokenAutomaton, options: ExactOptions = DEFAULT
+    text: bytes, model: TokenModel, automaton: MaximumPrefix, options: ExactOptions = DEFAULT
 ) -> TextProbability:
     """The probability that a text starts with this one, and that it ends after it. Raises what `next_bytes` raises."""
     contexts = _Contexts(model, automaton, options)
@@ -66,7 +70,7 @@ def log_probability(
 class _Contexts:
     """The contexts that queries ask about, each once, with the distributions after them."""
 
-    def __init__(self, model: TokenModel, automaton: TokenAutomaton, options: ExactOptions) -> None:
+    def __init__(self, model: TokenModel, automaton: MaximumPrefix, options: ExactOptions) -> None:
         self.automaton = automaton
         self.evaluator = Evaluator(model, automaton, truncate=options.truncate)
         self.root = self.evaluator.root
@@ -88,40 +92,43 @@ class _Contexts:
 
     def find(self, anchor: Context, queries: Sequence[bytes]) -> None:
         """Evaluate the contexts of queries that begin after the anchor, in one pass."""
-        for query in queries:
-            encoded = self.automaton.encode(query)
-            for i in range(max(len(encoded), 1)):
+        for number, query in enumerate(queries):
+            encoded, end = self.automaton.encode_beginning(query)
+            # After the last token: the rest of a query that ends inside a character, and the end of the first query.
+            for i in range(len(encoded) + (number == 0 or end < len(query))):
                 self._ask(self.after(anchor, encoded[:i]))
-        self._ask(self.after(anchor, self.automaton.encode(queries[0])))
         self.evaluator.evaluate(cover.context for cover in self._asked.values())
 
     def log_query(self, anchor: Context, query: bytes) -> float:
         """log P(query | anchor): Algorithm 1, as a loop from the left."""
         if not query:
             return 0.0
-        vocabulary = self.automaton.vocabulary
+        encoded, end = self.automaton.encode_beginning(query)
         shares: list[float] = []
         weight = 0.0
         context: Context | None = anchor
         rest = query
-        for token in self.automaton.encode(query):
+        for token in [*encoded, None] if end < len(query) else encoded:
             if context is None:
                 break
             tokens = self._asked[id(context)].tokens
             assert tokens is not None
-            low, high = vocabulary.beginning_with(rest)
+            low, high = self.automaton.vocabulary.beginning_with(rest)
             shares.append(weight + _log(float(tokens[low:high].sum())))
-            context = self.after(context, [token])
+            context = None if token is None else self.after(context, [token])
             if context is not None:
                 weight += _log(float(tokens[context.place]))
                 rest = query[context.length - anchor.length :]
         return log_sum(shares)
 
     def log_end(self, anchor: Context, query: bytes) -> float:
-        """log P(query and the end | anchor)."""
+        """log P(query and the end | anchor); no text ends inside a character."""
+        encoded, end = self.automaton.encode_beginning(query)
+        if end < len(query):
+            return -inf
         weight = 0.0
         context: Context | None = anchor
-        for token in self.automaton.encode(query):
+        for token in encoded:
             assert context is not None
             before, context = self._asked[id(context)], self.after(context, [token])
             if context is None:

@@ -357,7 +357,7 @@ class Words:
         own = word.vocabulary
         self._pairs_decide = len(set(own.tokens) - {None}) == len(own)
         self._byte_ids = frozenset(word.byte_ids) if isinstance(word, BytePair) else frozenset()
-        self._unfinished: dict[Hashable, NDArray[np.int64]] = {}
+        self._unfinished: dict[PairState, NDArray[np.int64]] = {}
         self._places = None if np.array_equal(own.ids, vocabulary.ids) else vocabulary.position[own.ids]
 
     def has(self, token: int) -> bool:
@@ -401,12 +401,11 @@ class Words:
 
     def unfinished(self, state: Hashable) -> NDArray[np.int64]:
         """int64[] positions of the allowed tokens after which a word cannot end."""
-        if self.forgets(state):
+        if self.forgets(state) or not isinstance(state, PairState):  # Words of other methods can always end.
             return np.zeros(0, np.int64)
         if state not in self._unfinished:
-            candidates = self._completing(state) if isinstance(state, PairState) else range(len(self.vocabulary))
             allowed = self.allowed(state)
-            found = [p for p in candidates if allowed[p] and not self._ends_after(state, p)]
+            found = [p for p in self._completing(state) if allowed[p] and not self._ends_after(state, p)]
             self._unfinished[state] = np.array(found, np.int64)
         return self._unfinished[state]
 

@@ -10,7 +10,7 @@ on the version of Unicode and on the syntax inside brackets.
 
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from tokenlab.core.errors import InputError
 
@@ -246,10 +246,11 @@ class _Parser:
             bounds = self.bounds()
             if bounds is None:
                 return node
-            least, most, interval = bounds
-            kind = "lazy" if self.take("?") else "greedy"
-            # In Ruby's syntax X{1,3}+ is not possessive but (X{1,3})+, which the loop reads next.
-            if kind == "greedy" and not interval and self.take("+"):
+            least, most, written = bounds
+            # In Ruby's syntax X{1,3}+ is not possessive but (X{1,3})+, and X{2}? not lazy but (X{2})?: the loop reads
+            # the second sign next.
+            kind = "lazy" if written != "count" and self.take("?") else "greedy"
+            if kind == "greedy" and written == "sign" and self.take("+"):
                 kind = "possessive"
             if kind == "possessive" and not isinstance(node, Set):
                 raise self.refusal("possessive repetition of more than a set of characters")
@@ -260,11 +261,11 @@ class _Parser:
             node = Repeat(node, least, most, kind)
         return node
 
-    def bounds(self) -> tuple[int, int | None, bool] | None:
-        """(least, most, whether written in braces) of a quantifier here, None where there is none."""
+    def bounds(self) -> tuple[int, int | None, Literal["sign", "range", "count"]] | None:
+        """(least, most, how it is written) of a quantifier here, None where there is none."""
         for sign, least, most in (("*", 0, None), ("+", 1, None), ("?", 0, 1)):
             if self.take(sign):
-                return least, most, False
+                return least, most, "sign"
         end = self.text.find("}", self.position)
         if not self.text.startswith("{", self.position) or end < 0:
             return None
@@ -273,7 +274,7 @@ class _Parser:
             return None
         self.position = end + 1
         least = int(low or 0)
-        return least, (int(high) if high else None) if comma else least, True
+        return (least, int(high) if high else None, "range") if comma else (least, least, "count")
 
 
 def _set(source: str, ignore_case: bool) -> Set:
