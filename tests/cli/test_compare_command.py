@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -11,6 +12,7 @@ from full_disk import no_file_above
 from interrupted import files
 from killing import wait_until
 
+from tokenlab.cli.compare import _exactly, _how_made
 from tokenlab.comparison.candidates import read_candidate, token_recipe, train_candidates
 from tokenlab.generated import generate
 
@@ -24,6 +26,18 @@ def folder(tmp_path_factory):
     (folder / "text.txt").write_text("\n".join(LINES) + "\n", encoding="utf-8")
     train_candidates([token_recipe("bytes", "none", 256), token_recipe("bpe", "gpt2", 300)], LINES, folder)
     return folder
+
+
+def test_the_command_of_a_candidate_makes_it(folder, tmp_path):
+    recipe = token_recipe("bpe", "gpt2", 300)
+    command = shlex.split(_how_made(recipe))
+    tokenlab(*command[1:2], folder / "text.txt", *command[2:], "-o", tmp_path / "made")
+    assert (tmp_path / "made/tokenizer.json").read_bytes() == (folder / "bpe/tokenizer.json").read_bytes()
+
+
+@pytest.mark.parametrize(("flops", "shown"), [(3e10, "3e+10"), (1234567891.0, "1234567891.0")])
+def test_flops_are_shown_exactly(flops, shown):
+    assert _exactly(flops) == shown and float(shown) == flops
 
 
 @pytest.mark.slow

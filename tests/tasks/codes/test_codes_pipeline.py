@@ -94,6 +94,13 @@ def test_counts_are_those_of_the_exported_tokenizer(built: Path, tokenizer: str)
     assert row["bits"] == pytest.approx(plain_bits(cut), rel=1e-9)
 
 
+def test_the_alphabet_of_a_row_is_that_of_the_text_it_learned(built: Path) -> None:
+    scores = pl.read_parquet(built / "reports/sample/codes/en/scores.parquet").filter(tokenizer="bpe")
+    assert set(scores["text"]) == {"training", "held-out"}
+    for variant, alphabet in scores.select("variant", "alphabet").iter_rows():
+        assert alphabet == len(set("".join(encoded(built, variant))))
+
+
 def test_held_out_text_is_not_trained_on(built: Path) -> None:
     code = read_code(built / "models/sample/codes/en/train-character.json")
     training, held_out = (

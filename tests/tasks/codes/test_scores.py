@@ -1,9 +1,14 @@
 """Differences to characters, means, rows of scores and their parameters, from counts worked by hand."""
 
+from pathlib import Path
+
+import numpy as np
 import polars as pl
 import pytest
 
+from tasks.codes.encoded import read_sequences, write_sequences
 from tasks.codes.evaluate import Text, averaged, compared, metrics, scores
+from tokenlab.core.errors import InputError
 
 TEXTS = {"training": Text(1000, 40, (50,))}
 COLUMNS = ["tokenizer", "text", "code", "N", "K", "seed", "vocabulary", "tokens", "bits"]
@@ -48,3 +53,11 @@ def test_one_row_a_seed_with_a_column_for_each_size(rows: pl.DataFrame) -> None:
     assert wide["variant"].to_list() == ["character", "random-N2-K7-seed0", "random-N2-K7-seed1"]
     assert wide["tokens_saved_50"].to_list() == [0, 20, 60] and wide["tokens_C"].to_list() == [1000, None, None]
     assert metrics(wide)["random-N2-K7"]["tokens_saved_50"] == 40
+
+
+def test_an_atom_that_the_training_text_lacks(tmp_path: Path) -> None:
+    write_sequences(tmp_path / "held-out", np.array([0, 2]), [2])
+    assert read_sequences(tmp_path / "held-out", np.array([0, 2, 5])).symbols.tolist() == [0, 1]
+    for atoms in ([0, 1], [0, 3]):
+        with pytest.raises(InputError, match="held-out: atom 2 is not in the training text"):
+            read_sequences(tmp_path / "held-out", np.array(atoms))
