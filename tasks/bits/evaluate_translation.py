@@ -21,6 +21,7 @@ from tasks.bits.translation import (
     Encoded,
     Pilot,
     Variant,
+    Verse,
     align,
     encode_verses,
     read_codes,
@@ -33,6 +34,7 @@ from tasks.runtime.stage import Stage, read_json, run, write_json
 from tasks.runtime.tables import nested, write_table
 from tokenlab.codes.bits.decoding import Decoded, Kind
 from tokenlab.core.errors import InputError
+from tokenlab.language.ngrams import fewest_nats
 from tokenlab.translation.generation import Translation, translate
 from tokenlab.translation.model import load_model
 from tokenlab.translation.pairs import Sentences
@@ -63,11 +65,13 @@ def evaluate(stage: Stage) -> None:
     results = in_processes(partial(_translated, models, pilot), jobs, pilot.workers, "translating")
     translated = dict(zip(variants, results, strict=True))
     training = read_json(stage.reports("translation_models", stage.variant, "metrics.json"))
+    validation = encode_verses(parts.validation, codes, pilot.longest).verses
     of_pair = {
         "in_training": parts.test_in_training,
         "too_long": len(parts.test) - len(test.verses),
         "known_characters": training["base"]["characters"],
         "fallback_ratio": training["base"]["fallback_ratio"]["target"],
+        "ngram_nats_per_character": _ngram_nats(parts.training, validation),
     }
     rows = [
         {
@@ -137,6 +141,12 @@ def _lengths(test: Encoded, code: str) -> dict[str, Any]:
     """Tokens of the references without ends, and the relative gain of a code."""
     tokens = {name: len(pairs.target.ids) - len(pairs) for name, pairs in test.pairs.items()}
     return {"reference_tokens": tokens[code], "relative_gain": tokens[BYTES] / tokens[code]}
+
+
+def _ngram_nats(training: Sequence[Verse], held_out: Sequence[Verse]) -> float:
+    """Nats per character of the targets of held-out verses, with their ends, by n-grams of those of training verses."""
+    counted, scored = ([f"{verse.target}\n" for verse in verses] for verses in (training, held_out))
+    return fewest_nats(counted, scored) / sum(len(verse.target) for verse in held_out)
 
 
 def _examples(

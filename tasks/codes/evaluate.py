@@ -147,13 +147,14 @@ def with_parameters(
         (of_latom, asdict(latom)),
         (of_best, {"restarts": restarts}),
         (on_held_out, {"held_out.share": held_out.share, "held_out.seed": held_out.seed}),
-        (~on_held_out, {"largest": sizes.largest, "step": sizes.step}),
+        (~on_held_out, {"largest": sizes.largest}),
     ]
+    step = pl.col("tokenizer").replace_strict({name: sizes.step_of(name) for name in ("bpe", "unigram")})
     return table.with_columns(
         pl.when(rows).then(pl.lit(value)).alias(f"{PARAMETER}{name}")
         for rows, values in applying
         for name, value in values.items()
-    )
+    ).with_columns(pl.when(~on_held_out).then(step.cast(pl.Int32)).alias(f"{PARAMETER}step"))
 
 
 if __name__ == "__main__":

@@ -56,12 +56,18 @@ class HeldOut(Parameters):
 
 
 class VocabularySizes(Parameters):
-    """Vocabulary sizes: the alphabet, every multiple of `step` up to `largest`, and |C|.
+    """Vocabulary sizes: the alphabet, every multiple of a step up to `largest`, and |C|.
 
-    reported: the sizes in tables. held_out: the sizes beside |C| on held-out text.
+    unigram_step: the step of unigram tokenizers, which take half a second a size, if it is another. reported: the sizes
+    in tables. held_out: the sizes beside |C| on held-out text.
     """
 
     largest: int = Field(ge=2)
     step: int = Field(ge=1)
+    unigram_step: int | None = Field(default=None, ge=1)
     reported: tuple[int, ...]
     held_out: tuple[int, ...]
+
+    def step_of(self, tokenizer: str) -> int:
+        """The step of a kind of tokenizer, `bpe` or `unigram`."""
+        return self.unigram_step or self.step if tokenizer == "unigram" else self.step

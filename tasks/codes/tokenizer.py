@@ -36,9 +36,9 @@ class Plan(NamedTuple):
         smallest = smallest_K(self.characters, variant.N)
         return variant.N in self.unigram and variant.seed == 0 and smallest == variant.K
 
-    def training_sizes(self, alphabet: int) -> list[int]:
+    def training_sizes(self, alphabet: int, tokenizer: str) -> list[int]:
         """Vocabulary sizes on the training text: the alphabet, multiples of the step, |C|, and those reported."""
-        steps = range(0, self.sizes.largest + 1, self.sizes.step)
+        steps = range(0, self.sizes.largest + 1, self.sizes.step_of(tokenizer))
         return _ascending_from(alphabet, [*steps, self.characters, *self.sizes.reported])
 
     def held_out_sizes(self, alphabet: int) -> list[int]:
@@ -70,12 +70,12 @@ def train_tokenizers(stage: Stage) -> None:
 def train_variant(variant: Variant, plan: Plan, text: Sequences, folder: Path) -> list[dict[str, Any]]:
     """Train and write the tokenizers of a variant; returns a row for each tokenizer and vocabulary size."""
     alphabet = [atom(int(number)) for number in text.atoms]
-    sizes = plan.training_sizes(len(alphabet))
-    bpe = bpe_sweep(text.symbols, text.offsets, len(alphabet), sizes)
+    bpe = bpe_sweep(text.symbols, text.offsets, len(alphabet), plan.training_sizes(len(alphabet), "bpe"))
     save_tokenizer(bpe_tokenizer(bpe.merges, alphabet), folder / "bpe")
     write_merges(folder, bpe.merges)
     rows = list(_rows(variant, "bpe", "training", bpe))
     if plan.has_unigram(variant):
+        sizes = plan.training_sizes(len(alphabet), "unigram")
         unigram = unigram_sweep(text.symbols, text.offsets, len(alphabet), sizes)
         save_tokenizer(unigram_tokenizer(unigram.models[-1], alphabet), folder / "unigram")
         rows += _rows(variant, "unigram", "training", unigram)

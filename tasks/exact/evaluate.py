@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tasks.exact.held_out import HeldOut, held_out_texts
+from tasks.exact.held_out import HeldOut, held_out_texts, training_texts
 from tasks.runtime.stage import Parameters, Stage, run, write_json
 from tasks.runtime.tables import nested, write_table
 from tokenlab.core.errors import InputError
@@ -24,6 +24,7 @@ from tokenlab.exact.options import ExactOptions
 from tokenlab.exact.scoring import score_texts, total
 from tokenlab.exact.transformers_model import load
 from tokenlab.exact.vocabulary import Vocabulary
+from tokenlab.language.ngrams import fewest_nats
 
 _Rows = list[dict[str, Any]]
 ALL, INSIDE, END = "all prompts", "inside a token", "at the end of a token"
@@ -67,14 +68,13 @@ def evaluate(stage: Stage) -> None:
     held_out = stage.parameters("exact.held_out", HeldOut)
     token_model, real = load(parameters.model, parameters.threads, parameters.device, parameters.dtype)
     models = Models.of(token_model, real.automaton)
-    texts = held_out_texts(stage.data("corpora", parameters.corpus), held_out)
+    corpus = stage.data("corpora", parameters.corpus)
+    texts = held_out_texts(corpus, held_out)
     sentences = usable(texts, models)
     if not sentences:
         raise InputError(f"{parameters.corpus}: no held-out sentence that the model can read; hold out more of them")
-    short = parameters.short
-    scored, compared, examples = measure(
-        models, sentences, parameters.scored, parameters.prompts, short.texts, short.bytes, parameters.seed
-    )
+    counted = list(training_texts(corpus, held_out))
+    scored, compared, examples = measure(models, sentences, counted, parameters)
     reports = stage.reports("exact", stage.variant)
     rows = [{"name": stage.variant, "corpus": parameters.corpus, **row} for row in scored]
     write_table(reports / "scores.parquet", rows)
@@ -128,28 +128,25 @@ class Prompt(NamedTuple):
 def measure(
     models: Models,
     sentences: Sequence[str],
-    scored: int,
-    prompts: int,
-    short_texts: int,
-    short_bytes: int,
-    seed: int,
+    counted: Sequence[str],
+    parameters: Evaluated,
 ) -> tuple[_Rows, _Rows, _Rows]:
     """Score random sentences, compare exact and naive after random prompts, and sum over all encodings.
 
-    scored, prompts: numbers of sentences and of prompts. short_texts, short_bytes: number of the texts whose encodings
-    are summed over, and their largest size.
+    counted: sentences whose n-grams are the baseline.
 
     Returns: a row each for `place` (text, all prompts, inside a token, at the end of a token, short text); a row for
     each prompt; and some prompts inside tokens as examples, from the most to the least biased.
     """
-    order = np.random.default_rng(seed).permutation(len(sentences)).tolist()
-    drawn = _draw_prompts(sentences, prompts, seed, models.exact.automaton)
+    order = np.random.default_rng(parameters.seed).permutation(len(sentences)).tolist()
+    drawn = _draw_prompts(sentences, parameters.prompts, parameters.seed, models.exact.automaton)
     compared = [compare(models, prompt) for prompt in drawn]
-    rows = [{"place": "text", **_scores(models, [sentences[number] for number in order[:scored]])}]
+    scored = [sentences[number] for number in order[: parameters.scored]]
+    rows = [{"place": "text", **_scores(models, scored), **_ngram_scores(models, scored, counted)}]
     for place in (ALL, INSIDE, END):
         of_place = [row for row in compared if place in (ALL, row["place"])]
         rows.append({"place": place, **summary(of_place, len(compared))})
-    rows.append({"place": "short text", **_all_encodings(models, sentences, short_texts, short_bytes)})
+    rows.append({"place": "short text", **_all_encodings(models, sentences, parameters.short)})
     examples = [{**example(models, drawn[n]), "kl": compared[n]["kl"]} for n in _chosen(drawn, compared)]
     return rows, compared, examples
 
@@ -335,15 +332,25 @@ def _scores(models: Models, sentences: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _all_encodings(models: Models, sentences: Sequence[str], number: int, size: int) -> dict[str, Any]:
+def _ngram_scores(models: Models, sentences: Sequence[str], counted: Sequence[str]) -> dict[str, Any]:
+    """Bits per character of sentences, with their ends where the model ends texts, by n-grams of other sentences."""
+    end = "" if models.exact.model.end is None else "\n"
+    nats = fewest_nats([text + end for text in counted], [text + end for text in sentences])
+    return {
+        "ngram_bits_per_character": float(nats / np.log(2)) / sum(map(len, sentences)),
+        "ngram_characters": sum(map(len, counted)),
+    }
+
+
+def _all_encodings(models: Models, sentences: Sequence[str], short: ShortTexts) -> dict[str, Any]:
     """The probability of short texts over all encodings, and over those that the tokenizer makes.
 
     Both without truncation, so that the second is a part of the first. never_made: the share of the rest, its mean over
     texts.
     """
     texts: list[str] = []
-    for sentence in dict.fromkeys(_beginning(sentence, size) for sentence in sentences):
-        if sentence and len(texts) < number:
+    for sentence in dict.fromkeys(_beginning(sentence, short.bytes) for sentence in sentences):
+        if sentence and len(texts) < short.texts:
             texts.append(sentence)
     options = replace(models.untruncated.options, encodings="all")
     every = CharacterModel(models.exact.model, models.exact.automaton, options)

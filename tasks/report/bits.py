@@ -340,6 +340,12 @@ def translation_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
     return tabulate("translation", title, scores, columns, **_KEY, notes=notes)
 
 
+_NGRAMS = (
+    "n-grams: nats per character of the same sentences by n-grams of bytes of the targets in training, of the best "
+    "order up to 7, which do not see the source; a model with more has not learned to translate"
+)
+
+
 def error_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
     """Decode errors by kind, and in ended and in unfinished outputs; lengths, and the loss on held-out sentences."""
     scores = scores.with_columns(
@@ -355,6 +361,7 @@ def error_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
         Column("tokens/character", "tokens_per_character", "{:.3f}"),
         Column("output/reference", "output_per_reference", "{:,.3f}", spread=True),
         Column("held-out nats/character", "held_out_nats_per_character", "{:,.3f}", spread=True, best="smallest"),
+        Column("n-grams", "ngram_nats_per_character", "{:,.3f}", note=_NGRAMS),
         Column("|V|", "vocabulary", "{:,}"),
         Column("weights", "parameters", "{:,}"),
     ]

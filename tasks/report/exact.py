@@ -141,11 +141,20 @@ def bits_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
         Column("characters/token", lambda rows: rows["characters"] / rows["tokens"], "{:.2f}"),
         *(Column(which, f"{which}_bits_per_character", "{:.4f}") for which in ("exact", "naive", "untruncated")),
         Column("saved %", saved, "{:.2f}", 100, result=True),
+        Column("n-grams", "ngram_bits_per_character", "{:.4f}"),
         Column("never made %", "short_never_made", "{:.2f}", 100),
         Column("calls/byte", "calls_per_byte", "{:.2f}"),
         Column("tokens/byte", "tokens_per_byte", "{:.2f}"),
     ]
+    counted = ", ".join(f"{row['ngram_characters'] / 1e6:.3g} million ({row['name']})" for row in rows.to_dicts())
+    notes = [*notes, f"n-grams: of bytes, of the best order up to 7; characters counted: {counted}", *_behind(rows)]
     return tabulate("exact-bits", "Bits per character of held-out sentences", rows, columns, notes=notes)
+
+
+def _behind(rows: pl.DataFrame) -> list[str]:
+    """Which models are worse than n-grams."""
+    names = rows.filter(pl.col("exact_bits_per_character") > pl.col("ngram_bits_per_character"))["name"]
+    return [f"worse than n-grams, so little has been learned: {', '.join(names)}"] if len(names) else []
 
 
 def bias_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:

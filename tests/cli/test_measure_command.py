@@ -57,6 +57,9 @@ def test_verses_are_parallel_by_their_ids(files):
         tokenlab("measure", files / "en.xml", "--parallel", files / "de.xml", "--tokenizer", files / "0.json", "--json")
     )
     assert [row["tokens"] for row in rows] == [len("the heaven"), len("der Garten")] and rows[1]["parity"] == 1
+    (files / "lines.txt").write_text("one\ntwo\nthree\n")
+    ended = ended_here("measure", files / "en.xml", "--parallel", files / "lines.txt", "--tokenizer", files / "0.json")
+    assert ended.status == 2 and "is read as text" in ended.said
 
 
 def test_a_normalising_model_is_named_and_unknown_tokens_are_warned_of(files):

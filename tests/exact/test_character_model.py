@@ -103,3 +103,14 @@ def test_bad_input(model):
         character_model(model, "bpc", prune=0.1)
     with pytest.raises(ParameterError, match="top is 0"):
         character_model(model).next_character("A", top=0)
+
+
+@pytest.mark.parametrize("estimator", ["incremental", "bpc", "naive"])
+def test_a_text_without_tokens_is_refused(estimator):
+    """The bytes of é are in è and ©, but no token is é."""
+    tokens = [None, *(character.encode() for character in "nè©"), b"nn"]
+    chars = CharacterModel(TableModel(5, 0, seed=2), MaximumPrefix(Vocabulary(tokens)), ExactOptions(estimator))
+    assert np.isfinite(chars.log_probability("nè©").log_probability)
+    for ask in (chars.next_byte, chars.log_probability):
+        with pytest.raises(InputError, match=r"no token|cannot be encoded|byte 2"):
+            ask("né")

@@ -243,3 +243,5 @@ def test_a_sample_beyond_the_context_goes_on_after_the_later_half_of_the_text():
     limited, unlimited = (character_model(MaximumPrefix(PAPER), None, seed=3, limit=limit) for limit in (8, None))
     found, whole = sample(limited, "AB", 60, seed=5).text, sample(unlimited, "AB", 60, seed=5).text
     assert len(found) == 60 and found != whole and found[:6] == whole[:6]
+    found, whole = ("".join(sample_by_tokens(model, "AB", 60, seed=5)) for model in (limited, unlimited))
+    assert len(found) == 60 and found != whole and found[:6] == whole[:6]

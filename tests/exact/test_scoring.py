@@ -155,3 +155,11 @@ def test_bad_texts():
     for text, message in [("A\ud800", "lone surrogate at character 2"), (b"A\xffA", "not UTF-8"), ("AxB", "'x'")]:
         with pytest.raises(InputError, match=message):
             score_text(model, text)
+
+
+@pytest.mark.parametrize("encodings", ["valid", "all"])
+def test_a_context_of_one_token(encodings):
+    """Every token is a window of its own, or the text is refused; never is it left out."""
+    model = character_model(MaximumPrefix(Vocabulary([b"A", b"B", None])), 2, limit=1, encodings=encodings)
+    score = score_text(model, "ABBA")
+    assert score.windows == 4 and score.exact > 0

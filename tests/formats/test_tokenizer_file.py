@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 
 from tokenlab.core.errors import InputError
 from tokenlab.formats.hugging_face import LibraryTokenizer
+from tokenlab.formats.pieces import read_pieces
 from tokenlab.formats.ranks import RankSettings
-from tokenlab.formats.tokenizer_file import read_tokenizer
+from tokenlab.formats.tokenizer_file import of_pieces, read_tokenizer
 
 BYTES = [bytes([byte]) for byte in range(256)]
 
@@ -179,3 +181,10 @@ def test_a_pre_tokenizer_that_drops_characters_is_refused(dropping) -> None:
     assert "".join(piece for piece, _ in dropping.pre_tokenize_str("a, b")) != "a, b"
     with pytest.raises(InputError, match=r"it: .* drops characters"):
         LibraryTokenizer(tokenizer).check_spelling("it")
+
+
+def test_spaces_at_the_end_have_no_engine(tmp_path: Path) -> None:
+    path = tmp_path / "a.model"
+    path.write_bytes(small_bases.sentencepiece_model("bpe"))
+    with pytest.raises(InputError, match=r"a\.model: its pieces have their spaces at the end"):
+        of_pieces(replace(read_pieces(path), suffix_spaces=True), "a.model")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tokenlab.core.errors import ParameterError
-from tokenlab.language.ngrams import kneser_ney_nats
+from tokenlab.language.ngrams import fewest_nats, kneser_ney_nats
 
 SYMBOLS = 5
 
@@ -76,3 +76,10 @@ def test_orders_that_do_not_fit_are_refused():
         kneser_ney_nats([np.array([255])], [np.array([0])], 256, 8)
     with pytest.raises(ParameterError, match="largest"):
         kneser_ney_nats([np.array([1])], [np.array([0])], 256, 0)
+
+
+def test_fewest_nats_are_those_of_the_best_order():
+    training, evaluated = ["abracadabra\n", "candelabra\n"] * 3, ["cadabra\n", "ü\n"]
+    coded = [[np.frombuffer(text.encode(), np.uint8) for text in some] for some in (training, evaluated)]
+    by_order = kneser_ney_nats(*coded, 256, 4).sum(axis=1)
+    assert fewest_nats(training, evaluated, 4) == pytest.approx(by_order.min()) and by_order.argmin() > 0

@@ -68,6 +68,7 @@ def translation_scores(pair: str = "en-ja") -> pl.DataFrame:
     shared = {"name": pl.lit(pair), "pair": pl.lit(pair), "sentences": 100, "empty": 1, "unfinished": 2}
     shared |= {"in_training": 7, "too_long": 3, "known_characters": 100, "fallback_ratio": 0.375}
     shared |= {"reference_characters": 400, "output_characters": 200, "held_out_nats_per_character": 2.5}
+    shared |= {"ngram_nats_per_character": 2.0}
     return pl.DataFrame(rows).with_columns(**shared)
 
 

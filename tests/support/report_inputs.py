@@ -231,6 +231,7 @@ def exact_scores(name: str) -> pl.DataFrame:
     key = {"name": name, "corpus": name}
     text = {"texts": 3, "characters": 90, "bytes": 100, "tokens": 30, "exact_bits_per_character": 1.9}
     text |= {"naive_bits_per_character": 2.0, "untruncated_bits_per_character": 2.0, "calls_per_byte": 0.4}
+    text |= {"ngram_bits_per_character": 1.5, "ngram_characters": 1000}
     row = {"texts": 4, "share": 0.5, "kl": 1.25, "total_variation": 0.5, "differs": 0.25, "undefined": 0.0}
     row |= {"exact_next_bits": 2.0, "naive_next_bits": 3.0, "missing": 0.0125, "missing_max": 0.05, "calls": 9.5}
     rows = [{**key, "place": "text", **text, "tokens_per_byte": 0.4}]

@@ -92,6 +92,11 @@ def _places(texts: Sequence[Corpus]) -> Places | None:
     first, *others = ({place: bool(one.text.strip()) for place, one in _placed(text)} for text in texts)
     places = {place for place, filled in first.items() if filled}
     for text, found in zip(texts[1:], others, strict=True):
+        if (text.format == "ces") != (texts[0].format == "ces"):
+            raise InputError(
+                f"{text.name} is read as {text.format}, but {texts[0].name} as {texts[0].format}; verses are matched "
+                "by their ids, so either all or none must be of the format ces"
+            )
         if found.keys() != first.keys() and not text.format == texts[0].format == "ces":
             raise InputError(
                 f"{text.name}: {len(found):,} texts, but {texts[0].name} has {len(first):,}; parallel texts have the "

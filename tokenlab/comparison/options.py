@@ -51,7 +51,7 @@ class CompareOptions:
         check_least("seeds", self.seeds, 2)
         check_least("seed", self.seed, 0)
         check_choice("size", self.size, BodySize)
-        check_least("vocabulary", self.vocabulary, 512)
+        check_least("vocabulary", self.vocabulary, 257)
         check_least("batch", self.batch, 1)
         check_workers(self.workers)
         check_device_name(self.device)

@@ -25,6 +25,7 @@ from tokenlab.exact.interface import NextBytes, NextCharacters, TextProbability,
 from tokenlab.exact.options import DEFAULT, ExactOptions
 from tokenlab.exact.paper import bpc, mpc
 from tokenlab.exact.utf8 import as_bytes, character_status, unfinished
+from tokenlab.formats.reading import is_utf8
 
 _ESTIMATORS = {"bpc": bpc, "mpc": mpc, "naive": naive}
 _REMEMBERED = 8
@@ -60,14 +61,17 @@ class CharacterModel:
     def next_byte(self, text: bytes | str) -> NextBytes:
         """The distribution of the byte after a text.
 
-        Raises InputError for a text with bytes that no token has, or longer than the model allows; ParameterError where
-        there are more contexts than max_contexts.
+        Raises InputError for a text that the tokenizer has no tokens for, or longer than the model allows;
+        ParameterError where there are more contexts than max_contexts.
         """
         checked = self._checked(text)
         if self.options.estimator == "incremental":
-            return self._incremental(checked).next_bytes()
-        estimator = _ESTIMATORS[self.options.estimator]
-        return estimator.next_bytes(checked, self.model, self.automaton, self.options)
+            found = self._incremental(checked).next_bytes()
+        else:
+            found = _ESTIMATORS[self.options.estimator].next_bytes(checked, self.model, self.automaton, self.options)
+        if np.isnan(found.log_probability).any():
+            self._check_tokens(checked)
+        return found
 
     def next_character(self, text: bytes | str, top: int | None = None) -> NextCharacters:
         """The `top` most probable characters after a text, or all of them.
@@ -101,10 +105,15 @@ class CharacterModel:
 
         Raises what `next_byte` raises.
         """
+        checked = self._checked(text)
         if self.options.estimator == "incremental":
-            return self.incremental(text).probability()
-        estimator = _ESTIMATORS[self.options.estimator]
-        return estimator.log_probability(self._checked(text), self.model, self.automaton, self.options)
+            found = self.incremental(checked).probability()
+        else:
+            estimator = _ESTIMATORS[self.options.estimator]
+            found = estimator.log_probability(checked, self.model, self.automaton, self.options)
+        if found.log_probability == -inf:
+            self._check_tokens(checked)
+        return found
 
     def incremental(self, text: bytes | str = b"") -> Incremental:
         """The text, ready to grow byte by byte, on a tree of its own."""
@@ -117,6 +126,15 @@ class CharacterModel:
         if self.options.estimator == "naive":
             return naive.next_bytes(text, self.model, self.automaton, begun=begun)
         return self.next_byte(text + begun)
+
+    def _check_tokens(self, text: bytes) -> None:
+        """Raises InputError where a text has probability zero because the tokenizer has no tokens for it.
+
+        Bytes that are no text have probability zero because they are none.
+        """
+        complete = text[: len(text) - len(unfinished(text))]
+        if is_utf8(complete):
+            self.automaton.encode(complete)
 
     def _checked(self, text: bytes | str) -> bytes:
         data = as_bytes(text)

@@ -132,7 +132,7 @@ def _drawn(
         except ContextTooLong:
             if not complete:
                 raise
-            complete = _later_half(complete)
+            complete = later_half(complete)
             continue
         yield drawn
         if not drawn.character:
@@ -140,7 +140,8 @@ def _drawn(
         complete, opened, n = complete + drawn.character.encode(), b"", n - 1
 
 
-def _later_half(text: bytes) -> bytes:
+def later_half(text: bytes) -> bytes:
+    """The later half of the characters of a text."""
     characters = text.decode()
     return characters[(len(characters) + 1) // 2 :].encode()
 

@@ -293,9 +293,10 @@ def _exact(model: CharacterModel, text: bytes, tokens: list[int]) -> tuple[TextP
     if limit is None or _fits(model, text):
         return model.log_probability(text), 1
     if model.options.encodings == "all":
-        lengths, room, least = [1] * (len(automaton.prefix) + len(text)), limit, limit
+        lengths = [1] * (len(automaton.prefix) + len(text))
     else:
-        lengths, room, least = [len(automaton.vocabulary.tokens[token] or b"") for token in tokens], limit, limit // 2
+        lengths = [len(automaton.vocabulary.tokens[token] or b"") for token in tokens]
+    room, least = max(1, limit), max(1, limit // 2)
     while True:
         try:
             return _in_windows(model, text, character_starts(text, lengths, len(automaton.prefix)), room)

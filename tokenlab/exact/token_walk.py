@@ -18,8 +18,8 @@ from tokenlab.core.options import check_least
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.covers import Cover, Covers, Evaluator
 from tokenlab.exact.encoders.every import EveryEncoding
-from tokenlab.exact.interface import TokenAutomaton, TokenModel
-from tokenlab.exact.sampling import draw
+from tokenlab.exact.interface import ContextTooLong, TokenAutomaton, TokenModel
+from tokenlab.exact.sampling import draw, later_half
 from tokenlab.exact.utf8 import as_bytes, open_character
 
 
@@ -201,6 +201,7 @@ def sample_by_tokens(
     Temperature, top_k and top_p need the distribution of the next character, which is never computed here.
 
     The text has ended if fewer come. If the prompt ends inside a character, the first piece begins with it as a whole.
+    Where the text becomes longer than the model's context, the model sees its later half from there on, behind BOS.
 
     Args:
         model: its estimator does not matter, except that `naive` sums over no covers and is refused.
@@ -215,24 +216,29 @@ def sample_by_tokens(
     check_sums(model, "sampling by tokens")
     text = as_bytes(prompt)
     opened = open_character(text)
-    return _pieces(model, text, opened, n, np.random.default_rng(seed))
+    return _pieces(model, text[: len(text) - len(opened)], opened, n, np.random.default_rng(seed))
 
 
 def _pieces(
-    model: CharacterModel, prompt: bytes, opened: bytes, n: int, generator: np.random.Generator
+    model: CharacterModel, complete: bytes, opened: bytes, n: int, generator: np.random.Generator
 ) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    decoder.decode(opened)
-    if not n:
-        return
-    walk, places = from_covers(model.model, model.automaton, prompt, model.options.max_contexts)
-    spelled = 0
-    for place in walk.sampled(places, generator):
-        if place.ended:
-            return
-        piece = decoder.decode(place.text[spelled:])[:n]
-        spelled, n = len(place.text), n - len(piece)
-        if piece:
-            yield piece
-        if not n:
-            return
+    while n:
+        begun, spelled = complete + opened, 0
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        decoder.decode(opened)
+        try:
+            walk, places = from_covers(model.model, model.automaton, begun, model.options.max_contexts)
+            for place in walk.sampled(places, generator):
+                if place.ended:
+                    return
+                piece = decoder.decode(place.text[spelled:])[:n]
+                spelled, n = len(place.text), n - len(piece)
+                complete, opened = complete + piece.encode(), decoder.getstate()[0]
+                if piece:
+                    yield piece
+                if not n:
+                    return
+        except ContextTooLong:
+            if not complete:
+                raise
+            complete = later_half(complete)

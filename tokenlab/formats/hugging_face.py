@@ -194,7 +194,10 @@ class LibraryTokenizer:
             if step["type"] == "Metaspace":
                 step["prepend_scheme"] = "never"
         if self.algorithm == "Unigram":
-            settings["added_tokens"] = [entry for entry in self.settings["added_tokens"] if not entry["special"]]
+            # Those beyond the vocabulary stay: the library would number the ones behind them anew.
+            size = len(self.settings["model"]["vocab"])
+            added = self.settings["added_tokens"]
+            settings["added_tokens"] = [entry for entry in added if not entry["special"] or entry["id"] >= size]
             settings["model"] = {**self.settings["model"], "vocab": self._without_special()}
         bare = Tokenizer.from_str(json.dumps(settings))
         bare.encode_special_tokens = True

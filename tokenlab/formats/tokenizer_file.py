@@ -210,8 +210,9 @@ def of_pieces(model: PieceModel, name: str, *, ignore_normalizer: bool = False) 
     """
     if model.algorithm == Algorithm.WORD:
         raise InputError(f"{name}: SentencePiece's WORD is not supported; BPE, CHAR and UNIGRAM are")
-    changed = (model.character_map or model.squeezes_spaces) and not ignore_normalizer
-    if changed or model.suffix_spaces:
+    if model.suffix_spaces:
+        raise InputError(f"{name}: its pieces have their spaces at the end, which is not supported")
+    if (model.character_map or model.squeezes_spaces) and not ignore_normalizer:
         raise InputError(
             f"{name}: its normalisation ({model.normalizer or 'of spaces'}) changes texts; use its tokenizer.json, "
             "as transformers saves it"

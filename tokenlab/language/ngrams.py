@@ -56,6 +56,16 @@ def kneser_ney_nats(training: Texts, evaluated: Texts, symbols: int, largest: in
     return nats
 
 
+def fewest_nats(training: Sequence[str], evaluated: Sequence[str], largest: int = 7) -> float:
+    """Nats of all evaluated texts by the n-grams of bytes of the training texts, of the order that gives the fewest.
+
+    Args:
+        training, evaluated, largest: as in `kneser_ney_nats`; with what ends a text, if it is to be predicted.
+    """
+    counted, scored = ([np.frombuffer(text.encode(), np.uint8) for text in texts] for texts in (training, evaluated))
+    return float(kneser_ney_nats(counted, scored, 256, largest).sum(axis=1).min())
+
+
 class _Symbols(NamedTuple):
     """Texts end to end. place: of each symbol in its text, from 0."""
 

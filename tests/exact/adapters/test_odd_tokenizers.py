@@ -69,3 +69,28 @@ def test_byte_fallback_behind_a_split() -> None:
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"\s|\S+"), "isolated")
     report = check_tokenizer(from_tokenizer(tokenizer), [f"{a}{b}\u4e2d {a}\u4e2d{a}{b}", f"\u00e9{b}"], walks=50)
     assert report.handled, report.failures
+
+
+def test_unigram_reads_the_name_of_a_special_token_as_text() -> None:
+    """The library finds it as a piece, which is then the special token."""
+    pieces = [("<unk>", 0.0), ("</s>", 0.0), *((character, -2.0) for character in "</s>ab"), ("ab", -3.0)]
+    tokenizer = Tokenizer(models.Unigram(list(dict(pieces).items()), unk_id=0))
+    tokenizer.add_special_tokens(["</s>"])
+    tokenizer.add_special_tokens(["<beyond>"])
+    tokenizer.add_tokens([AddedToken("bab", normalized=False)])
+    real = from_tokenizer(tokenizer)
+    spelled = [real.automaton.vocabulary.tokens[id] for id in real.automaton.encode(b"ab</s>bab")]
+    assert spelled == [b"ab", b"<", b"/", b"s", b">", b"bab"] and real.eos == tokenizer.token_to_id("</s>")
+    report = check_tokenizer(real, ["a</s>b", "bab</s>ab"], walks=30)
+    assert report.handled, report.failures
+
+
+def test_an_added_token_of_spaces_that_are_normalised_first() -> None:
+    bytes_of = {f"<0x{byte:02X}>": byte for byte in range(256)}
+    tokenizer = Tokenizer(models.BPE({**bytes_of, "\u2581": 256, "a": 257, "b": 258}, [], byte_fallback=True))
+    tokenizer.normalizer = normalizers.Replace(" ", "\u2581")
+    tokenizer.add_tokens([AddedToken("\u2581\u2581", normalized=True)])
+    real = from_tokenizer(tokenizer)
+    assert real.automaton.encode(b"a  b") == [257, 259, 258]
+    report = check_tokenizer(real, ["a  b", "a   b"], walks=30)
+    assert report.handled, report.failures

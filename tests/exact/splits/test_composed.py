@@ -160,6 +160,10 @@ SPLIT = {"type": "Split", "pattern": {"Regex": "ab+"}, "invert": False}
     ("settings", "message"),
     [
         ({"type": "Sequence", "pretokenizers": [{"type": "BertPreTokenizer"}]}, "drops white space"),
+        (
+            {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Digits"}]},
+            "which then see bytes",
+        ),
         ({"type": "UnicodeScripts"}, "'UnicodeScripts'"),
         ({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}, "adds a space"),
         (SPLIT | {"behavior": "Removed"}, "removes text"),

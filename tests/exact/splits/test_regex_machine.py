@@ -10,6 +10,8 @@ from tiny_tokenizers import DEEPSEEK, EXPRESSIONS
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from unicode_text import text as unicode_text
 
+from tokenlab.core.errors import InputError
+from tokenlab.exact.splits import regex_machine
 from tokenlab.exact.splits.character_classes import CharacterClasses
 from tokenlab.exact.splits.reading import read_splits
 from tokenlab.exact.splits.regex_machine import KINDS, Level, SplitMachine, compile_expression
@@ -113,3 +115,10 @@ def test_pieces_of_other_pre_tokenizers(reference):
         for characters in product("ab !1", repeat=length):
             text = "".join(characters)
             assert here.boundaries(text) == [here.reference(text)], text
+
+
+def test_too_many_states_are_refused(monkeypatch):
+    """The machine remembers at which of the last 20 places there was an a."""
+    monkeypatch.setattr(regex_machine, "_MOST_STATES", 1000)
+    with pytest.raises(InputError, match="more than 1,000 states"):
+        Pieces(r"[ab]*a[ab]{20}|.|\n").boundaries("ab")

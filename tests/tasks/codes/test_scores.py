@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 
 from tasks.codes.encoded import read_sequences, write_sequences
-from tasks.codes.evaluate import Text, averaged, compared, metrics, scores
+from tasks.codes.evaluate import Text, averaged, compared, metrics, scores, with_parameters
+from tasks.codes.parameters import HeldOut, VocabularySizes
+from tokenlab.codes.options import LatomOptions
 from tokenlab.core.errors import InputError
 
 TEXTS = {"training": Text(1000, 40, (50,))}
@@ -53,6 +55,13 @@ def test_one_row_a_seed_with_a_column_for_each_size(rows: pl.DataFrame) -> None:
     assert wide["variant"].to_list() == ["character", "random-N2-K7-seed0", "random-N2-K7-seed1"]
     assert wide["tokens_saved_50"].to_list() == [0, 20, 60] and wide["tokens_C"].to_list() == [1000, None, None]
     assert metrics(wide)["random-N2-K7"]["tokens_saved_50"] == 40
+
+
+def test_a_unigram_tokenizer_has_a_step_of_its_own() -> None:
+    found = scores(compared(table([*ROWS, ("unigram", *ROWS[0][1:])]), TEXTS), TEXTS, "mine")
+    sizes = VocabularySizes(largest=100, step=50, unigram_step=100, reported=(50,), held_out=())
+    of = with_parameters(found, LatomOptions(), 1, HeldOut(share=0.1, seed=0, lengths=()), sizes)
+    assert dict(of.select("tokenizer", "param.step").iter_rows()) == {"bpe": 50, "unigram": 100}
 
 
 def test_an_atom_that_the_training_text_lacks(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ agree.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +100,9 @@ def _read(tokenizer: "Tokenizer", name: str, ends: tuple[int | None, int | None]
     prepared = preparation(settings.get("normalizer"), ignore=ignore, example=example)
     _prepare_metaspace(settings, prepared, ignore)
     library = LibraryTokenizer(_engine(settings, prepared))
-    engine, tokens, added = library.tokenizer, library.tokens, library.settings["added_tokens"]
+    # Without special tokens, which Unigram finds in texts, and without the prefix, which the automaton knows.
+    engine, prefix, tokens = library.bare, library.prefix.decode(), library.tokens
+    added = library.settings["added_tokens"]
     model = library.settings["model"]  # as the engine reads it: Unigram's ties are decided by the last place of a score
     vocabulary = Vocabulary(tokens)
     plain = [entry for entry in added if not entry["special"]]
@@ -114,8 +116,8 @@ def _read(tokenizer: "Tokenizer", name: str, ends: tuple[int | None, int | None]
     automaton = joined(
         _word_automaton(model, vocabulary, absent=[SPACE.encode()] if prepared.spaces else []),
         _splits(settings),
-        read_added_tokens(added),
-        lambda text: engine.encode(text, add_special_tokens=False).ids,
+        read_added_tokens([{**entry, "content": _text(entry, tokens)} for entry in added]),
+        lambda text: engine.encode(prefix + text, add_special_tokens=False).ids if text else [],
         tokens,
         prepared.prefix,
         of_bytes=library.byte_level,
@@ -124,7 +126,13 @@ def _read(tokenizer: "Tokenizer", name: str, ends: tuple[int | None, int | None]
         given if given is not None else _usual(added, names)
         for given, names in zip(ends, (USUAL_BOS, USUAL_EOS), strict=True)
     )
-    return RealTokenizer(name, automaton, engine, bos, eos, _notes(prepared, library))
+    return RealTokenizer(name, automaton, library.tokenizer, bos, eos, _notes(prepared, library))
+
+
+def _text(entry: dict[str, Any], tokens: Sequence[bytes | None]) -> str:
+    """The text of an added token, in which U+2581 may stand for a space."""
+    spelled = tokens[entry["id"]]
+    return entry["content"] if spelled is None else spelled.decode()
 
 
 def _splits(settings: dict[str, Any]) -> Splits:

@@ -28,7 +28,12 @@ def read_splits(pre_tokenizer: dict[str, Any] | None) -> Splits:
         return ()
     kind = pre_tokenizer.get("type")
     if kind == "Sequence":
-        return tuple(node for part in pre_tokenizer["pretokenizers"] for node in read_splits(part))
+        parts = pre_tokenizer["pretokenizers"]
+        if any(part.get("type") == "ByteLevel" for part in parts[:-1]):
+            raise InputError(
+                "the pre-tokenizer ByteLevel comes before others, which then see bytes in place of the text"
+            )
+        return tuple(node for part in parts for node in read_splits(part))
     readers: dict[str, Callable[[dict[str, Any]], Splits]] = {
         "Split": _split,
         "ByteLevel": _byte_level,

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tokenlab.core.errors import InputError
 from tokenlab.exact.splits.character_classes import CharacterClasses
 from tokenlab.exact.splits.regex_syntax import Choice, Look, Node, Repeat, Set
 from tokenlab.exact.splits.regex_syntax import Sequence as Parts
@@ -47,6 +48,7 @@ class LevelState(NamedTuple):
 
 
 FRESH_STATE = LevelState(FRESH, (), frozenset())
+_MOST_STATES = 1 << 16
 
 
 class Step(NamedTuple):
@@ -284,6 +286,8 @@ class SplitMachine:
         """fresh: nothing read yet."""
         key = (levels, fresh)
         if key not in self._numbers:
+            if len(self._states) == _MOST_STATES:
+                raise InputError(f"the splits have more than {_MOST_STATES:,} states; such splits are not supported")
             self._numbers[key] = len(self._states)
             self._states.append(key)
         return self._numbers[key]

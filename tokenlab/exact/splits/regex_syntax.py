@@ -65,7 +65,10 @@ Node = Set | Sequence | Choice | Repeat | Look
 def parse(expression: str) -> Node:
     """The nodes of an expression. Raises InputError, with the place, for what is not supported."""
     parser = _Parser(expression)
-    node = parser.choice(ignore_case=False)
+    try:
+        node = parser.choice(ignore_case=False)
+    except RecursionError:
+        raise parser.refusal("groups in too many others") from None
     if parser.position < len(expression):
         raise parser.refusal("a closing bracket without an opening one")
     if nullable(node):
@@ -134,6 +137,8 @@ class _Parser:
             run = run + folded[:-1][-1:] if folded is not None and len(folded) <= 3 else ""
             if _folds_to_one(run):
                 raise self.refusal(f"{run!r} without regard to case, which matches a single character too")
+            if folded is not None and any(len(character.casefold()) > 1 for character in folded):
+                raise self.refusal(f"{folded[:-1]!r} without regard to case, which matches several characters too")
             parts.append(node)
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
@@ -256,6 +261,8 @@ class _Parser:
                 raise self.refusal("possessive repetition of more than a set of characters")
             if isinstance(node, Look) or nullable(node):
                 raise self.refusal("repetition of what can be empty")
+            if most is not None and most < least:
+                raise self.refusal(f"a repetition of at least {least} and at most {most} times")
             if max(least, most or 0) > _MOST_COPIES:
                 raise self.refusal(f"a repetition of more than {_MOST_COPIES} times")
             node = Repeat(node, least, most, kind)
