@@ -2,7 +2,7 @@
 
 A row for each model. The relative gain of a code is the number of tokens of the references with byte fallback
 divided by their number in this code; times measured tokens a second it gives the perceived ones (`python -m benchmarks
-translation`). Nothing here is timed.
+translation`). Nothing here is timed. Beside the loss of the models stands that of n-grams of the targets.
 """
 
 from collections import Counter

@@ -111,6 +111,6 @@ def test_a_text_without_tokens_is_refused(estimator):
     tokens = [None, *(character.encode() for character in "nè©"), b"nn"]
     chars = CharacterModel(TableModel(5, 0, seed=2), MaximumPrefix(Vocabulary(tokens)), ExactOptions(estimator))
     assert np.isfinite(chars.log_probability("nè©").log_probability)
-    for ask in (chars.next_byte, chars.log_probability):
+    for ask in (chars.next_byte, chars.next_character, chars.log_probability):
         with pytest.raises(InputError, match=r"no token|cannot be encoded|byte 2"):
             ask("né")

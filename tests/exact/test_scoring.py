@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokenlab.core.errors import InputError
+from tokenlab.exact.encoders.byte_pair import BytePair
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix
 from tokenlab.exact.interface import Cost
 from tokenlab.exact.scoring import character_starts, score_text, score_texts, windows
@@ -157,9 +158,9 @@ def test_bad_texts():
             score_text(model, text)
 
 
-@pytest.mark.parametrize("encodings", ["valid", "all"])
-def test_a_context_of_one_token(encodings):
-    """Every token is a window of its own, or the text is refused; never is it left out."""
-    model = character_model(MaximumPrefix(Vocabulary([b"A", b"B", None])), 2, limit=1, encodings=encodings)
-    score = score_text(model, "ABBA")
-    assert score.windows == 4 and score.exact > 0
+def test_a_context_of_one_token():
+    """A | B | CD covers ABC with two tokens before its last: too many, and no window is left out instead."""
+    vocabulary = Vocabulary([b"A", b"B", b"C", b"D", b"CD", b"BC", b"ABC", None])
+    model = character_model(BytePair(vocabulary, [(2, 3, 4), (1, 2, 5), (0, 5, 6)]), 7, limit=1)
+    with pytest.raises(InputError, match="tokens"):
+        score_text(model, "ABCABC")

@@ -97,7 +97,7 @@ def _places(texts: Sequence[Corpus]) -> Places | None:
                 f"{text.name} is read as {text.format}, but {texts[0].name} as {texts[0].format}; verses are matched "
                 "by their ids, so either all or none must be of the format ces"
             )
-        if found.keys() != first.keys() and not text.format == texts[0].format == "ces":
+        if found.keys() != first.keys() and text.format != "ces":
             raise InputError(
                 f"{text.name}: {len(found):,} texts, but {texts[0].name} has {len(first):,}; parallel texts have the "
                 "same content line by line"

@@ -84,21 +84,28 @@ class CharacterModel:
             raise ParameterError(f"top is {top}; it must be at least 1")
         checked = self._checked(text)
         begun = unfinished(checked)
-        if self.options.estimator != "incremental":
-            return next_characters(lambda all: [self._asked(checked, one[len(begun) :]) for one in all], begun, top)
-        grown = {begun: self._incremental(checked)}
+        if self.options.estimator == "incremental":
+            found = next_characters(self._ask(checked, begun), begun, top)
+        else:
+            found = next_characters(lambda all: [self._asked(checked, one[len(begun) :]) for one in all], begun, top)
+        if np.isnan(found.end):
+            self._check_tokens(checked)
+        return found
+
+    def _ask(self, text: bytes, begun: bytes) -> "Ask":
+        """Asks about beginnings of the next character, those of one call in one pass. text: ends with `begun`."""
+        grown = {begun: self._incremental(text)}
 
         def ask(beginnings: list[bytes]) -> list[NextBytes]:
-            """Evaluates all of them in one pass."""
             for spelled in beginnings:
                 if spelled != begun:
                     grown[spelled] = grown[spelled[:-1]].copy()
                     grown[spelled].advance(spelled[-1])
             texts = [grown[spelled] for spelled in beginnings]
             evaluate(texts)
-            return [text.next_bytes() for text in texts]
+            return [one.next_bytes() for one in texts]
 
-        return next_characters(ask, begun, top)
+        return ask
 
     def log_probability(self, text: bytes | str) -> TextProbability:
         """The probability that a text starts with this one, and that it ends after it.

@@ -153,6 +153,7 @@ def test_a_vocabulary_of_characters():
     assert live(here, "a", "中") == (False, False)
 
 
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 SPLIT = {"type": "Split", "pattern": {"Regex": "ab+"}, "invert": False}
 
 
@@ -161,7 +162,7 @@ SPLIT = {"type": "Split", "pattern": {"Regex": "ab+"}, "invert": False}
     [
         ({"type": "Sequence", "pretokenizers": [{"type": "BertPreTokenizer"}]}, "drops white space"),
         (
-            {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel"}, {"type": "Digits"}]},
+            {"type": "Sequence", "pretokenizers": [{"type": "Sequence", "pretokenizers": [BYTE_LEVEL]}, SPLIT]},
             "which then see bytes",
         ),
         ({"type": "UnicodeScripts"}, "'UnicodeScripts'"),

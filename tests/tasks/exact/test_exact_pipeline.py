@@ -16,7 +16,7 @@ from tasks.runtime.stage import Stage, write_json
 from tokenlab.core.errors import InputError
 from tokenlab.exact.paper.chain import MarkovChain
 from tokenlab.generated import generate
-from tokenlab.text.store import write_corpus
+from tokenlab.text.store import read_corpus, write_corpus
 
 
 def stage(variant):
@@ -73,6 +73,9 @@ def test_evaluation_has_a_row_for_each_place(folder):
     assert 0 < text["exact_bits_per_character"] <= text["naive_bits_per_character"]
     # With its end a text has one encoding, so without truncation nothing is left to gain.
     assert text["untruncated_bits_per_character"] == pytest.approx(text["naive_bits_per_character"], rel=1e-5)
+    texts = [document.text for document in read_corpus(folder / "data/sample/corpora/en")]
+    assert 0 < text["ngram_characters"] < sum(map(len, texts))
+    assert 1 < text["ngram_bits_per_character"] < np.log2(256)
     short = scores["short text"]
     assert short["all_bits_per_character"] <= short["valid_bits_per_character"] and 0 <= short["never_made"] < 1
     prompts = pl.read_parquet(reports / "prompts.parquet")

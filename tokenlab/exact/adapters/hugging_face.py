@@ -7,8 +7,7 @@
 3. The word automaton by the model: BPE, Unigram, WordPiece without a mark of continuation, or WordLevel of single
    characters; the splits and added tokens around it (`tokenlab.exact.splits`).
 
-Special tokens spell no text: text that looks like one is ordinary text, and `encode_special_tokens` makes the engine
-agree.
+Special tokens spell no text: text that looks like one is ordinary text, for the engine, too (`LibraryTokenizer.bare`).
 """
 
 import json

@@ -33,8 +33,10 @@ class RealTokenizer:
 
     Attributes:
         name: where it comes from, for messages.
-        automaton: which token sequences it produces; `automaton.encode` is the tokenizer's own engine.
-        tokenizer: that engine, None where another one is used. Its normaliser is left out where it is ignored.
+        automaton: which token sequences it produces; `automaton.encode` is the tokenizer's own engine,
+            without special tokens.
+        tokenizer: the tokenizer itself, None where another engine is used. Its normaliser is left out where it is
+            ignored.
         bos, eos: ids of the tokens that begin and end a text, as the files name them; None where they do not.
         notes: texts to which the tokenizer is restricted here, one sentence each.
     """

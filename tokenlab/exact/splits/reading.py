@@ -13,6 +13,7 @@ from tokenlab.core.errors import InputError
 from tokenlab.exact.splits.character_classes import CharacterClasses
 from tokenlab.exact.splits.regex_machine import BREAK, GAP, Level, SplitMachine, compile_expression
 from tokenlab.exact.splits.regex_syntax import Choice, Node, Repeat, Sequence, Set, SetSource, parse, sets_of
+from tokenlab.formats.hugging_face import steps
 from tokenlab.formats.ranks import GPT2
 
 Splits = tuple[Node, ...]
@@ -29,7 +30,7 @@ def read_splits(pre_tokenizer: dict[str, Any] | None) -> Splits:
     kind = pre_tokenizer.get("type")
     if kind == "Sequence":
         parts = pre_tokenizer["pretokenizers"]
-        if any(part.get("type") == "ByteLevel" for part in parts[:-1]):
+        if any(step.get("type") == "ByteLevel" for part in parts[:-1] for step in steps(part)):
             raise InputError(
                 "the pre-tokenizer ByteLevel comes before others, which then see bytes in place of the text"
             )

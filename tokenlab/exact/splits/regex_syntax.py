@@ -132,15 +132,25 @@ class _Parser:
                     continue
                 parts.append(self.choice(ignore_case=True))  # `a(?i)b|c` is `a(?i:b|c)` in Oniguruma
                 break
-            node = self.repetition(self.atom(ignore_case))
+            atom = self.atom(ignore_case)
+            if ignore_case and isinstance(atom, Set):
+                self.check_folding(atom.source.text)
+            node = self.repetition(atom)
             folded = node.source.text.removeprefix("(?i:") if ignore_case and isinstance(node, Set) else None
             run = run + folded[:-1][-1:] if folded is not None and len(folded) <= 3 else ""
             if _folds_to_one(run):
                 raise self.refusal(f"{run!r} without regard to case, which matches a single character too")
-            if folded is not None and any(len(character.casefold()) > 1 for character in folded):
-                raise self.refusal(f"{folded[:-1]!r} without regard to case, which matches several characters too")
             parts.append(node)
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+    def check_folding(self, source: str) -> None:
+        """Refuse a set without regard to case that has a character which equals several, alone or in a range."""
+        ranges = [(low, high) for low, dash, high in zip(source, source[1:], source[2:], strict=False) if dash == "-"]
+        points = {point for low, high in ranges for point in range(ord(low), ord(high) + 1)} | set(map(ord, source))
+        if any(len(chr(point).casefold()) > 1 for point in points):
+            raise self.refusal(f"{source!r}, which matches several characters too")
+        if "\\x" in source or "\\u" in source:
+            raise self.refusal(f"code points in {source!r}, a set without regard to case")
 
     def take(self, word: str) -> bool:
         if self.text.startswith(word, self.position):
