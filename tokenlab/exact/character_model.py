@@ -114,7 +114,9 @@ class CharacterModel:
         """
         checked = self._checked(text)
         if self.options.estimator == "incremental":
-            found = self.incremental(checked).probability()
+            grown = self.incremental()
+            grown.extend(checked)
+            found = grown.probability()
         else:
             estimator = _ESTIMATORS[self.options.estimator]
             found = estimator.log_probability(checked, self.model, self.automaton, self.options)

@@ -100,8 +100,8 @@ def _read(tokenizer: "Tokenizer", name: str, ends: tuple[int | None, int | None]
     _prepare_metaspace(settings, prepared, ignore)
     library = LibraryTokenizer(_engine(settings, prepared))
     # Without special tokens, which Unigram finds in texts, and without the prefix, which the automaton knows.
-    engine, prefix, tokens = library.bare, library.prefix.decode(), library.tokens
-    added = library.settings["added_tokens"]
+    engine, prefix = library.bare, prepared.prefix.decode()
+    tokens, added = library.tokens, library.settings["added_tokens"]
     model = library.settings["model"]  # as the engine reads it: Unigram's ties are decided by the last place of a score
     vocabulary = Vocabulary(tokens)
     plain = [entry for entry in added if not entry["special"]]

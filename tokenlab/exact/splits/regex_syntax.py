@@ -146,8 +146,7 @@ class _Parser:
     def check_folding(self, source: str) -> None:
         """Refuse a set without regard to case that has a character which equals several, alone or in a range."""
         ranges = [(low, high) for low, dash, high in zip(source, source[1:], source[2:], strict=False) if dash == "-"]
-        points = {point for low, high in ranges for point in range(ord(low), ord(high) + 1)} | set(map(ord, source))
-        if any(len(chr(point).casefold()) > 1 for point in points):
+        if any(c in source or any(low <= c <= high for low, high in ranges) for c in _foldings()):
             raise self.refusal(f"{source!r}, which matches several characters too")
         if "\\x" in source or "\\u" in source:
             raise self.refusal(f"code points in {source!r}, a set without regard to case")
@@ -307,10 +306,10 @@ def _literal(character: str, ignore_case: bool) -> Set:
 
 def _folds_to_one(run: str) -> bool:
     """Whether a single character equals the last characters of `run` without regard to case, as 'ß' equals 'ss'."""
-    return any(len(run) >= n and run[-n:].casefold() in _foldings() for n in (2, 3))
+    return any(len(run) >= n and run[-n:].casefold() in _foldings().values() for n in (2, 3))
 
 
 @cache
-def _foldings() -> frozenset[str]:
-    """What single characters fold to, where that has several characters."""
-    return frozenset(folded for folded in (chr(c).casefold() for c in range(0x20000)) if len(folded) > 1)
+def _foldings() -> dict[str, str]:
+    """The characters that fold to several, and what they fold to."""
+    return {c: folded for c in map(chr, range(0x20000)) if len(folded := c.casefold()) > 1}
