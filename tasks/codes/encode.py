@@ -5,6 +5,7 @@ training.
 """
 
 import shutil
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from tokenlab.codes.interface import Code, atom_numbers, write_code
 from tokenlab.codes.registry import KINDS, learn_code, read_code
 from tokenlab.core.errors import InputError
 from tokenlab.core.files import atomic_folder
+from tokenlab.text.code_points import code_points
 
 
 def encode(stage: Stage) -> None:
@@ -115,18 +117,32 @@ def encode_texts(name: str, code: Code, texts: Sequence[str]) -> EncodedText:
 
     Raises InputError, naming the variant, where the atoms of a reversible code do not decode to the text.
     """
-    encoded = [code.encode(text) for text in texts]
-    atoms = "".join(encoded)
-    if code.reversible and not _is_restored(code, atoms, texts, encoded):
-        raise InputError(f"{name}: the atoms do not decode to the text")
-    return EncodedText(name, sum(map(len, texts)), atom_numbers(atoms), list(map(len, encoded)), code.reversible)
-
-
-def _is_restored(code: Code, atoms: str, texts: Sequence[str], encoded: Sequence[str]) -> bool:
-    """Whether all sequences decode to themselves: one by one where atoms depend on those before, else all at once."""
+    whole = "".join(texts)
     if code.contextual:
-        return all(code.decode(sequence) == text for sequence, text in zip(encoded, texts, strict=True))
-    return code.decode(atoms) == "".join(texts)
+        encoded = [code.encode(text) for text in texts]
+        atoms, lengths = "".join(encoded), list(map(len, encoded))
+    else:
+        atoms, lengths = _encoded_by_character(code, whole, texts)
+    if code.reversible:
+        pairs = zip(encoded, texts, strict=True) if code.contextual else [(atoms, whole)]
+        if not all(code.decode(sequence) == text for sequence, text in pairs):
+            raise InputError(f"{name}: the atoms do not decode to the text")
+    return EncodedText(name, len(whole), atom_numbers(atoms), lengths, code.reversible)
+
+
+def _encoded_by_character(code: Code, whole: str, texts: Sequence[str]) -> tuple[str, list[int]]:
+    """The atoms of the concatenated texts, and of each text their number: each distinct character is encoded once."""
+    encoded = {ord(character): code_points(code.encode(character)) for character in set(whole)}
+    length = np.zeros(sys.maxunicode + 1, np.int64)  # By code point.
+    length[list(encoded)] = list(map(len, encoded.values()))
+    blocks = np.zeros((len(length), length.max()), np.uint32)  # Shorter ones end in zeros, which are no atoms.
+    for point, atoms in encoded.items():
+        blocks[point, : len(atoms)] = atoms
+    points = code_points(whole)
+    found = blocks[points].ravel()
+    before = np.cumsum(length[points])
+    ends = np.append(0, before)[np.cumsum([0, *map(len, texts)])]
+    return found[found > 0].tobytes().decode("utf-32-le"), np.diff(ends).tolist()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ Learned codes (`latom`), random codes and the characters themselves (N = 1) are 
 characters were assigned.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +28,8 @@ from tokenlab.core.options import check_choice
 _DIGITS = "abcdefghijklmnopqrstuvwxyz"
 _MANY = 1 << 10
 """Number of atoms from which numpy decodes faster than a loop."""
+_LARGEST_TABLE = 1 << 20
+_NO_CHARACTER = sys.maxunicode + 1
 LARGEST_CODE = 2**63 - 1
 """Codes are int64, places in lexicographic order."""
 
@@ -140,23 +143,28 @@ class Codebook:
         )
 
     def _decoded_at_once(self, atoms: str) -> str | None:
-        """The text, None where the atoms are not all blocks of characters."""
-        if len(atoms) % self.N or not self.characters:
+        """The text, None where the atoms are not all blocks of characters, or a table of all codes would be large."""
+        if len(atoms) % self.N or self.K**self.N > _LARGEST_TABLE:
             return None
-        digits = atom_numbers(atoms).reshape(-1, self.N) - self.K * np.arange(self.N)
-        if not ((digits >= 0) & (digits < self.K)).all():
+        numbers = atom_numbers(atoms).reshape(-1, self.N)
+        codes = np.zeros(len(numbers), np.int64)
+        for n in range(self.N):
+            digits = numbers[:, n] - n * self.K
+            if not ((digits >= 0) & (digits < self.K)).all():
+                return None
+            codes *= self.K
+            codes += digits
+        points = self._point_of[codes]
+        if (points == _NO_CHARACTER).any():
             return None
-        codes = np.ravel_multi_index(digits.T, (self.K,) * self.N)
-        order, points = self._by_code
-        places = order[np.searchsorted(self.assigned, codes, sorter=order).clip(max=len(order) - 1)]
-        if not (self.assigned[places] == codes).all():
-            return None
-        return points[places].tobytes().decode("utf-32-le", "surrogatepass")
+        return points.tobytes().decode("utf-32-le", "surrogatepass")
 
     @cached_property
-    def _by_code(self) -> tuple[np.ndarray, np.ndarray]:
-        """Places of the characters in the order of their codes, and the characters as code points."""
-        return np.argsort(self.assigned), np.array([ord(character) for character in self.characters], np.uint32)
+    def _point_of(self) -> np.ndarray:
+        """uint32[K^N]: the code point of the character that has each code."""
+        points = np.full(self.K**self.N, _NO_CHARACTER, np.uint32)
+        points[self.assigned] = [ord(character) for character in self.characters]
+        return points
 
     @cached_property
     def _blocks(self) -> "Blocks":
