@@ -315,7 +315,7 @@ def _best(facts: Facts) -> float:
 def _gpt_step(card: Card, facts: Facts) -> None:
     """The token model beside GPT2LMHeadModel of the same shape; nanochat reports 41 to 50 % MFU."""
     stack, vocabulary = _stacks(card)[0], card.pick(_VOCABULARY, 300)
-    # A sixth of the paper's batch of 96 rows of 8,192 bytes; six of them are accumulated.
+    # A sixth of the batch of the preset `paper`, 96 rows of 8,192 bytes; six of them are accumulated.
     count, context = card.pick((16, 8192), (2, 256))
     rows = _passages(np.random.default_rng(0), count, int(context / _BYTES_PER_TOKEN), vocabulary, None, None)
     facts["ours"] = _network_step(card, TokenShape(vocabulary, stack), rows)
@@ -550,7 +550,8 @@ def _translation(card: Card, facts: Facts) -> None:
 
 
 def _memory(card: Card, facts: Facts) -> None:
-    """The model over bytes with and without activation checkpointing, then at the paper's batch, 96 rows of 8,192."""
+    """The model over bytes with and without activation checkpointing, then at the batch of the preset
+    `paper`, 96 rows of 8,192."""
     stack = _stacks(card)[0]
     context = card.pick(8192, 64)
     for name, rows, checkpoint in (

@@ -104,7 +104,7 @@ def _others(parts: _Facts) -> Iterable[list[str]]:
     for name, kept in (
         ("kept", "states kept"),
         ("checkpointed", "states computed again"),
-        ("checkpointed_paper", "the same, the paper's batch"),
+        ("checkpointed_paper", "the same, the batch of the preset `paper`"),
     ):
         facts = memory[name]
         yield [

@@ -121,18 +121,18 @@ def encode_texts(name: str, code: Code, texts: Sequence[str]) -> EncodedText:
     if code.contextual:
         encoded = [code.encode(text) for text in texts]
         atoms, lengths = "".join(encoded), list(map(len, encoded))
+        pairs = [*zip(encoded, texts, strict=True)]
     else:
         atoms, lengths = _encoded_by_character(code, whole, texts)
-    if code.reversible:
-        pairs = zip(encoded, texts, strict=True) if code.contextual else [(atoms, whole)]
-        if not all(code.decode(sequence) == text for sequence, text in pairs):
-            raise InputError(f"{name}: the atoms do not decode to the text")
+        pairs = [(atoms, whole)]
+    if code.reversible and not all(code.decode(sequence) == text for sequence, text in pairs):
+        raise InputError(f"{name}: the atoms do not decode to the text")
     return EncodedText(name, len(whole), atom_numbers(atoms), lengths, code.reversible)
 
 
 def _encoded_by_character(code: Code, whole: str, texts: Sequence[str]) -> tuple[str, list[int]]:
     """The atoms of the concatenated texts, and of each text their number: each distinct character is encoded once."""
-    encoded = {ord(character): code_points(code.encode(character)) for character in set(whole)}
+    encoded = {ord(character): code_points(code.encode(character)) for character in dict.fromkeys(whole)}
     length = np.zeros(sys.maxunicode + 1, np.int64)  # By code point.
     length[list(encoded)] = list(map(len, encoded.values()))
     blocks = np.zeros((len(length), length.max()), np.uint32)  # Shorter ones end in zeros, which are no atoms.

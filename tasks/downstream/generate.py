@@ -25,6 +25,7 @@ from tokenlab.codes.constrained import Constrained, constrain
 from tokenlab.codes.generation import constrained_nats, decode_errors, generate_tokens
 from tokenlab.codes.registry import read_code
 from tokenlab.core.devices import computing
+from tokenlab.language.ngrams import fewest_nats
 from tokenlab.networks.stored import read_network
 
 WAYS = ("free", "constrained")
@@ -43,7 +44,8 @@ def generate(stage: Stage) -> None:
     in_processes(partial(_write_results, generation, work), jobs, settings.workers, "generating")
 
     trained = read_json(stage.reports("code_language_models", stage.variant, "metrics.json"))["models"]
-    about = {"name": stage.variant, "labelled": modelled.labelled, "language": modelled.language}
+    about: dict[str, Any] = {"name": stage.variant, "labelled": modelled.labelled, "language": modelled.language}
+    about["ngram_bits_per_character"] = _ngram_bits(parts, settings.longest)
     rows: list[dict[str, Any]] = []
     examples = {}
     for job in jobs:
@@ -60,6 +62,13 @@ def generate(stage: Stage) -> None:
         {"error_share": nested(rows, "code", "N", "K", "size", "way", "seed", values=["error_share"])},
     )
     shutil.rmtree(work, ignore_errors=True)
+
+
+def _ngram_bits(parts: Path, longest: int) -> float:
+    """Bits per character of what the models read of the validation texts, by n-grams of what they read in training."""
+    found = read_parts(parts)
+    counted, scored = ([text[:longest] for text in found[name].texts] for name in ("train", "validation"))
+    return fewest_nats(counted, scored) / math.log(2) / sum(map(len, scored))
 
 
 def _results_of(job: Job, work: Path) -> Path:

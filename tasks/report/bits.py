@@ -20,7 +20,7 @@ from matplotlib.ticker import LogLocator
 from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts, tables_of
 from tasks.report.plot import THOUSANDS, curve, grid, panels, save, whole_numbers
 from tasks.report.style import ACCENT, GREY, INK, OCHRE, SECOND
-from tasks.report.table import Column, Form, Results, Table, of_seeds, read_paper, shown, tabulate, there
+from tasks.report.table import Caveat, Column, Form, Results, Table, of_seeds, read_paper, shown, tabulate, there
 from tasks.report.verdict import Spread, kinds
 from tasks.runtime.stage import Stage
 
@@ -336,6 +336,8 @@ def translation_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
         Column("epochs", "epochs", "{:.3f}"),
     ]
     sizes = " and ".join(f"{size:,}" for size in scores["sentences"].unique().sort())
+    if (scores["held_out_nats_per_character"] > scores["ngram_nats_per_character"]).all():
+        notes = [*notes, Caveat("n-grams of the target alone are better than every model, so none translates yet")]
     title = f"Translation of {sizes} test sentences{of_seeds(scores)}"
     return tabulate("translation", title, scores, columns, **_KEY, notes=notes)
 

@@ -19,6 +19,7 @@ from tasks.report.plot import grid, save
 from tasks.report.style import ACCENT, GREEN, GREY, INK, PURPLE, SECOND
 from tasks.report.summary import Finding
 from tasks.report.table import Caveat, Column, Results, Table, shown, tabulate
+from tasks.report.verdict import few_runs
 from tasks.runtime.stage import Stage, read_json
 
 _VERDICT = (
@@ -35,13 +36,20 @@ _EXACT = (
 )
 _NGRAMS = "N-grams{of} are better than every way of cutting: the budget is small."
 _OF_ALL, _OF_AS_MUCH = " of all the training text", ", even of as much text as the best model reads,"
+_BEHIND = (
+    "{name}: worse than {order}-grams of bytes counted on {size:.3g} MB of training text ({bits:.3f} bits per byte of "
+    "test text): {worse}"
+)
 _NGRAM_TEXTS: dict[str, Literal["first", "last"]] = {"as much text as the models read": "first", "all text": "last"}
 _COSTS = "Mops/byte: operations of a forward pass, what reading or generating a byte costs"
 _UNITS = (
     "tokens, or patches where there are some; fertility: units a word; errors: passages that are not decoded to "
     "themselves; F1: of boundaries"
 )
-_PERTURBED = "bits of the perturbed text over the bytes of the text as it was; what changes no text is left out"
+_PERTURBED = (
+    "by models of the first seed, on some of the test text; bits of the perturbed text over the bytes of the text as "
+    "it was; what changes no text is left out"
+)
 
 
 _KINDS = {"tokens": INK, "code": ACCENT, "patches": SECOND, "chunks": PURPLE, "bytes": GREEN}
@@ -66,18 +74,21 @@ def compared_results(stage: Stage) -> Results:
         found = read_json(stage.reports("compared", name, "answers.json"))
         at_equal_flops = pl.col("bits_per_byte").filter(pl.col("budget") == "flops").mean().over("method")
         ordered = of_corpus.sort(at_equal_flops, maintain_order=True)
-        of_flops = ordered.filter(budget="flops")
+        of_flops, of_ngrams = ordered.filter(budget="flops"), ngrams.filter(name=name)
+        behind = _behind_ngrams(of_flops, of_ngrams)
         corpora[name] = [
-            _flops_table(name, of_flops, ngrams.filter(name=name), found["flops"], notes),
-            *_bytes_tables(name, ordered.filter(budget="bytes"), found.get("bytes"), notes),
+            _flops_table(name, of_flops, of_ngrams, found["flops"], notes),
+            *_bytes_tables(name, ordered.filter(budget="bytes"), of_ngrams, found.get("bytes"), notes),
             _units_table(name, of_flops, notes),
-            *_robustness_tables(name, robustness.filter(name=name), notes),
+            *_robustness_tables(name, robustness.filter(name=name), notes, behind),
         ]
-        rows.append([name, *_answer(methods, of_flops, ngrams.filter(name=name), found["flops"])])
+        rows.append([name, *_answer(methods, of_flops, of_ngrams, found["flops"])])
     header = ["corpus", "use", "command", "bits/byte ↓", "why"]
     answers = [Table("compared-answers", "How should this text be cut?", header, rows, [], "use")]
     if len(rows) > 1:
         notes = notes_of(corpus_facts(stage, corpus) for corpus in scores["corpus"].unique(maintain_order=True))
+        for (name,), of_corpus in scores.filter(budget="flops").group_by("name", maintain_order=True):
+            notes += _behind_ngrams(of_corpus, ngrams.filter(name=name))
         answers.append(_corpora_table(scores.filter(budget="flops"), ngrams, notes))
     findings = [Finding(f"compared-{row[0]}", f"{row[0]}: {row[-1]}") for row in rows]
     page = {"corpora": corpora, "answers": answers, "findings": findings}
@@ -92,17 +103,23 @@ _WEIGHTS = Column("weights", "parameters", "{:,}")
 _READ = Column("MB read", "training_bytes", "{:.3g}", 1e-6)
 
 
-def _standing(rows: pl.DataFrame) -> str:
-    behind, interval = rows.select("behind", "interval").row(0)
-    return "" if behind is None else "best" if behind == 0 else "worse" if behind > interval else "not separable"
-
-
 def _behind(rows: pl.DataFrame) -> str:
     behind, interval = rows.select("behind", "interval").row(0)
     return f"{behind:.3f} ± {interval:.3f}" if behind else ""
 
 
-_VERDICTS = [Column("behind", _behind, optional=True), Column("verdict", _standing, optional=True, note=_VERDICT)]
+def _verdicts(scores: pl.DataFrame) -> list[Column]:
+    """How far a method is behind the best, and what follows; it says so where one of both has fewer than three runs."""
+    of_best = scores.filter(behind=0)["seed"].n_unique()
+
+    def standing(rows: pl.DataFrame) -> str:
+        behind, interval = rows.select("behind", "interval").row(0)
+        if behind is None:
+            return ""
+        word = "best" if behind == 0 else "worse" if behind > interval else "not separable"
+        return word + few_runs(min(of_best, rows["seed"].n_unique()))
+
+    return [Column("behind", _behind, optional=True), Column("verdict", standing, optional=True, note=_VERDICT)]
 
 
 def _flops_table(
@@ -114,7 +131,7 @@ def _flops_table(
     columns = [
         _METHOD,
         _BITS,
-        *_VERDICTS,
+        *_verdicts(scores),
         Column("a quarter", "quarter", "{:.3f}", spread=True, note=_CURVE),
         Column("half", "half", "{:.3f}", spread=True),
         Column("all", "whole", "{:.3f}", spread=True),
@@ -132,7 +149,7 @@ def _flops_table(
     ]
     title = f"{name}: ways of cutting at {_largest(scores, 'training_flops'):.2g} training operations{_seeds(scores)}"
     beaten = [Caveat(f"{name}: {sentence}") for sentence in _beaten(scores, ngrams)]
-    notes = [*notes, *beaten, *_found(scores, answer)]
+    notes = [*notes, *(beaten or _behind_ngrams(scores, ngrams)), *_found(scores, answer)]
     return tabulate(f"compared-{name}", title, scores, columns, key=["method"], notes=notes, after=lambda part: below)
 
 
@@ -176,14 +193,21 @@ def _found(scores: pl.DataFrame, answer: Mapping[str, Any] | None) -> list[str]:
 
 
 def _bytes_tables(
-    name: str, scores: pl.DataFrame, answer: Mapping[str, Any] | None, notes: list[str]
+    name: str, scores: pl.DataFrame, ngrams: pl.DataFrame, answer: Mapping[str, Any] | None, notes: list[str]
 ) -> Iterator[Table]:
     """A row for each method at equal bytes of training text, where there was such a training."""
     if len(scores):
-        columns = [_METHOD, _BITS, *_VERDICTS, Column("operations", "training_flops", "{:.2g}"), _READING, _WEIGHTS]
+        columns = [
+            _METHOD,
+            _BITS,
+            *_verdicts(scores),
+            Column("operations", "training_flops", "{:.2g}"),
+            _READING,
+            _WEIGHTS,
+        ]
         size = f"{_largest(scores, 'training_bytes'):,.0f} bytes"
         title = f"{name}: ways of cutting after {size} of training{_seeds(scores)}"
-        notes = [*notes, *_found(scores, answer)]
+        notes = [*notes, *_behind_ngrams(scores, ngrams), *_found(scores, answer)]
         yield tabulate(f"compared-bytes-{name}", title, scores, columns, key=["method"], notes=notes)
 
 
@@ -206,14 +230,15 @@ def _units_table(name: str, scores: pl.DataFrame, notes: list[str]) -> Table:
     return tabulate(f"compared-units-{name}", title, scores, columns, key=["method"], notes=notes)
 
 
-def _robustness_tables(name: str, robustness: pl.DataFrame, notes: list[str]) -> Iterator[Table]:
-    """What perturbations change: bits per byte, and boundaries."""
+def _robustness_tables(name: str, robustness: pl.DataFrame, notes: list[str], of_bits: list[str]) -> Iterator[Table]:
+    """What perturbations change: bits per byte, and boundaries. of_bits: further notes below the first."""
     kinds = robustness["perturbation"].unique(maintain_order=True).to_list()
     robustness = robustness.with_columns(more=pl.col("bits_per_byte") - pl.col("original"))
     bits = [Column(kind, "more", "{:+z.3f}", where={"perturbation": kind}) for kind in kinds]
     original = Column("as it was", "original", "{:.3f}", note=_PERTURBED)
     title = f"{name}: bits per byte more on perturbed text"
-    yield tabulate(f"robustness-{name}", title, robustness, [_METHOD, original, *bits], key=["method"], notes=notes)
+    columns, first = [_METHOD, original, *bits], [*notes, *of_bits]
+    yield tabulate(f"robustness-{name}", title, robustness, columns, key=["method"], notes=first)
     kept = [Column(kind, "boundaries_f1", "{:.1f}", 100, where={"perturbation": kind}) for kind in kinds]
     title = f"{name}: F1 of boundaries in perturbed text, with those of the text as it was; per cent"
     yield tabulate(f"boundaries-{name}", title, robustness, [_METHOD, *kept], key=["method"], notes=notes)
@@ -227,6 +252,18 @@ def _beaten(scores: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:
     return [_NGRAMS.format(of=of)] if any(beaten_by) else []
 
 
+def _behind_ngrams(scores: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:
+    """Which methods are worse than the best n-grams, in the mean of their runs."""
+    best = ngrams.sort("bits_per_byte").row(0, named=True)
+    means = scores.group_by("method", maintain_order=True).agg(pl.col("bits_per_byte").mean())
+    worse = means.filter(pl.col("bits_per_byte") > best["bits_per_byte"])["method"].to_list()
+    if not worse:
+        return []
+    names = "all methods" if len(worse) == len(means) else ", ".join(worse)
+    of = {"name": best["name"], "order": best["order"], "size": best["training_bytes"] / 1e6}
+    return [Caveat(_BEHIND.format(**of, bits=best["bits_per_byte"], worse=names))]
+
+
 def _answer(
     methods: Methods, scores: pl.DataFrame, ngrams: pl.DataFrame, answer: Mapping[str, Any] | None
 ) -> list[str]:
@@ -235,6 +272,9 @@ def _answer(
     bits, method = _BITS.cell(scores.filter(method=use)), methods[use]
     command = method.command if isinstance(method, Tokens) else None
     why = f"{use} comes first with {bits} bits per byte in one run, no verdict." if answer is None else answer["answer"]
+    if answer is not None and answer["seeds"][0] < 3:
+        some = "Some methods have" if answer["seeds"][1] > 2 else "Each method has"
+        why += f" {some} two runs."
     return [use, command or "", bits, " ".join([why, *_beaten(scores, ngrams)])]
 
 

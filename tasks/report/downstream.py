@@ -15,7 +15,7 @@ import polars as pl
 from tasks.report.codes import size_text, smallest_K
 from tasks.report.inputs import all_generated, corpus_facts, notes_of, read_parts
 from tasks.report.style import code_name
-from tasks.report.table import Column, Results, Table, of_seeds, read_paper, tabulate, together
+from tasks.report.table import Caveat, Column, Results, Table, of_seeds, read_paper, tabulate, together
 from tasks.report.verdict import ONE_RUN, Spread, against, separable
 from tasks.runtime.stage import Stage, read_json
 from tokenlab.codes.interface import ViolationKind
@@ -47,6 +47,10 @@ _WORDS = (
 _COST = (
     "constrained: probabilities of the tokens that the code allows, on the same validation texts, those without [UNK]; "
     "saved: bits per character that the free model spends on tokens that cannot be decoded"
+)
+_NGRAMS = (
+    "n-grams: bits per character of the same validation texts by n-grams of bytes of the texts in training, of the "
+    "best order up to 7"
 )
 _HELD = (
     "held, refuted: the difference is as claimed, or the opposite, and exceeds its deviation (`no worse`: it is not "
@@ -258,6 +262,7 @@ def costs_table(scores: pl.DataFrame) -> Table:
         Column("language", "language"),
         *_OF_CODE,
         Column("bits/character", "bits_per_character", "{:.3f}", where=free, spread=True),
+        Column("n-grams", "ngram_bits_per_character", "{:.3f}", note=_NGRAMS),
         Column("free", "bits_of_scored", "{:.3f}", where=free, spread=True, note=_COST),
         Column("constrained", "bits_of_scored", "{:.3f}", where=bound, spread=True),
         Column("saved", saved, "{:.4f}", spread=True, result=True),
@@ -265,7 +270,14 @@ def costs_table(scores: pl.DataFrame) -> Table:
         Column("errors, constrained", wrong, where=bound),
     ]
     title = "Generation: bits per character of validation text, and the constraint"
-    return tabulate("generation-costs", title, scores, columns, key=["language", *_CODE])
+    means = (
+        scores.filter(**free)
+        .group_by("language", *_CODE, maintain_order=True)
+        .agg(pl.col("bits_per_character", "ngram_bits_per_character").mean())
+    )
+    worse = (means["bits_per_character"] > means["ngram_bits_per_character"]).sum()
+    behind = [Caveat(f"worse than n-grams, so little was learned: {worse} of {len(means)} rows")] if worse else []
+    return tabulate("generation-costs", title, scores, columns, key=["language", *_CODE], notes=behind)
 
 
 def _claims_tables(stage: Stage, scores: pl.DataFrame, pairs: pl.DataFrame, generated: pl.DataFrame) -> list[Table]:

@@ -14,7 +14,7 @@ from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read
 from tasks.report.plot import grid, legend_over, save
 from tasks.report.segmentation import draw_loss
 from tasks.report.style import ACCENT, GREY, INK, SECOND
-from tasks.report.table import Column, Results, Table, tabulate
+from tasks.report.table import Caveat, Column, Results, Table, tabulate
 from tasks.runtime.stage import Stage
 
 CORRECTED = "incremental"
@@ -147,14 +147,19 @@ def bits_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
         Column("tokens/byte", "tokens_per_byte", "{:.2f}"),
     ]
     counted = ", ".join(f"{row['ngram_characters'] / 1e6:.3g} million ({row['name']})" for row in rows.to_dicts())
-    notes = [*notes, f"n-grams: of bytes, of the best order up to 7; characters counted: {counted}", *_behind(rows)]
+    notes = [*notes, f"n-grams: of bytes, of the best order up to 7; characters counted: {counted}", *_behind(scores)]
     return tabulate("exact-bits", "Bits per character of held-out sentences", rows, columns, notes=notes)
 
 
-def _behind(rows: pl.DataFrame) -> list[str]:
-    """Which models are worse than n-grams."""
-    names = rows.filter(pl.col("exact_bits_per_character") > pl.col("ngram_bits_per_character"))["name"]
-    return [f"worse than n-grams, so little has been learned: {', '.join(names)}"] if len(names) else []
+def _behind(scores: pl.DataFrame) -> list[str]:
+    """Which models are worse than n-grams on whole texts."""
+    worse = pl.col("exact_bits_per_character") > pl.col("ngram_bits_per_character")
+    names = scores.filter(worse, place="text")["name"]
+    return (
+        [Caveat(f"worse than n-grams, so little was learned: {', '.join(names)}; each is one training")]
+        if len(names)
+        else []
+    )
 
 
 def bias_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
@@ -174,7 +179,7 @@ def bias_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
     ]
     rows = scores.filter(pl.col("place").is_in(["text", "short text"]).not_())
     title = "The next byte after prompts cut at random characters"
-    return tabulate("exact-bias", title, rows, columns, notes=notes)
+    return tabulate("exact-bias", title, rows, columns, notes=[*notes, *_behind(scores)])
 
 
 def examples_table(name: str, prompts: Sequence[Mapping[str, Any]]) -> Table:

@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any
 
 from tasks.report.table import Table, read_paper
+from tasks.report.verdict import FEW_RUNS
 
 PAPERS = ("entropy_pretokenization", "latom", "exact", "bit_level_bpe", "hierarchical_bpe")
 
@@ -19,7 +20,7 @@ def claims(name: str) -> Iterator[dict[str, Any]]:
     """What a paper claims: `place`, `printed`, and the `table`, `row` and `column` of ours.
 
     A claim of papers.yaml with lists under `each` is one claim for each combination of their values, which replace {0},
-    {1} and so on.
+    {1} and so on; {0[0]} and {0[1]} are those of a pair.
     """
     for claim in read_paper(name)["claims"]:
         for values in product(*claim.get("each", [])):
@@ -43,7 +44,8 @@ def ours(tables: Mapping[str, Table], claim: Mapping[str, Any]) -> str:
     if table is None or claim["column"] not in table.header:
         return ""
     place = table.header.index(claim["column"])
-    return next((str(row[place]) for row in table.rows if row[: len(claim["row"])] == claim["row"]), "")
+    found = next((row[place] for row in table.rows if row[: len(claim["row"])] == claim["row"]), "")
+    return FEW_RUNS.sub("", found)
 
 
 def _paper_table(name: str, tables: Mapping[str, Table], preset: str) -> Table:

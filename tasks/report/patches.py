@@ -26,7 +26,7 @@ from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read
 from tasks.report.plot import THOUSANDS, curve, grid, legend_above, save
 from tasks.report.style import ACCENT, GREEN, GREY, INK, OCHRE, PURPLE, SECOND, VIOLET, Line
 from tasks.report.table import Caveat, Column, Results, Table, of_seeds, read_paper, shown, tabulate, there, together
-from tasks.report.verdict import ONE_RUN, Spread, verdict
+from tasks.report.verdict import ONE_RUN, Spread, few_runs, verdict
 from tasks.runtime.stage import Stage
 
 _VARIANTS = {
@@ -63,9 +63,6 @@ TASKS = {
 }
 """Task -> its name and its metric in Table 4 of the paper, in its order."""
 
-_PAPER_MERGES = {("gpt2", 10): 497}
-"""Tokenizer and S -> V' in the paper (section 3.2)."""
-
 _OTHER_TEXT = "paper: another text; its entropy models are another model, whose threshold it does not state"
 _OTHER_SIZE = "paper: other text, and models of the sizes of its Table 1 trained for much longer"
 _VERDICT = "against the best: difference to the lowest mean of the patch models"
@@ -101,7 +98,7 @@ def patch_results(stage: Stage) -> Results:
     of_patchers: list[Table] = []
     if len(scores):
         costs = costs_table(scores, sources, notes)
-        models = there([models_table(scores, ngrams, sources, notes), costs, rates_table(losses, notes)])
+        models = there([models_table(scores, ngrams, sources, notes), costs, rates_table(losses, ngrams, notes)])
         ablations = there([vocabulary_table(scores, ngrams, notes), longest_table(scores, ngrams, notes)])
     if len(patchers):
         gold = list(dict.fromkeys([*notes, *_gold_notes(stage)]))
@@ -252,28 +249,35 @@ def _against_ngrams(ngrams: pl.DataFrame) -> Column:
     """The distance of a row's mean to the best n-gram model; a row behind it says so."""
     best = _best_ngrams(ngrams)
 
-    def distance(rows: pl.DataFrame) -> Any:
+    def distance(rows: pl.DataFrame) -> str | None:
         lowest, found = best.get(rows["name"][0]), Spread.of(rows["bits_per_byte"])
-        return None if lowest is None or found is None else found.mean - lowest
+        if lowest is None or found is None:
+            return None
+        worse = f", worse{few_runs(found.runs)}" if found.mean > lowest else ""
+        return f"{found.mean - lowest:+.3f}{worse}"
 
     note = "against n-grams: difference to the best n-gram model of the same training text"
-    return Column(
-        "against n-grams", distance, lambda mean: f"{mean:+.3f}" + ", worse" * (mean > 0), optional=True, note=note
-    )
+    return Column("against n-grams", distance, optional=True, note=note)
+
+
+def _worse_than_ngrams(scores: pl.DataFrame, column: str, ngrams: pl.DataFrame) -> Iterator[tuple[str, float, str]]:
+    """Of each name: the fewest bits per byte of its n-gram models, and the variants whose mean has more, if any."""
+    best = _best_ngrams(ngrams)
+    means = scores.group_by("name", "variant", maintain_order=True).agg(pl.col(column).mean())
+    for (name,), rows in means.filter(pl.col("name").is_in([*best])).group_by("name", maintain_order=True):
+        worse = rows.filter(pl.col(column) > best[str(name)])["variant"]
+        named = "all models" if len(worse) == len(rows) else ", ".join(map(variant_name, worse))
+        yield str(name), best[str(name)], named
 
 
 def _beside_ngrams(main: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:
     """Which models of the main comparison are worse than n-grams, and what each kind has read."""
-    best = _best_ngrams(ngrams)
     texts = []
-    for (name,), rows in main.filter(pl.col("name").is_in([*best])).group_by("name", maintain_order=True):
-        means = rows.group_by("variant", maintain_order=True).agg(pl.col("bits_per_byte").mean())
-        worse = means.filter(pl.col("bits_per_byte") > best[str(name)])["variant"]
-        behind = "all models" if len(worse) == len(means) else ", ".join(map(variant_name, worse)) or "no model"
-        read, counted = (table["training_bytes"].to_numpy() / 1e6 for table in (rows, ngrams.filter(name=name)))
+    for name, _, behind in _worse_than_ngrams(main, "bits_per_byte", ngrams):
+        read, counted = (table.filter(name=name)["training_bytes"].to_numpy() / 1e6 for table in (main, ngrams))
         sizes = f"n-grams count {max(counted):.3g} MB, models read {min(read):.3g} to {max(read):.3g} MB"
-        kind = Caveat if len(worse) else str
-        texts.append(kind(f"{name}: worse than the best n-gram model: {behind}; {sizes}"))
+        text = f"{name}: worse than the best n-gram model: {behind or 'no model'}; {sizes}"
+        texts.append(Caveat(text) if behind else text)
     return texts
 
 
@@ -325,7 +329,7 @@ def costs_table(scores: pl.DataFrame, sources: Sources, notes: Sequence[str]) ->
     return tabulate("patch-costs", title, rows, columns, key=["name", "variant"], within=1, notes=notes)
 
 
-def rates_table(losses: pl.DataFrame, notes: Sequence[str]) -> Table:
+def rates_table(losses: pl.DataFrame, ngrams: pl.DataFrame, notes: Sequence[str]) -> Table:
     """The search for learning rates: bits per byte of validation text with each; no rows without a search."""
     key = ["name", "variant"]
     last = losses.filter("small").group_by(*key, "seed", "learning_rate", maintain_order=True).last()
@@ -342,7 +346,13 @@ def rates_table(losses: pl.DataFrame, notes: Sequence[str]) -> Table:
     ]
     title = "Learning rates of the patch models: bits per byte of validation text with the small budget, one seed"
     rows = tried.join(chosen, key, maintain_order="left")
-    return tabulate("patch-learning-rates", title, rows, columns, key=key, notes=notes)
+    lowest = rows.group_by(key, maintain_order=True).agg(pl.col("held_out").min())
+    behind = [
+        Caveat(f"{name}: worse than n-grams of all the training text ({bits:.3f} on test text): {worse}")
+        for name, bits, worse in _worse_than_ngrams(lowest, "held_out", ngrams)
+        if worse
+    ]
+    return tabulate("patch-learning-rates", title, rows, columns, key=key, notes=[*notes, *behind])
 
 
 def _results(ngrams: pl.DataFrame) -> list[Column]:
@@ -464,7 +474,6 @@ def boundaries_table(patchers: pl.DataFrame, scores: pl.DataFrame, notes: Sequen
 
 def merges_table(merges: pl.DataFrame) -> Table:
     """The second BPE of every tokenizer and S."""
-    named = ["tokenizer", "longest"]
     columns = [
         Column("tokenizer", "tokenizer"),
         Column("tokens", "vocabulary", "{:,}"),
@@ -473,7 +482,6 @@ def merges_table(merges: pl.DataFrame) -> Table:
         Column("S", "longest"),
         Column("merges", "merges", "{:,}"),
         Column("V'", "hierarchical_vocabulary", "{:,}", result=True),
-        Column("paper V'", lambda rows: _PAPER_MERGES.get(rows.select(named).row(0)), "{:,}", optional=True),
         Column("symbols", "mean_length", "{:.2f}"),
         Column("most symbols", "largest_length", "{:,}"),
     ]

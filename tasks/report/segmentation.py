@@ -43,6 +43,7 @@ _MEASURE = (
     "utility of a single character"
 )
 
+_OTHER_TEST = "SLM: as published, on the official PKU test, which is another text; not compared"
 _RULES = {"none": "", "slm": "; digits, Latin letters and punctuation by the rules of SLM"}
 
 
@@ -127,7 +128,7 @@ def segmentation_tables(scores: pl.DataFrame, facts: dict[str, Any]) -> list[Tab
             f"({first['training_characters']:,} characters in the first draw); "
             f"mean ± sd of {rows['seed'].n_unique()} draws"
         )
-        columns, notes = [Column("method", _label), _LAMBDA], facts["notes"]
+        columns, notes = [Column("method", _label), _LAMBDA], [*facts["notes"], *_one_model(rows)]
         if facts["gold_words"] is None:
             notes = [*notes, "no gold words are marked in this corpus: precision, recall and F1 are left out"]
             columns += [
@@ -145,6 +146,13 @@ def segmentation_tables(scores: pl.DataFrame, facts: dict[str, Any]) -> list[Tab
         name = f"segmentation-{facts['corpus']}{suffix}"
         tables.append(tabulate(name, title, rows, columns, key=["configuration"], notes=notes))
     return tables
+
+
+def _one_model(scores: pl.DataFrame) -> list[str]:
+    """What limits the rows by predictive entropy, where there are some."""
+    rows = scores.filter(pl.col("signal").is_in(["entropy", "both"]))
+    methods = ", ".join(rows["method"].unique(maintain_order=True))
+    return [f"{methods}: by one language model; the draws are of sentences alone"] if methods else []
 
 
 def _prf(prefix: str, bpe: str) -> list[Column]:
@@ -177,13 +185,13 @@ def summary_table(scores: pl.DataFrame, facts: dict[str, Any]) -> Table | None:
     for training, size in sizes.items():
         for what, bpe in (("BPE", "raw"), ("segments", "none")):
             columns.append(_f1(f"{what}, {size:,}", bpe, training=training))
-    known = [scores.filter(configuration=configuration) for configuration in _SUMMARISED]
+    known = pl.concat(scores.filter(configuration=configuration) for configuration in _SUMMARISED)
     title = (
         f"{facts['corpus']}: word F1 of the segments and of BPE tokens, trained on {sizes['subset']:,} sentences and "
         f"on {sizes['full']:,}; mean ± sd of {scores['seed'].n_unique()} draws"
     )
     name, key = f"segmentation-{facts['corpus']}-summary", ["configuration"]
-    return tabulate(name, title, pl.concat(known), columns, key=key, notes=facts["notes"])
+    return tabulate(name, title, known, columns, key=key, notes=[*facts["notes"], *_one_model(known)])
 
 
 def _paper_rows(facts: dict[str, Any]) -> dict[str, dict[str, float]]:
@@ -254,7 +262,8 @@ def export_table(scores: pl.DataFrame, left_out: Mapping[str, str], facts: Mappi
         f"({first['training_characters']:,} characters); per cent, means over the test sentences of "
         f"{scores['seed'].n_unique()} draws"
     )
-    notes = [*facts["notes"], *(f"{name} is left out: {reason}" for name, reason in left_out.items())]
+    notes = [*facts["notes"], *_one_model(scores)]
+    notes += [f"{name} is left out: {reason}" for name, reason in left_out.items()]
     key = ["configuration", "export", "vocabulary", "bytes"]
     return tabulate(f"export-{facts['corpus']}", title, scores, columns, key=key, notes=notes)
 
@@ -269,18 +278,18 @@ def own_text_table(scores: pl.DataFrame, facts: dict[str, Any]) -> Table:
     paper = read_paper("slm")
     beside = paper["rows"] if first["rules"] == "slm" and facts["source"] == paper["source"] else {}
 
-    def share(heading: str, column: str, rivals: Sequence[Spread] = ()) -> Column:
+    def share(heading: str, column: str) -> Column:
         def judged(rows: pl.DataFrame) -> Spread | None:
             return Spread.of(rows[column], by_chance=parts > 1 or rows["seed"].null_count() == 0)
 
-        return Column(heading, column, "{:.1f}", 100, spread=True, best="largest", judged=judged, rivals=rivals)
+        return Column(heading, column, "{:.1f}", 100, spread=True, best="largest", judged=judged)
 
     columns = [
         _CONFIGURATION,
         _LAMBDA,
         Column("P", "precision", "{:.1f}", 100),
         Column("R", "recall", "{:.1f}", 100),
-        share("F1", "f1", [Spread(row["f1"] / 100, 0.0) for row in beside.values()]),
+        share("F1", "f1"),
         share("F1, words of Han alone", "han_f1"),
         share("boundary F1", "boundary_f1"),
     ]
@@ -291,9 +300,8 @@ def own_text_table(scores: pl.DataFrame, facts: dict[str, Any]) -> Table:
     title = f"{first['text']}: {first['corpus']}, {text}{_RULES[first['rules']]}{spread}"
     printed = [{"method": name, "F1": f"{row['f1']:.1f}"} for name, row in beside.items()]
     name = f"own-text-{first['text']}"
-    return tabulate(
-        name, title, scores, columns, key=["configuration"], notes=facts["notes"], after=lambda part: printed
-    )
+    notes = [*facts["notes"], _OTHER_TEST] if printed else facts["notes"]
+    return tabulate(name, title, scores, columns, key=["configuration"], notes=notes, after=lambda part: printed)
 
 
 _TUNED = {"threshold": "threshold (nats)", "nu": "ν, weight of predictive entropy at boundaries"}

@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
 import yaml
 
-from tasks.report.verdict import NOTE, Best, Kind, Ours, Spread, Tied, kinds
+from tasks.report.verdict import FEW_NOTE, FEW_RUNS, NOTE, Best, Kind, Ours, Spread, Tied, kinds
 
 Form = str | Callable[[Any], str]
 """How a value is shown: a format such as "{:.2f}", or a function."""
@@ -31,7 +32,7 @@ class Caveat(str):
 _MARKS: dict[type[str], str] = {Best: "*", Tied: "≈", Ours: "†"}
 _CLASSES: dict[type[str], str] = {Best: "best", Tied: "tied", Ours: "ours", Caveat: "warning"}
 _OURS = "†: a method of this project"
-_EXPLANATIONS = ("bold: ", _OURS)
+_EXPLANATIONS = ("bold: ", FEW_NOTE, _OURS)
 _FIGURE = re.compile(r"[-+±×(]?\d|$")
 _WITH_SPREAD = re.compile(r"[-+\d.,]+ ±")
 _BARS = re.compile(r"(?<!\\)\|")
@@ -84,8 +85,6 @@ class Column:
     """which value leads; the leaders are marked"""
     judged: Callable[[pl.DataFrame], Spread | None] | None = None
     """what is compared for the mark; by default mean and deviation of the values"""
-    rivals: Sequence[Spread] = ()
-    """published figures in the same conditions"""
     optional: bool = False
     """whether the column is left out where no row has a value"""
     result: bool = False
@@ -122,7 +121,7 @@ class Column:
             spreads = [Spread.of(self.values(rows)) for rows in groups]
         else:
             spreads = [self.judged(rows.filter(**self.where)) for rows in groups]
-        return kinds(spreads, largest=self.best == "largest", printed=self.rivals)
+        return kinds(spreads, largest=self.best == "largest")
 
 
 class Table(NamedTuple):
@@ -174,6 +173,7 @@ class Table(NamedTuple):
         """What the marks of the table mean. best: how the best is shown."""
         kinds = {type(cell) for row in self.rows for cell in row}
         leaders = [f"{best}: {NOTE}"] if kinds & {Best, Tied} else []
+        leaders += [FEW_NOTE] if any(map(FEW_RUNS.search, chain.from_iterable(self.rows))) else []
         return leaders + ([_OURS] if Ours in kinds else [])
 
     def text(self) -> str:

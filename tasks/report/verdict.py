@@ -18,6 +18,7 @@ ONE_RUN = "one run"
 EQUAL, NOT_SEPARABLE = "equal: ", "not separable: "
 FEW_RUNS = re.compile(r" \((1 run|2 runs)\)$")
 """The end of a verdict that rests on fewer than three runs."""
+FEW_NOTE = "(1 run), (2 runs): the fewest runs of a result that was compared"
 
 NOTE = (
     "the best; its lead over every other exceeds the spread, the root of the sum of both squared deviations. "
@@ -33,7 +34,7 @@ class Spread(NamedTuple):
     deviation: float | None
     """with one degree of freedom less than runs; None for one run"""
     runs: int | None = None
-    """None where no chance is involved, and for published figures"""
+    """None where no chance is involved"""
 
     @classmethod
     def of(cls, values: pl.Series, *, by_chance: bool = True) -> "Spread | None":
@@ -98,7 +99,8 @@ def verdict(rivals: Mapping[str, Spread | None], *, largest: bool) -> Verdict:
     if len(equal) < len(known) and (top.deviation is None or len(judged) < 2):
         return Verdict([], [], True)
     behind = [name for name in judged if name not in equal and not separable(top, judged[name])]
-    runs = min((spread.runs for spread in judged.values() if spread.runs is not None), default=None)
+    counts = [[spread.runs for spread in of.values() if spread.runs is not None] for of in (judged, known)]
+    runs = min(counts[0] or counts[1], default=None)  # Where chance plays no part among those judged: of the others.
     return Verdict([], equal + behind, False, runs) if behind else Verdict(equal, [], False, runs)
 
 
@@ -118,14 +120,9 @@ Kind = Callable[[str], str]
 """Makes a cell of its text: `str`, `Best`, `Tied`, or one of these two with the number of runs behind the text."""
 
 
-def kinds(spreads: Sequence[Spread | None], *, largest: bool = True, printed: Sequence[Spread] = ()) -> list[Kind]:
-    """The kind of cell for each of the rivals: `Best`, `Tied`, or `str` for all others.
-
-    Args:
-        spreads: None for a rival without a value.
-        printed: rivals in the same conditions whose cells are not asked for, such as published figures.
-    """
-    rivals: dict[str, Spread | None] = {str(place): spread for place, spread in enumerate([*spreads, *printed])}
+def kinds(spreads: Sequence[Spread | None], *, largest: bool = True) -> list[Kind]:
+    """The kind of cell for each rival: `Best`, `Tied`, or `str`. spreads: None for one without a value."""
+    rivals = {str(place): spread for place, spread in enumerate(spreads)}
     found = verdict(rivals, largest=largest)
     if len(found.best) == sum(spread is not None for spread in rivals.values()):
         return [str] * len(spreads)  # All are equal: nobody leads.

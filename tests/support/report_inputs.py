@@ -128,7 +128,14 @@ def segmentation_scores(
 
 def export_scores(corpus: str = "zh", gold: bool = True) -> pl.DataFrame:
     """Scores of `export` for two tokenizers and two seeds; seed s has a token F1 of 0.5 + s / 10."""
-    key = {"corpus": corpus, "configuration": "viterbi", "training_sentences": 20, "training_characters": 200}
+    key = {
+        "corpus": corpus,
+        "configuration": "viterbi",
+        "method": "viterbi",
+        "signal": "statistics",
+        "training_sentences": 20,
+        "training_characters": 200,
+    }
     shares = {"restored": 1.0, "segments_equal_to_a_word": 0.99, "segments_equal_to_a_token": 0.98}
     rows = [
         key | shares | {"export": name, "seed": seed, "vocabulary": 1234, "bytes": 56789, "f1": 0.5 + seed / 10}
@@ -342,6 +349,7 @@ def write_generation(stage: Stage, corpus: str, origin: str = "official") -> Non
         {"name": corpus, "language": "chinese", "code": code}
         | dict(zip("NK", (2, 56) if code in ("random", "latom") else (None, None), strict=True))
         | {"tokenizer": "bpe", "size": "characters", "seed": seed, "way": way, "bits_per_character": 4.0 + seed / 10}
+        | {"ngram_bits_per_character": 4.0}
         | {"bits_of_scored": 4.2 if way == "free" else 4.1, "count": 100, "error_share": found / 100}
         | dict.fromkeys(("foreign", "digit", "unassigned", "bytes"), 0)
         | {"truncated": found}

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import polars as pl
 import pytest
 from interrupted import calls_of, files, killed
@@ -14,6 +15,7 @@ from tasks.downstream.generate import generate
 from tasks.downstream.label import label
 from tasks.downstream.train_code_lm import train_models
 from tokenlab.codes.interface import ViolationKind
+from tokenlab.language.ngrams import fewest_nats
 
 MODELS, REPORTS = "models/sample/code_language_models/en", "reports/sample/generate/en"
 KINDS = list(get_args(ViolationKind))
@@ -49,6 +51,16 @@ def test_bits_per_character_are_those_of_the_best_evaluation(folder):
     scores = pl.read_parquet(f"{REPORTS}/scores.parquet").filter(way="free")
     joined = scores.join(best, on=["code", "seed"])
     assert joined["bits_per_character"].to_list() == joined["held_out"].to_list() and len(joined) == 6
+
+
+def test_ngrams_have_the_text_of_the_models(folder):
+    longest = stage().parameters("downstream.language_model.longest", int)
+    train, validation = (
+        [text[:longest] for text in pl.read_parquet(f"{LABELLED}/{part}.parquet")["text"]]
+        for part in ("train", "validation")
+    )
+    bits = fewest_nats(train, validation) / np.log(2) / sum(map(len, validation))
+    assert pl.read_parquet(f"{REPORTS}/scores.parquet")["ngram_bits_per_character"].unique().to_list() == [bits]
 
 
 def test_a_killed_training_resumes_to_the_same_bytes(folder):

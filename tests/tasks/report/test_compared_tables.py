@@ -39,6 +39,22 @@ def test_methods_stand_by_their_bits_with_the_verdict_and_ngrams_below():
     assert finding.text == "thai: Use words: why." and finding.anchor == "compared-thai"
 
 
+def test_methods_behind_ngrams_are_named_in_every_table_of_bits():
+    found = results(thai=3, chinese=3)
+    behind = (
+        "thai: worse than 5-grams of bytes counted on 8 MB of training text (2.100 bits per byte of test text): bpe"
+    )
+    for table in (*found.page["corpora"]["thai"], found.page["answers"][1]):
+        assert (behind in table.notes) == ("units" not in table.name and "boundaries" not in table.name)
+
+
+def test_verdicts_on_two_runs_say_so():
+    found = results(thai=2)
+    verdicts = [row["verdict"] for row in found.page["corpora"]["thai"][0].records[:3]]
+    assert verdicts == ["best (2 runs)", "not separable (2 runs)", "worse (2 runs)"]
+    assert found.page["answers"][0].records[0]["why"] == "Use words: why. Each method has two runs."
+
+
 def test_one_seed_has_no_verdict():
     found = results(thai=1)
     table = found.page["corpora"]["thai"][0]

@@ -59,7 +59,10 @@ def test_errors_of_each_code_beside_the_papers(tables):
     verdicts = tables["generation-verdicts"]
     assert [name.split()[-1] for name in verdicts.header[2:]] == ["bytes", "random"]
     assert [row[2:] for row in verdicts.rows] == [["lower", ""], ["", ""], ["lower", ""], ["lower", "not separable"]]
-    row = tables["generation-costs"].records[1]
+    costs = tables["generation-costs"]
+    assert {row["n-grams"] for row in costs.records} == {"4.000"} and "worse than n-grams" in costs.notes[0]
+    assert costs.notes[0].endswith("4 of 4 rows")
+    row = costs.records[1]
     assert row["bits/character"] == "4.100 ± 0.100" and row["saved"] == "0.1000 ± 0.0000"
     assert (row["errors, free"], row["errors, constrained"]) == ("93 of 300", "0 of 300")
 

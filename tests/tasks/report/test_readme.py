@@ -9,6 +9,7 @@ from workspace import ROOT
 
 from tasks.report import readme
 from tasks.report.papers import PAPERS, claims, ours, printed
+from tasks.report.patches import variant_name
 from tasks.report.svg import LARGEST
 from tasks.report.table import Table, read_markdown, read_paper
 
@@ -31,9 +32,9 @@ def test_the_diagram_has_every_stage_and_its_order():
     assert "encode" in before["code_tokenizer"] and "prepare" not in before["report"]
 
 
-def of_cpu() -> dict[str, Table]:
-    """The tables of `cpu` in git, name -> table."""
-    paths = sorted((ROOT / readme.KEPT_TABLES["cpu"]).glob("*.md"))
+def shipped() -> dict[str, Table]:
+    """The tables of `answer` and `cpu` in git, name -> table; those of `cpu` where both have one."""
+    paths = [path for preset in ("answer", "cpu") for path in sorted((ROOT / readme.KEPT_TABLES[preset]).glob("*.md"))]
     return {path.stem: read_markdown(path.read_text(encoding="utf-8")) for path in paths}
 
 
@@ -53,8 +54,21 @@ def test_a_column_of_a_paper_stands_beside_ours_of_the_same_measure():
                     assert any(like.fullmatch(other) for other in header), (path, heading)
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "docs/tables").glob("*/compared-*.md")), ids=lambda path: path.stem)
+def test_methods_behind_ngrams_are_named(path):
+    table = read_markdown(path.read_text(encoding="utf-8"))
+    if "bits/byte ↓" not in table.header or not any("grams of bytes" in row[0] for row in table.rows):
+        return
+    bits = {row["method"]: float(row["bits/byte ↓"].partition(" ")[0]) for row in table.records}
+    lowest = min(value for method, value in bits.items() if "grams" in method)
+    behind = [method for method, value in bits.items() if value > lowest and "grams" not in method]
+    all_named = any("every way of cutting" in note for note in table.notes)
+    assert all_named or not behind or any(note.endswith(": " + ", ".join(behind)) for note in table.notes)
+
+
 COLUMNS = {"f1": "BPE F1", "characters": "|C|", "K": "K, N = {}", "length": "bytes/patch", "shorter": "0 known"}
-COLUMNS |= {"bleu": "BLEU", "relative_gain": "relative gain"}
+COLUMNS |= {"bleu": "BLEU", "relative_gain": "relative gain", "errors": "decode errors", "bpb": "BPB ↓"}
+COLUMNS |= {"fertility": "fertility"}
 """Measure of a paper's figure -> our column."""
 ROWS = {"bpe": "BPE alone", "gpt2": "gpt2", "slimpajama": "en", "skypile": "zh"}
 ROWS |= {"bytes": "byte fallback", "bits": "bit-level", "slimpajama.bpe": "gpt2", "skypile.bpe": "llama3"}
@@ -63,7 +77,7 @@ ROWS |= {"bytes": "byte fallback", "bits": "bit-level", "slimpajama.bpe": "gpt2"
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_figure_of_a_paper_is_held_against_the_same_measure_and_row(paper):
-    tables, readings = of_cpu(), set()
+    tables, readings = shipped(), set()
     for claim in claims(paper):
         assert ours(tables, claim), f"{claim['table']} has no {claim['row']} with {claim['column']}"
         if "." not in claim["printed"]:
@@ -76,6 +90,8 @@ def test_a_figure_of_a_paper_is_held_against_the_same_measure_and_row(paper):
             reading, *weight = claim["row"] if len(claim["row"]) > 1 else claim["row"][0].split(", ")
             assert weight == [{"entropy": "entropy only"}.get(names[0], names[0])] and reading in claim["place"]
             readings.add((names[0], reading))
+        elif claim["table"] == "patch-models":
+            assert claim["row"] == [ROWS[names[0]], variant_name(names[1])]
         else:
             known = names[: names.index(measure)] if measure in names else names
             row = [ROWS.get(name, name) for name in known]

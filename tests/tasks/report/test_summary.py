@@ -59,7 +59,7 @@ def test_codes_are_counted_at_the_smallest_and_the_largest_size():
 
 def test_exact_probabilities_and_naive_ones_stand_side_by_side():
     scores = inputs.exact_scores("en")
-    assert bits_table(scores, []).notes[-1] == "worse than n-grams, so little has been learned: en"
+    assert bits_table(scores, []).notes[-1] == "worse than n-grams, so little was learned: en; each is one training"
     assert "worse" not in " ".join(bits_table(scores.with_columns(ngram_bits_per_character=2.5), []).notes)
     bits, bias = (found.text for found in exact_findings([bits_table(scores, []), bias_table(scores, [])]))
     assert says(bits, "1.9000", "2.0000") and "5.00 %" in bits and "25.0 %" in bias

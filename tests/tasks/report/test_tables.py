@@ -58,6 +58,12 @@ def test_without_gold_words_there_is_no_f1():
     assert export_table(inputs.export_scores().clear(), {}, facts) is None
 
 
+def test_one_language_model_is_said():
+    by_entropy = {"gpt2": {"signal": "entropy"}, "viterbi": {"signal": "statistics"}}
+    table, _ = segmentation_tables(inputs.segmentation_scores(configurations=by_entropy), inputs.corpus_facts("zh"))
+    assert "gpt2: by one language model; the draws are of sentences alone" in table.notes
+
+
 def test_names_that_the_report_does_not_know_are_shown_as_they_are():
     toy = {"toy": {"signal": "statistics", "threshold": 0.5}}
     subset, _ = segmentation_tables(inputs.segmentation_scores(configurations=toy), inputs.corpus_facts("zh"))

@@ -7,7 +7,6 @@ import pytest
 import report_inputs as inputs
 
 from tasks.report.codes import code_summaries
-from tasks.report.segmentation import own_text_table
 from tasks.report.table import Table, read_markdown
 from tasks.report.verdict import Best, Ours, Spread, Tied, against, kinds, separable, verdict
 
@@ -35,6 +34,8 @@ CLEAR, NEAR, FAR = Spread(10.0, 0.1), Spread(9.9, 0.1), Spread(1.0, 0.1)
         ({"a": CLEAR, "same": CLEAR, "b": FAR}, "equal: a; same"),
         ({"a": CLEAR, "b": Spread(1.0, None)}, "one run"),
         ({"a": CLEAR, "b": FAR, "c": Spread(9.9, None)}, "a"),
+        ({"a": CLEAR, "b": FAR, "c": Spread(9.9, None, 1)}, "a (1 run)"),
+        ({"a": Spread(10.0, 0.1, 3), "b": Spread(1.0, 0.0), "c": Spread(9.9, None, 1)}, "a"),
         ({"a": CLEAR, "b": FAR, "c": Spread(10.1, None)}, "one run"),
         ({"a": Spread(3.0, None), "same": Spread(3.0, None)}, "equal: a; same"),
         ({"counted": Spread(3.0, 0.0), "b": Spread(2.999, 0.0)}, "counted"),
@@ -50,7 +51,6 @@ def test_kinds_of_cells():
     assert verdict({"a": CLEAR, "b": FAR}, largest=False).text() == "b"
     assert kinds([CLEAR, FAR, None], largest=False) == [str, Best, str]
     assert kinds([CLEAR, CLEAR]) == [str, str]  # Equal cells lead nobody.
-    assert kinds([NEAR, FAR], printed=[Spread(50.0, 0.0)]) == [str, str]  # Published figures are rivals.
     assert Spread.of(pl.Series([2.0]), by_chance=False) == (2.0, 0.0, None) and Spread.of(pl.Series([2.0])).runs == 1
 
 
@@ -125,10 +125,3 @@ def test_a_verdict_on_fewer_than_three_runs_says_so():
     assert [kind("x") for kind in kinds([two, two, Spread(0.0, 0.0)])] == ["x (2 runs)", "x (2 runs)", "x"]
     assert kinds([three, Spread.of(pl.Series([1.0, 1.1, 1.2]))]) == [Best, str]
     assert best_at_10(saving(20, -30, seeds=2))[0] == "Latom (2 runs)"
-
-
-def test_a_published_figure_that_is_higher_is_not_passed_over():
-    facts = inputs.corpus_facts("pku", source="pku")
-    table = own_text_table(inputs.own_text_scores("pku", rules="slm", parts=1), facts)  # 60 and 60.5, SLM has 80
-    assert not any(isinstance(row[table.header.index("F1")], Best | Tied) for row in table.rows)
-    assert any(isinstance(row[table.header.index("boundary F1")], Best | Tied) for row in table.rows)
