@@ -66,7 +66,7 @@ def compared_results(stage: Stage) -> Results:
     robustness = read_parts(stage, "compared.corpora", "compared", "robustness.parquet")
     if scores.is_empty():
         return Results([], [], {"corpora": {}, "answers": [], "findings": []})
-    corpora, rows = {}, []
+    corpora, rows, all_behind = {}, [], list[str]()
     methods = stage.parameters("compared.methods", Methods)
     for (key,), of_corpus in scores.group_by("name", maintain_order=True):
         name = str(key)
@@ -75,21 +75,21 @@ def compared_results(stage: Stage) -> Results:
         at_equal_flops = pl.col("bits_per_byte").filter(pl.col("budget") == "flops").mean().over("method")
         ordered = of_corpus.sort(at_equal_flops, maintain_order=True)
         of_flops, of_ngrams = ordered.filter(budget="flops"), ngrams.filter(name=name)
-        behind = _behind_ngrams(of_flops, of_ngrams)
+        behind, beaten = _behind_ngrams(of_flops, of_ngrams), _beaten(of_flops, of_ngrams)
+        all_behind += behind
+        of_flops_alone = [Caveat(f"{name}: {sentence}") for sentence in beaten] or behind
         corpora[name] = [
-            _flops_table(name, of_flops, of_ngrams, found["flops"], notes),
+            _flops_table(name, of_flops, of_ngrams, found["flops"], [*notes, *of_flops_alone]),
             *_bytes_tables(name, ordered.filter(budget="bytes"), of_ngrams, found.get("bytes"), notes),
             _units_table(name, of_flops, notes),
             *_robustness_tables(name, robustness.filter(name=name), notes, behind),
         ]
-        rows.append([name, *_answer(methods, of_flops, of_ngrams, found["flops"])])
+        rows.append([name, *_answer(methods, of_flops, found["flops"], beaten)])
     header = ["corpus", "use", "command", "bits/byte ↓", "why"]
     answers = [Table("compared-answers", "How should this text be cut?", header, rows, [], "use")]
     if len(rows) > 1:
         notes = notes_of(corpus_facts(stage, corpus) for corpus in scores["corpus"].unique(maintain_order=True))
-        for (name,), of_corpus in scores.filter(budget="flops").group_by("name", maintain_order=True):
-            notes += _behind_ngrams(of_corpus, ngrams.filter(name=name))
-        answers.append(_corpora_table(scores.filter(budget="flops"), ngrams, notes))
+        answers.append(_corpora_table(scores.filter(budget="flops"), ngrams, [*notes, *all_behind]))
     findings = [Finding(f"compared-{row[0]}", f"{row[0]}: {row[-1]}") for row in rows]
     page = {"corpora": corpora, "answers": answers, "findings": findings}
     others = [table for tables in corpora.values() for table in tables[1:]]
@@ -148,8 +148,7 @@ def _flops_table(
         for rows in ngrams.iter_slices(1)
     ]
     title = f"{name}: ways of cutting at {_largest(scores, 'training_flops'):.2g} training operations{_seeds(scores)}"
-    beaten = [Caveat(f"{name}: {sentence}") for sentence in _beaten(scores, ngrams)]
-    notes = [*notes, *(beaten or _behind_ngrams(scores, ngrams)), *_found(scores, answer)]
+    notes = [*notes, *_found(scores, answer)]
     return tabulate(f"compared-{name}", title, scores, columns, key=["method"], notes=notes, after=lambda part: below)
 
 
@@ -265,9 +264,9 @@ def _behind_ngrams(scores: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:
 
 
 def _answer(
-    methods: Methods, scores: pl.DataFrame, ngrams: pl.DataFrame, answer: Mapping[str, Any] | None
+    methods: Methods, scores: pl.DataFrame, answer: Mapping[str, Any] | None, beaten: Sequence[str]
 ) -> list[str]:
-    """What to use; scores: at equal operations, the best method first."""
+    """What to use; scores: at equal operations, the best method first. beaten: as `_beaten` says it."""
     use = scores["method"][0] if answer is None else answer["use"]
     bits, method = _BITS.cell(scores.filter(method=use)), methods[use]
     command = method.command if isinstance(method, Tokens) else None
@@ -275,7 +274,7 @@ def _answer(
     if answer is not None and answer["seeds"][0] < 3:
         some = "Some methods have" if answer["seeds"][1] > 2 else "Each method has"
         why += f" {some} two runs."
-    return [use, command or "", bits, " ".join([why, *_beaten(scores, ngrams)])]
+    return [use, command or "", bits, " ".join([why, *beaten])]
 
 
 def compared_figures(stage: Stage, folder: Path) -> Iterator[Callable[[], None]]:

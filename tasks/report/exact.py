@@ -155,11 +155,9 @@ def _behind(scores: pl.DataFrame) -> list[str]:
     """Which models are worse than n-grams on whole texts."""
     worse = pl.col("exact_bits_per_character") > pl.col("ngram_bits_per_character")
     names = scores.filter(worse, place="text")["name"]
-    return (
-        [Caveat(f"worse than n-grams, so little was learned: {', '.join(names)}; each is one training")]
-        if len(names)
-        else []
-    )
+    if names.is_empty():
+        return []
+    return [Caveat(f"worse than n-grams, so little was learned: {', '.join(names)}; each is one training")]
 
 
 def bias_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
