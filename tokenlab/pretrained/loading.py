@@ -21,6 +21,7 @@ from torch import nn
 from transformers.activations import GELUTanh, NewGELUActivation
 
 from tokenlab.core.errors import InputError, SourceError
+from tokenlab.networks.products import use_openblas
 from tokenlab.pretrained.token_offsets import TextEncoder
 
 _SAFETENSORS = ("model.safetensors", "model.safetensors.index.json")
@@ -150,6 +151,7 @@ def _model(folder: Path) -> transformers.PreTrainedModel:
             "model again"
         )
     _fuse_gelu(model)
+    use_openblas(model)
     return model.eval()
 
 
