@@ -9,7 +9,7 @@ prefixes and emission; of the search: one row for each corpus, split, policy and
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -325,20 +325,24 @@ def translation_notes(scores: pl.DataFrame) -> list[str]:
 
 def translation_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
     """Scores, decode errors and lengths of every pair, code and start."""
+    learned = (scores["held_out_nats_per_character"] <= scores["ngram_nats_per_character"]).any()
+    best: Literal["largest"] | None = "largest" if learned else None
     columns = [
         *_PAIR_AND_MODEL,
-        Column("chrF", "chrf", "{:,.1f}", spread=True, best="largest"),
-        Column("BLEU", "bleu", "{:,.1f}", spread=True, best="largest"),
+        Column("chrF", "chrf", "{:,.1f}", spread=True, best=best),
+        Column("BLEU", "bleu", "{:,.1f}", spread=True, best=best),
         Column("decode errors", "errors", "{:,.0f}", spread=True, best="smallest"),
         Column("broken %", lambda rows: rows["broken"] / rows["sentences"], "{:,.1f}", 100, spread=True),
         Column("empty %", lambda rows: rows["empty"] / rows["sentences"], "{:,.1f}", 100, spread=True),
         Column("relative gain", "relative_gain", "{:.4f}"),
         Column("epochs", "epochs", "{:.3f}"),
     ]
-    sizes = " and ".join(f"{size:,}" for size in scores["sentences"].unique().sort())
-    if (scores["held_out_nats_per_character"] > scores["ngram_nats_per_character"]).all():
-        notes = [*notes, Caveat("n-grams of the target alone are better than every model, so none translates yet")]
-    title = f"Translation of {sizes} test sentences{of_seeds(scores)}"
+    firsts = scores.unique("pair", keep="first", maintain_order=True)
+    sizes = ", ".join(f"{row['sentences']:,} ({row['pair']})" for row in firsts.iter_rows(named=True))
+    if not learned:
+        text = "n-grams of the target alone are better than every model, so none translates yet, and chrF and BLEU"
+        notes = [*notes, Caveat(f"{text} are noise")]
+    title = f"Translation of test sentences, {sizes}{of_seeds(scores)}"
     return tabulate("translation", title, scores, columns, **_KEY, notes=notes)
 
 

@@ -256,7 +256,7 @@ def _against_ngrams(ngrams: pl.DataFrame) -> Column:
         worse = f", worse{few_runs(found.runs)}" if found.mean > lowest else ""
         return f"{found.mean - lowest:+.3f}{worse}"
 
-    note = "against n-grams: difference to the best n-gram model of the same training text"
+    note = "against n-grams: difference to the best n-gram model of all the training text"
     return Column("against n-grams", distance, optional=True, note=note)
 
 
@@ -423,7 +423,7 @@ def patchers_table(patchers: pl.DataFrame, sources: Sources, notes: Sequence[str
             partial(printed_length, paper),
             "{:.2f}",
             optional=True,
-            note=f"{_OTHER_TEXT}; GPT-2's are characters",
+            note=_OTHER_TEXT,
         ),
         Column("symbols/patch", "symbols_per_patch", "{:.2f}"),
         Column("longest", "largest_patch", "{:,}"),

@@ -308,8 +308,9 @@ _TUNED = {"threshold": "threshold (nats)", "nu": "ν, weight of predictive entro
 _CUT = {
     "bpe": "BPE",
     "bpe-punctuation": "BPE, punctuation split off",
-    "literal-4": "PMI + entropy, as in the paper",
-    "gpt2-rise": "GPT-2's entropy",
+    "literal-4": "PMI + entropy, the paper read literally",
+    "self-4": "PMI + entropy, the other reading",
+    "gpt2-rise": "rise of a small GPT-2's entropy",
     "combined": "both, by Viterbi",
     "words": "word model",
 }

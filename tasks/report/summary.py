@@ -82,8 +82,9 @@ def exact_findings(tables: Sequence[Table]) -> Iterator[Finding]:
     for table in tables:
         for row in table.records:
             if table.name == "exact-bits" and row["saved %"]:
-                text = f"{row['model']}: held-out text costs {row['exact']} bits per character by all encodings, "
-                text += f"{row['naive']} by the one that the tokenizer makes: {row['saved %']} % saved."
+                text = f"{row['model']}: held-out text costs {row['exact']} bits per character without tokens "
+                text += f"that cannot follow, {row['naive']} with them: {row['saved %']} % saved; n-grams have"
+                text += f" {row['n-grams']}."
                 yield Finding("exact-models", text)
             if table.name == "exact-bias" and row["cut"] == "inside a token" and row["other best %"]:
                 text = f"{row['model']}: after prompts that end inside a token, the most probable byte of naive"

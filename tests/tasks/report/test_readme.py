@@ -8,7 +8,7 @@ import yaml
 from workspace import ROOT
 
 from tasks.report import readme
-from tasks.report.papers import PAPERS, claims, ours, printed
+from tasks.report.papers import PAPERS, claims, ours, paper_tables, printed
 from tasks.report.patches import variant_name
 from tasks.report.svg import LARGEST
 from tasks.report.table import Table, read_markdown, read_paper
@@ -99,6 +99,15 @@ def test_a_figure_of_a_paper_is_held_against_the_same_measure_and_row(paper):
     if paper == "entropy_pretokenization":
         statistical = set(read_paper(paper)["rows"]) - set(ROWS)
         assert readings == {(row, reading) for row in statistical for reading in ("literal", "self")}
+
+
+@pytest.mark.parametrize("preset", sorted(readme.KEPT_TABLES.keys() - {"sample"}))  # The text of `sample` is made up.
+def test_the_tables_of_papers_quote_the_tables_beside_them(preset):
+    paths = sorted((ROOT / readme.KEPT_TABLES[preset]).glob("*.md"))
+    tables = [read_markdown(path.read_text(encoding="utf-8"))._replace(name=path.stem) for path in paths]
+    quoting = {table.name: table.rows for table in tables if table.name.startswith("paper-")}
+    others = [table for table in tables if table.name not in quoting]
+    assert {table.name: table.rows for table in paper_tables(others, preset)} == quoting
 
 
 @pytest.mark.parametrize("page", readme._TABLE_PAGES, ids=str)
