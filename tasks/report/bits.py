@@ -9,7 +9,7 @@ prefixes and emission; of the search: one row for each corpus, split, policy and
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -309,36 +309,35 @@ def translation_notes(scores: pl.DataFrame) -> list[str]:
     seen, other = (pl.col("epochs").filter(code=code).mean() for code in ("bits", "bytes"))
     more = scores.filter(init="scratch").group_by("pair", maintain_order=True).agg(seen / other - 1)
 
-    def of_pairs(values: pl.DataFrame, column: str, form: Form, scale: float = 1) -> str:
-        return ", ".join(f"{shown(row[column], form, scale)} ({row['pair']})" for row in values.iter_rows(named=True))
-
     known = " and ".join(f"{number:,}" for number in firsts["known_characters"].unique().sort())
     return [
         f"a base vocabulary has the {known} most frequent characters of both languages; of the target's characters "
-        f"fall back to bytes: {of_pairs(firsts, 'fallback_ratio', '{:.1f} %', 100)}",
-        f"test verses left out: {of_pairs(firsts, 'in_training', '{:,}')} whose source or target is in training, "
-        f"{of_pairs(firsts, 'too_long', '{:,}')} too long",
+        f"fall back to bytes: {_of_pairs(firsts, 'fallback_ratio', '{:.1f} %', 100)}",
+        f"test verses left out: {_of_pairs(firsts, 'in_training', '{:,}')} whose source or target is in training, "
+        f"{_of_pairs(firsts, 'too_long', '{:,}')} too long",
         "batches have equally many tokens, and a shorter code sees more text in them: from scratch, bit-level models "
-        f"see {of_pairs(more, 'epochs', '{:+.1f} %', 100)}",
+        f"see {_of_pairs(more, 'epochs', '{:+.1f} %', 100)}",
     ]
+
+
+def _of_pairs(values: pl.DataFrame, column: str, form: Form, scale: float = 1) -> str:
+    return ", ".join(f"{shown(row[column], form, scale)} ({row['pair']})" for row in values.iter_rows(named=True))
 
 
 def translation_table(scores: pl.DataFrame, notes: Sequence[str]) -> Table:
     """Scores, decode errors and lengths of every pair, code and start."""
     learned = (scores["held_out_nats_per_character"] <= scores["ngram_nats_per_character"]).any()
-    best: Literal["largest"] | None = "largest" if learned else None
     columns = [
         *_PAIR_AND_MODEL,
-        Column("chrF", "chrf", "{:,.1f}", spread=True, best=best),
-        Column("BLEU", "bleu", "{:,.1f}", spread=True, best=best),
+        Column("chrF", "chrf", "{:,.1f}", spread=True, best="largest" if learned else None),
+        Column("BLEU", "bleu", "{:,.1f}", spread=True, best="largest" if learned else None),
         Column("decode errors", "errors", "{:,.0f}", spread=True, best="smallest"),
         Column("broken %", lambda rows: rows["broken"] / rows["sentences"], "{:,.1f}", 100, spread=True),
         Column("empty %", lambda rows: rows["empty"] / rows["sentences"], "{:,.1f}", 100, spread=True),
         Column("relative gain", "relative_gain", "{:.4f}"),
         Column("epochs", "epochs", "{:.3f}"),
     ]
-    firsts = scores.unique("pair", keep="first", maintain_order=True)
-    sizes = ", ".join(f"{row['sentences']:,} ({row['pair']})" for row in firsts.iter_rows(named=True))
+    sizes = _of_pairs(scores.unique("pair", keep="first", maintain_order=True), "sentences", "{:,}")
     if not learned:
         text = "n-grams of the target alone are better than every model, so none translates yet, and chrF and BLEU"
         notes = [*notes, Caveat(f"{text} are noise")]

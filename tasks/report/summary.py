@@ -126,7 +126,7 @@ def patch_findings(models: Sequence[Table]) -> Iterator[Finding]:
             rows = [row for row in of_corpus if row.get(compared) != ""]  # without the n-gram models
             text = _leaders(rows, ["model"], "BPB ↓", largest=False)
             worse = sum("worse" in row.get(compared, "") for row in rows)
-            beside = f"; {worse} of {len(rows)} are worse than n-grams of the same text" if worse else ""
+            beside = f"; {worse} of {len(rows)} are worse than n-grams of all the training text" if worse else ""
             if text:
                 yield Finding("patches", f"{corpus}, bits per byte of patch models: {text}{beside}.")
 

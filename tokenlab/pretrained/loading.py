@@ -151,7 +151,8 @@ def _model(folder: Path) -> transformers.PreTrainedModel:
             "model again"
         )
     _fuse_gelu(model)
-    use_openblas(model)
+    if model.config.model_type == "gpt2":  # Others may ask the name of their attention, or pass it more.
+        use_openblas(model)
     return model.eval()
 
 
