@@ -18,7 +18,7 @@ from tasks.report.inputs import corpus_facts, notes_of, read_parts
 from tasks.report.plot import grid, save
 from tasks.report.style import ACCENT, GREEN, GREY, INK, PURPLE, SECOND
 from tasks.report.summary import Finding
-from tasks.report.table import Caveat, Column, Results, Table, shown, tabulate
+from tasks.report.table import Caveat, Column, Results, Table, names_above, shown, tabulate
 from tasks.report.verdict import few_runs
 from tasks.runtime.stage import Stage, read_json
 
@@ -254,13 +254,11 @@ def _beaten(scores: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:
 def _behind_ngrams(scores: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:
     """Which methods are worse than the best n-grams, in the mean of their runs."""
     best = ngrams.sort("bits_per_byte").row(0, named=True)
-    means = scores.group_by("method", maintain_order=True).agg(pl.col("bits_per_byte").mean())
-    worse = means.filter(pl.col("bits_per_byte") > best["bits_per_byte"])["method"].to_list()
+    worse = names_above(scores, "method", "bits_per_byte", best["bits_per_byte"], "methods")
     if not worse:
         return []
-    names = "all methods" if len(worse) == len(means) else ", ".join(worse)
     of = {"name": best["name"], "order": best["order"], "size": best["training_bytes"] / 1e6}
-    return [Caveat(_BEHIND.format(**of, bits=best["bits_per_byte"], worse=names))]
+    return [Caveat(_BEHIND.format(**of, bits=best["bits_per_byte"], worse=", ".join(worse)))]
 
 
 def _answer(

@@ -25,7 +25,19 @@ from matplotlib.ticker import MaxNLocator
 from tasks.report.inputs import corpus_facts, examples, notes_of, pictures, read_parts
 from tasks.report.plot import THOUSANDS, curve, grid, legend_above, save
 from tasks.report.style import ACCENT, GREEN, GREY, INK, OCHRE, PURPLE, SECOND, VIOLET, Line
-from tasks.report.table import Caveat, Column, Results, Table, of_seeds, read_paper, shown, tabulate, there, together
+from tasks.report.table import (
+    Caveat,
+    Column,
+    Results,
+    Table,
+    names_above,
+    of_seeds,
+    read_paper,
+    shown,
+    tabulate,
+    there,
+    together,
+)
 from tasks.report.verdict import ONE_RUN, Spread, few_runs, verdict
 from tasks.runtime.stage import Stage
 
@@ -263,11 +275,10 @@ def _against_ngrams(ngrams: pl.DataFrame) -> Column:
 def _worse_than_ngrams(scores: pl.DataFrame, column: str, ngrams: pl.DataFrame) -> Iterator[tuple[str, float, str]]:
     """Of each name: the fewest bits per byte of its n-gram models, and the variants whose mean has more, if any."""
     best = _best_ngrams(ngrams)
-    means = scores.group_by("name", "variant", maintain_order=True).agg(pl.col(column).mean())
-    for (name,), rows in means.filter(pl.col("name").is_in([*best])).group_by("name", maintain_order=True):
-        worse = rows.filter(pl.col(column) > best[str(name)])["variant"]
-        named = "all models" if len(worse) == len(rows) else ", ".join(map(variant_name, worse))
-        yield str(name), best[str(name)], named
+    for (key,), rows in scores.filter(pl.col("name").is_in([*best])).group_by("name", maintain_order=True):
+        name = str(key)
+        worse = names_above(rows, "variant", column, best[name], "models")
+        yield name, best[name], ", ".join(map(variant_name, worse))
 
 
 def _beside_ngrams(main: pl.DataFrame, ngrams: pl.DataFrame) -> list[str]:

@@ -201,8 +201,8 @@ def _caption(found: re.Match[str]) -> str:
     if place is None:
         raise InputError(f"{_SENTENCES}: its example is no sentence of {_BUILTIN / 'zh'}; run `make repro` first")
     english = next(document.text for document in read_corpus(_BUILTIN / "en") if document.id == place)
-    caption = f"“{english}” in Chinese, cut by seven methods; filled boxes are words of the language. Generated text."
-    return f"{found[1]}![A Chinese sentence, cut by seven methods]({_PICTURE}.svg)\n\n*{caption}*\n{found[3]}"
+    caption = f"“{english}” in Chinese, cut in several ways; filled boxes are words of the language. Generated text."
+    return f"{found[1]}![A Chinese sentence, cut in several ways]({_PICTURE}.svg)\n\n*{caption}*\n{found[3]}"
 
 
 def _examples(found: re.Match[str]) -> str:

@@ -66,6 +66,13 @@ def together(rows: pl.DataFrame, column: str) -> pl.DataFrame:
     return pl.concat(rows.partition_by(column, maintain_order=True))
 
 
+def names_above(scores: pl.DataFrame, key: str, column: str, bound: float, kind: str) -> list[str]:
+    """The values of `key` whose mean of `column` is above `bound`; where all are, "all" and their kind alone."""
+    means = scores.group_by(key, maintain_order=True).agg(pl.col(column).mean())
+    above = means.filter(pl.col(column) > bound)[key].to_list()
+    return [f"all {kind}"] if len(above) == len(means) else above
+
+
 @dataclass(frozen=True)
 class Column:
     """A column: a cell is made from the scores of its row, those of one group."""
