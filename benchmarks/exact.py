@@ -1,14 +1,18 @@
 """Exact character probabilities of a tokenized model beside the model's own speed over tokens, and beside genlm-bytes.
 
-GPT-2 small, randomly initialised, with GPT-2's tokenizer; English text. genlm-bytes sums over all token strings with a
-beam; it is measured where TOKENLAB_GENLM_PYTHON names an interpreter that has it, with torch and transformers.
+GPT-2 small, randomly initialised, with GPT-2's tokenizer, and a smaller one; English text. genlm-bytes sums over all
+token strings with a beam; it is measured where TOKENLAB_GENLM_PYTHON names an interpreter that has it, with torch and
+transformers.
 """
 
 import os
+import resource
 import subprocess
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from math import log
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -22,8 +26,8 @@ from benchmarks.corpora import verses
 from benchmarks.measure import Bench, Facts, Measurement, Task, table_of
 from tokenlab.exact.adapters import read_tokenizer
 from tokenlab.exact.character_model import CharacterModel
+from tokenlab.exact.loading import load
 from tokenlab.exact.options import ExactOptions
-from tokenlab.exact.transformers_model import load
 
 TITLE = "Exact character probabilities"
 TEXTS = ()
@@ -52,6 +56,8 @@ def table(bench: Bench) -> list[str]:
         *_stepping(bench, paths[0], sizes[0]),
         "",
         *_known_text(bench, paths[1], sizes[1]),
+        "",
+        *_smaller(bench, text, paths[:2], sizes),
         "",
         *_peer(bench, paths[2], sizes[2]),
     ]
@@ -87,6 +93,45 @@ def _known_text(bench: Bench, path: str, size: int) -> list[str]:
     ]
     heads = ["known text", "ms/character", "time / that of tokens", "CPU time / that", *_PER_BYTE, "bits/character"]
     return table_of(heads, rows)
+
+
+def _smaller(bench: Bench, text: str, paths: Sequence[str], sizes: Sequence[int]) -> list[str]:
+    """A smaller GPT-2, which `load` evaluates without PyTorch, beside itself by `transformers`."""
+    folder = bench.folder / "smaller"
+    size = 500 if bench.quick else 4096
+    exact_models.save(folder, text.split(". "), small=True, size=size, shape=exact_models.SMALL)
+    rows, first = [], None
+    for device, name in {"cpu": "`transformers`", "auto": "NumPy"}.items():
+        stepped = bench.measure("exact:characters", str(folder), paths[0], "valid", device)
+        known = bench.measure("exact:known", str(folder), paths[1], device)
+        start = _seconds_to_start(folder, device)
+        first = first or (stepped, known, start)
+        _check_equal(first[0].facts["log_probability"], stepped.facts["log_probability"])
+        _check_equal(first[1].facts["log_probability"], known.facts["log_probability"])
+        cells = [
+            cell
+            for found, other, amount in ((stepped, first[0], sizes[0]), (known, first[1], sizes[1]))
+            for cell in (found.time(1e3 / amount), f"{found.median / other.median:.2f}")
+        ]
+        rows.append([name, *cells, f"{start:.1f}", f"{start / first[2]:.2f}"])
+    times = ["step by step, ms/character", "time / that", "known text, ms/character", "time / that"]
+    shape = ", ".join(f"`{key}` {value}" for key, value in exact_models.SMALL.items())
+    return [
+        *table_of([f"a smaller GPT-2 ({shape}, {size:,} tokens)", *times, "s to start", "time / that"], rows),
+        "",
+        "To start: CPU seconds of `tokenlab exact next TEXT` after the first call, which fills the caches.",
+    ]
+
+
+def _seconds_to_start(folder: Path, device: str) -> float:
+    command = [sys.executable, "-m", "tokenlab.cli", "exact", "next", "The", "--model", str(folder), "--device", device]
+    seconds = []
+    for _ in range(1 + _MOST_RUNS):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return median(seconds[1:])
 
 
 def _peer(bench: Bench, path: str, size: int) -> list[str]:
@@ -146,9 +191,9 @@ def agreement(bench: Bench, python: str) -> tuple[float, int]:
     return difference, len(text)
 
 
-def _characters(folder: str, path: str, encodings: str = "valid") -> Task:
+def _characters(folder: str, path: str, encodings: str = "valid", device: str = "auto") -> Task:
     every = ExactOptions(encodings="all", prune=_PRUNE)
-    fresh = _fresh(folder, every if encodings == "all" else ExactOptions())
+    fresh = _fresh(folder, every if encodings == "all" else ExactOptions(), device)
 
     def run(text: bytes) -> Facts:
         grown, total = next(fresh).incremental(), 0.0
@@ -176,8 +221,8 @@ def _tokens(folder: str, path: str) -> Task:
     return _on(run, path)
 
 
-def _known(folder: str, path: str) -> Task:
-    fresh = _fresh(folder, ExactOptions())
+def _known(folder: str, path: str, device: str = "auto") -> Task:
+    fresh = _fresh(folder, ExactOptions(), device)
 
     def run(text: bytes) -> Facts:
         found = next(fresh).log_probability(text)
@@ -206,9 +251,9 @@ def _bpc(folder: str, path: str) -> Task:
     return _on(lambda text: _cost(next(fresh).next_byte(text).cost), path)
 
 
-def _fresh(folder: str, options: ExactOptions) -> Iterator[CharacterModel]:
+def _fresh(folder: str, options: ExactOptions, device: str = "auto") -> Iterator[CharacterModel]:
     """The model with a new automaton for the warm-up and for each run: an automaton remembers what it has met."""
-    model, real = load(folder)
+    model, real = load(folder, device=device)
     automata = [real.automaton, *(read_tokenizer(folder).automaton for _ in range(_MOST_RUNS))]
     return iter([CharacterModel(model, automaton, options) for automaton in automata])
 

@@ -4,7 +4,7 @@ With TOKENLAB_MIRROR set the tokenizer is GPT-2's; without it, or for the small 
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import torch
@@ -17,13 +17,15 @@ from tokenlab.tokenizers.bpe import train_byte_level
 
 END = "<|endoftext|>"
 _GPT2 = "gpt2"
-_SMALL = {"n_layer": 2, "n_embd": 32, "n_head": 2}
-_SPREAD = 20.0  # of the small model's output embeddings: predictions far from uniform
+TINY = {"n_layer": 2, "n_embd": 32, "n_head": 2}
+SMALL = {"n_layer": 4, "n_embd": 192, "n_head": 4}
+_SPREAD = 20.0  # of the smaller models' output embeddings: predictions far from uniform
 _POSITIONS = 1024
 
 
-def save(folder: Path, texts: Iterable[str], *, small: bool, size: int = 300) -> str:
-    """Save GPT-2 small (12 layers, 768 wide), or a tiny one with `size` tokens. Returns the name of the tokenizer."""
+def save(folder: Path, texts: Iterable[str], *, small: bool, size: int = 300, shape: Mapping[str, int] = TINY) -> str:
+    """Save GPT-2 small (12 layers, 768 wide), or one of another shape with `size` tokens. Returns the name of the
+    tokenizer."""
     mirror = os.environ.get("TOKENLAB_MIRROR")
     real = mirror is not None and not small
     if mirror is not None and real:
@@ -40,7 +42,7 @@ def save(folder: Path, texts: Iterable[str], *, small: bool, size: int = 300) ->
     end = int(fast.eos_token_id)
     ids = {"vocab_size": tokenizer.get_vocab_size(), "bos_token_id": end, "eos_token_id": end}
     torch.manual_seed(0)
-    model = GPT2LMHeadModel(GPT2Config(n_positions=_POSITIONS, **ids, **(_SMALL if small else {})))
+    model = GPT2LMHeadModel(GPT2Config(n_positions=_POSITIONS, **ids, **(shape if small else {})))
     if small:
         with torch.no_grad():
             model.transformer.wte.weight *= _SPREAD

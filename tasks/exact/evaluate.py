@@ -21,9 +21,9 @@ from tasks.runtime.tables import nested, write_table
 from tokenlab.core.errors import InputError
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.interface import NextBytes, TokenAutomaton, TokenModel
+from tokenlab.exact.loading import load
 from tokenlab.exact.options import ExactOptions
 from tokenlab.exact.scoring import score_texts, total
-from tokenlab.exact.transformers_model import load
 from tokenlab.exact.vocabulary import Vocabulary
 from tokenlab.language.ngrams import fewest_nats
 

@@ -15,11 +15,11 @@ from transformers import PreTrainedTokenizerFast
 
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.completion import complete
+from tokenlab.exact.loading import load
 from tokenlab.exact.options import CompletionOptions, ExactOptions, SamplingOptions
 from tokenlab.exact.sampling import sample
 from tokenlab.exact.scoring import score_texts, total
 from tokenlab.exact.token_walk import sample_by_tokens
-from tokenlab.exact.transformers_model import load
 
 TEXT = "共同创造\n\nhello world, hello\n"
 LINES = TEXT.split("\n")[:-1]

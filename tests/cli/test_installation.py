@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from workspace import ROOT
 
 import tokenlab
+from tokenlab import codes
 from tokenlab.cli import main
 
 PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -68,6 +69,7 @@ def test_imported_packages_are_declared() -> None:
             "tokenlab.tokenizers.export.agreement",
             "tokenlab.core.devices",
             "tokenlab.core.shards",
+            "tokenlab.exact.loading",
         )
         assert not foreign or lazily or module.startswith(NEED_EXTRAS), (module, foreign)
 
@@ -120,4 +122,4 @@ def test_a_program_with_an_output_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_package_lists_what_it_offers() -> None:
-    assert {*tokenlab.__all__, "__name__"} <= {*dir(tokenlab)} and "read_code" in dir(tokenlab.codes)
+    assert {*tokenlab.__all__, "__name__"} <= {*dir(tokenlab)} and "read_code" in dir(codes)

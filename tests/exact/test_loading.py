@@ -6,13 +6,13 @@ import tiny_models
 
 from tokenlab.core.errors import InputError
 from tokenlab.exact.character_model import CharacterModel
-from tokenlab.exact.transformers_model import load
+from tokenlab.exact.loading import load
 
 
 def test_a_model_with_its_tokenizer(tmp_path):
     tiny_models.save_bytes(tmp_path, 300)
     model, real = load(tmp_path)
-    assert (model.start, model.end, model.way, model.limit) == ((300,), 300, "tree", 63)
+    assert (model.start, model.end, model.limit) == ((300,), 300, 63)
     assert real.automaton.encode("共同".encode()) == real.tokenizer.encode("共同").ids
     characters = CharacterModel(model, real.automaton)
     found = characters.next_byte("共同创造hel")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForCausalLM
+from context_trees import SIZE, agree, grow, random_model
 from transformers.models.bloom.configuration_bloom import BloomConfig
 from transformers.models.gemma2.configuration_gemma2 import Gemma2Config
 from transformers.models.gpt2.configuration_gpt2 import GPT2Config
@@ -16,10 +16,9 @@ from transformers.models.qwen2.configuration_qwen2 import Qwen2Config
 from transformers.models.qwen3.configuration_qwen3 import Qwen3Config
 
 from tokenlab.core.errors import InputError
-from tokenlab.exact import transformers_model
+from tokenlab.exact import trees
 from tokenlab.exact.transformers_model import TransformersModel
 
-SIZE = 50
 SHAPE = {
     "vocab_size": SIZE,
     "hidden_size": 32,
@@ -54,46 +53,6 @@ ROWS = {
 }  # fmt: skip
 
 
-def random_model(config):
-    torch.manual_seed(0)
-    model = AutoModelForCausalLM.from_config(config)
-    if config.model_type != "mamba":  # whose recurrence explodes with such weights
-        with torch.no_grad():
-            for weight in model.parameters():
-                weight.copy_(torch.randn_like(weight) * 0.3)
-    return model.eval()
-
-
-def plain(model, context):
-    with torch.no_grad():
-        return model(input_ids=torch.tensor([context]), use_cache=False).logits[0, -1].numpy()
-
-
-def agree(model, contexts, logits):
-    for context, found in zip(contexts, logits, strict=True):
-        wanted = plain(model, context)
-        assert np.abs(found - wanted).max() < 1e-4 * np.abs(wanted).max()
-
-
-def grow(tree, start, generator, steps=12, forget=False):
-    """Grow a tree at random, half of the nodes under nodes of the same call. Returns all contexts and their logits."""
-    contexts, logits, alive, above = {0: tuple(start)}, [tree.root()], [0], {0: {0}}
-    for step in range(steps):
-        first = len(contexts)
-        parents, tokens = [], generator.integers(0, SIZE, 6).tolist()
-        for token in tokens:
-            parents.append(int(generator.choice([*alive, *range(first, first + len(parents))])))
-            above[len(contexts)] = above[parents[-1]] | {len(contexts)}
-            contexts[len(contexts)] = (*contexts[parents[-1]], token)
-        logits.extend(tree.extend(parents, tokens))
-        alive += range(first, len(contexts))
-        if forget and step % 3 == 2:
-            kept = generator.choice(alive, 3, replace=False).tolist()
-            tree.keep(kept)
-            alive = sorted(set().union(*(above[node] for node in kept)))
-    return list(contexts.values()), logits
-
-
 @pytest.mark.parametrize("name", TREES)
 def test_branches_agree_with_plain_passes(name):
     model = random_model(TREES[name])
@@ -116,7 +75,7 @@ def test_models_without_a_tree_evaluate_rows(name, monkeypatch):
     agree(model, contexts, logits)
     assert (tree.contexts, tree.passes) == (25, 5)
     assert tree.tokens > 25
-    monkeypatch.setattr(transformers_model, "_LOGITS", 2 * 10 * SIZE)
+    monkeypatch.setattr(trees, "_LOGITS", 2 * 10 * SIZE)
     in_parts = adapted.tree()
     agree(model, *grow(in_parts, (0,), np.random.default_rng(2), steps=2))
     assert in_parts.passes > 3
@@ -125,7 +84,7 @@ def test_models_without_a_tree_evaluate_rows(name, monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["gpt2", "llama", "mistral, window of 4"])
 def test_forgetting_changes_nothing(name, seed, monkeypatch):
-    monkeypatch.setattr(transformers_model, "_COMPACT_ABOVE", 4)
+    monkeypatch.setattr(trees, "_COMPACT_ABOVE", 4)
     model = random_model(TREES[name])
     tree = TransformersModel(model, start=(0,), end=None).tree()
     contexts, logits = grow(tree, (0,), np.random.default_rng(seed), steps=20, forget=True)

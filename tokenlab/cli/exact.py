@@ -338,7 +338,7 @@ def _model(options: argparse.Namespace) -> "CharacterModel":
     """The model of the command line."""
     place, chosen = options_from(options, PlaceOptions), options_from(options, ExactOptions)
     from tokenlab.exact.character_model import CharacterModel
-    from tokenlab.exact.transformers_model import load
+    from tokenlab.exact.loading import load
 
     with named_as_flags(PlaceOptions, ExactOptions, model="--model"):
         model, real = load(options.model, **asdict(place), ignore_normalizer=options.ignore_normalizer)

@@ -12,7 +12,7 @@ from tokenlab.exact.adapters.reading import read_tokenizer
 from tokenlab.exact.character_model import CharacterModel
 from tokenlab.exact.interface import ContextTree
 from tokenlab.exact.scoring import TextScore, score_texts, total
-from tokenlab.exact.transformers_model import RowTree
+from tokenlab.exact.trees import RowTree
 from tokenlab.networks.interface import NO_STARTS, CodedPassage
 from tokenlab.networks.token_network import TokenNetwork
 
@@ -20,6 +20,7 @@ from tokenlab.networks.token_network import TokenNetwork
 class NetworkModel:
     """A network as `tokenlab.exact.interface.TokenModel`: its contexts are computed as rows, without a cache."""
 
+    name = "network"
     end: int | None = None
     limit: int | None = None
 
@@ -30,10 +31,7 @@ class NetworkModel:
 
     def tree(self) -> ContextTree:
         """A new tree with nothing but its root."""
-        return RowTree(self)  # type: ignore[arg-type]  # It asks no more of a model than what is here.
-
-    def check_depth(self, depth: int) -> None:
-        """Contexts of any length are computed."""
+        return RowTree(self)
 
     @torch.inference_mode()
     def forward(self, ids: Sequence[Sequence[int]], **_: Any) -> torch.Tensor:

@@ -5,8 +5,9 @@ A tokenized model is wrong about the next character wherever a prompt ends insid
 
 What users call: `character_model` (next byte and character, probability of texts), `sampling`, `token_walk` (sampling
 by tokens), `completion`, `scoring`, `combining`. Under them: `encoders` and `splits` know which token sequences an
-encoder produces; `adapters` reads real tokenizers; `transformers_model` gives the probabilities of tokens; `covers`
-and `incremental` sum them, and `naive` does not. `paper` holds what only the paper's experiments need.
+encoder produces; `adapters` reads real tokenizers; `transformers_model` and `gpt2` give the probabilities of tokens
+over `trees` of contexts; `covers` and `incremental` sum them, and `naive` does not. `paper` holds what only the paper's
+experiments need.
 
 model, tokenizer = load("folder")  # a causal language model as `transformers` saves it
 exact = CharacterModel(model, tokenizer.automaton)

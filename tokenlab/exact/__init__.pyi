@@ -6,6 +6,8 @@ from tokenlab.exact.completion import complete as complete
 from tokenlab.exact.encoders.byte_pair import BytePair as BytePair
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix as MaximumPrefix
 from tokenlab.exact.encoders.unigram import Unigram as Unigram
+from tokenlab.exact.gpt2 import Gpt2 as Gpt2
+from tokenlab.exact.loading import load as load
 from tokenlab.exact.options import CompletionOptions as CompletionOptions
 from tokenlab.exact.options import ExactOptions as ExactOptions
 from tokenlab.exact.options import SamplingOptions as SamplingOptions
@@ -17,5 +19,4 @@ from tokenlab.exact.scoring import score_text as score_text
 from tokenlab.exact.scoring import score_texts as score_texts
 from tokenlab.exact.token_walk import sample_by_tokens as sample_by_tokens
 from tokenlab.exact.transformers_model import TransformersModel as TransformersModel
-from tokenlab.exact.transformers_model import load as load
 from tokenlab.exact.vocabulary import Vocabulary as Vocabulary

@@ -45,7 +45,11 @@ Method = Literal["greedy", "sample", "beam"]
 class PlaceOptions:
     """Where a language model computes, and in which numbers."""
 
-    device: str = option("the first GPU (auto), else the CPU; or one device", "auto", metavar="auto|cpu|cuda|cuda:N")
+    device: str = option(
+        "the first GPU, else the CPU, where small models may stay (auto); or one device",
+        "auto",
+        metavar="auto|cpu|cuda|cuda:N",
+    )
     dtype: AutoDtype = option(
         "number format of the model (auto: float32, also on GPUs; bfloat16 moves logits by 0.01); sums are in float64",
         "auto",

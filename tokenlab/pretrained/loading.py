@@ -22,7 +22,7 @@ from transformers.activations import GELUTanh, NewGELUActivation
 
 from tokenlab.core.errors import InputError, SourceError
 from tokenlab.networks.products import use_openblas
-from tokenlab.pretrained.token_offsets import TextEncoder
+from tokenlab.pretrained.token_offsets import TextEncoder, check_embedded, tokens_before
 
 _SAFETENSORS = ("model.safetensors", "model.safetensors.index.json")
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
@@ -70,15 +70,12 @@ def load_model(name: str | Path) -> LoadedModel:
     encoder = TextEncoder(tokenizer)
     embeddings: Any = model.get_input_embeddings()
     rows = embeddings.weight.shape[0]
-    if encoder.size > rows:
-        raise InputError(
-            f"{folder}: the tokenizer has {encoder.size} tokens but the model embeds {rows}; give the model its own "
-            "tokenizer"
-        )
+    check_embedded(tokenizer, rows, folder)
     config = model.config.get_text_config()
     limit = getattr(config, "max_position_embeddings", None)
     has_plain_head = _probe(model, rows, limit, folder)
-    return LoadedModel(folder, model, encoder, _prefix(tokenizer, named, config), limit, has_plain_head)
+    prefix = tokens_before(tokenizer, named, getattr(config, "bos_token_id", None))
+    return LoadedModel(folder, model, encoder, prefix, limit, has_plain_head)
 
 
 def _folder(name: str | Path) -> Path:
@@ -179,22 +176,6 @@ def _tokenizer(folder: Path) -> tuple[Tokenizer, int | None]:
             f"{folder}: its tokenizer ({type(tokenizer).__name__}) gives no offsets of tokens; provide a tokenizer.json"
         )
     return tokenizer.backend_tokenizer, tokenizer.bos_token_id
-
-
-def _prefix(tokenizer: Tokenizer, named: int | None, config: transformers.PretrainedConfig) -> tuple[int, ...]:
-    """Tokens before every text: the special tokens that the tokenizer adds there, or its BOS, or the BOS of the model's
-    configuration where this is a special token of the tokenizer, or none."""
-    word = next(iter(tokenizer.get_vocab(with_added_tokens=False)), "")
-    encoding = tokenizer.encode(word)
-    before = 0
-    while before < len(encoding) and encoding.special_tokens_mask[before]:
-        before += 1
-    if 0 < before < len(encoding):
-        return tuple(encoding.ids[:before])
-    if named is None and (configured := getattr(config, "bos_token_id", None)) is not None:
-        added = tokenizer.get_added_tokens_decoder()
-        named = configured if configured in added and added[configured].special else None
-    return () if named is None else (named,)
 
 
 @torch.inference_mode()

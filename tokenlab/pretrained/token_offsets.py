@@ -7,6 +7,7 @@ is data: "[SEP]" in it is five characters, never the special token.
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,3 +92,28 @@ def _byte_lengths(vocabulary: dict[str, int], facts: dict[str, Any], is_byte_lev
         elif token in pieces:
             lengths[id] = 1
     return lengths
+
+
+def check_embedded(tokenizer: Tokenizer, rows: int, folder: Path) -> None:
+    """Raise InputError for a tokenizer with more ids than a model has rows of embeddings."""
+    size = max(tokenizer.get_vocab().values(), default=-1) + 1
+    if size > rows:
+        raise InputError(
+            f"{folder}: the tokenizer has {size} tokens but the model embeds {rows}; give the model its own tokenizer"
+        )
+
+
+def tokens_before(tokenizer: Tokenizer, named: int | None, configured: int | None) -> tuple[int, ...]:
+    """Tokens before every text: the special tokens that the tokenizer adds there, or its BOS (`named`), or the BOS of
+    the model's configuration (`configured`) where this is a special token of the tokenizer, or none."""
+    word = next(iter(tokenizer.get_vocab(with_added_tokens=False)), "")
+    encoding = tokenizer.encode(word)
+    before = 0
+    while before < len(encoding) and encoding.special_tokens_mask[before]:
+        before += 1
+    if 0 < before < len(encoding):
+        return tuple(encoding.ids[:before])
+    if named is None and configured is not None:
+        added = tokenizer.get_added_tokens_decoder()
+        named = configured if configured in added and added[configured].special else None
+    return () if named is None else (named,)

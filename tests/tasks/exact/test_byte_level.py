@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from tasks.exact.held_out import HeldOut, held_out_texts, is_held_out, training_texts
 from tasks.exact.train_lm import END, encode_with_end, save_language_model, train_tokenizer
 from tokenlab.core.errors import InputError
-from tokenlab.exact.transformers_model import load
+from tokenlab.exact.loading import load
 from tokenlab.generated import generate
 from tokenlab.networks.gpt import GptShape, build_gpt
 from tokenlab.networks.products import use_openblas
