@@ -24,7 +24,16 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "words": ("--cut", "words", "--bytes", "fallback"),
     "words-unigram": ("--cut", "words", "--model", "unigram", "--bytes", "fallback"),
 }
-_HEADS = ("byte-level", "uncut", "`auto`, bytes", "`auto`, characters", "unigram", "`words`", "`words`, unigram")
+_HEADS = (
+    "byte-level",
+    "uncut",
+    "`auto`, bytes",
+    "`auto`, characters",
+    "unigram",
+    "`words`",
+    "`words`, unigram",
+    "n-grams",
+)
 
 
 def table(bench: Bench) -> list[str]:
@@ -47,12 +56,14 @@ def table(bench: Bench) -> list[str]:
             f"{found[name]['bits_per_byte']:.3f} ± {found[name]['deviation']:.3f}" if name in found else ""
             for name in (*_WAYS, *_WORDS)
         ]
-        rows.append([language, f"{text.stat().st_size:,}", *cells, default, behind_best(found[default])])
+        cells += [f"{result['ngrams']['bits_per_byte']:.3f}", default, behind_best(found[default])]
+        rows.append([language, f"{text.stat().st_size:,}", *cells])
     return [
         f"{entries:,} entries, {flops:.0e} operations a training, {seeds} seeds: bits per byte, ± deviation. "
         "Byte-level is `--cut gpt2 --bytes level`, uncut is `--cut none --bytes fallback`; the others have the cut "
-        "`auto` or `words`, and characters as alphabet where none is named. Default: the alphabet of `tokenlab train` "
-        "without options; behind: what that tokenizer has more than the best, with the interval of `tokenlab compare`.",
+        "`auto` or `words`, and characters as alphabet where none is named. N-grams: of bytes, of as much text as the "
+        "best model read, without its tokenizer. Default: the alphabet of `tokenlab train` without options; behind: "
+        "what that tokenizer has more than the best, with the interval of `tokenlab compare`.",
         "",
-        *table_of(["text", "bytes", *_HEADS, "default", "behind"], rows),
+        *table_of(["text", "bytes", *_HEADS, "n-grams", "default", "behind"], rows),
     ]

@@ -2,17 +2,21 @@
 
 import re
 from html.parser import HTMLParser
+from math import log
 
 import pytest
 from browser import open_browser
 
 from tokenlab.comparison.page import page_of
-from tokenlab.comparison.result import result_of, samples_of
+from tokenlab.comparison.result import result_of, samples_of, text_of
+from tokenlab.comparison.texts import Parts
 from tokenlab.comparison.trials import DocumentScores, Score
 from tokenlab.language.coding import ByteCoder, PatchCoder
+from tokenlab.language.ngrams import fewest_nats
 from tokenlab.patches.by_bytes import SpacePatcher
 
 HELD_OUT = ["A sentence & <b>its</b> ways of cutting", "ein kürzerer Satz, naïve"]
+TRAINING = [f"{'a sentence' if number % 3 else 'another one'} and its ways".ljust(40) for number in range(100)]
 SETTINGS = {
     "text": "a<b>.txt",
     "flops": 1e9,
@@ -27,10 +31,11 @@ def score(nats):
     return Score(DocumentScores([nats, nats], [40, 27], 67, 1e6), 20, 1000, 1e9, 5, 256, [(500, 2.0)])
 
 
-def result_on(held_out):
-    scores = {"bytes": [score(50.0), score(51.0)], "space": [score(90.0), score(92.0)]}
+def result_on(held_out, scale=1.0):
+    scores = {"bytes": [score(50.0 * scale), score(51.0 * scale)], "space": [score(90.0 * scale), score(92.0 * scale)]}
     about = {name: {"made": "", "load": f"read({name})"} for name in scores}
-    return result_of(scores, {"bytes": ByteCoder(), "space": PatchCoder(SpacePatcher())}, held_out, SETTINGS, about)
+    coders = {"bytes": ByteCoder(), "space": PatchCoder(SpacePatcher())}
+    return result_of(scores, coders, Parts(TRAINING, held_out), SETTINGS, about)
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +77,25 @@ def test_a_long_line_is_cut_as_a_whole():
     (sample,) = result_on(["a long " + "x" * 90])["samples"]
     assert sample["text"] == "a long " + "x" * 49 and sample["cuts"]["bytes"][-1] == [55, 56]
     assert "".join(sample["text"][start:end] for start, end in sample["cuts"]["space"]) in ("a long", "a long ")
+
+
+@pytest.mark.parametrize(
+    ("scale", "worse", "said"),
+    [
+        (0.1, [], "more than any candidate."),
+        (1.6, ["space"], "fewer than space."),
+        (9, ["bytes", "space"], "every"),
+    ],
+)
+def test_ngrams_of_as_much_text_as_the_best_reads(scale, worse, said):
+    """Of 4,000 bytes 1,000 are read: each fourth document is counted."""
+    found = result_on(HELD_OUT, scale)
+    held_out = b"".join(text.encode() for text in HELD_OUT)
+    bits = fewest_nats(TRAINING[::4], HELD_OUT) / log(2) / len(held_out)
+    assert found["ngrams"]["bits_per_byte"] == bits and found["ngrams"]["counted_bytes"] == 1000
+    assert found["ngrams"]["worse"] == worse
+    assert said in found["ngrams"]["said"] and found["ngrams"]["said"] in page_of(found)
+    assert f"{bits:.4f} bits per byte" in text_of(found)
 
 
 @pytest.mark.slow

@@ -141,7 +141,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     from tokenlab.comparison.result import text_of
 
     load = next(row["load"] for row in result["candidates"] if row["name"] == result["use"])
-    said = f"{text_of(result)}\n{result['answer']}\nIn {output}: {load}\n"
+    said = f"{text_of(result)}In {output}: {load}\n"
     write(json_line(result) if arguments.json else said)
 
 
@@ -341,7 +341,7 @@ def _result(
     coders = {name: read_candidate(path) for name, path in made.items()}
     how = {name: _how_made(recipe) for name, recipe in work.recipes.items()}
     about = {name: {"made": how.get(name, ""), "load": _how_to_load(name, path)} for name, path in made.items()}
-    return result_of(scores, coders, parts.held_out, settings, about)
+    return result_of(scores, coders, parts, settings, about)
 
 
 def _command(arguments: argparse.Namespace, flops: float) -> str:

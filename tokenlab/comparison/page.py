@@ -79,6 +79,7 @@ def page_of(result: Document) -> str:
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="answer{"" if result["separable"] else " open"}">{escape(result["answer"])}</p>',
+        f"<p>{escape(result['ngrams']['said'])}</p>",
         f'<p class="soft">{escape(_design(result))}</p>',
         "<h2>Bits per byte behind the best</h2>",
         *_gaps(rows, result["detectable"]),

@@ -1,18 +1,23 @@
 """The result of a comparison as a document of plain values, and as a table: what its page and its files hold."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tokenlab.comparison.measures import MEASURES, measured, units_of
+from tokenlab.comparison.texts import Parts
 from tokenlab.comparison.trials import Score
 from tokenlab.comparison.verdict import compare_scores
 from tokenlab.language.coding import Coder
+from tokenlab.language.ngrams import fewest_nats
 from tokenlab.text import documents as text_documents
 
 Document = dict[str, Any]
 
 _SAMPLES, _SHORTEST, _LONGEST = 5, 16, 56
 """Sample sentences, and their characters."""
+_COUNTED = 8_000_000
+"""Bytes of which n-grams are counted at most; they take 60 bytes of memory each."""
 COLUMNS = (
     "name",
     "standing",
@@ -32,7 +37,7 @@ COLUMNS = (
 def result_of(
     scores: Mapping[str, Sequence[Score]],
     coders: Mapping[str, Coder],
-    held_out: Sequence[str],
+    parts: Parts,
     settings: Mapping[str, Any],
     about: Mapping[str, Mapping[str, str]],
 ) -> Document:
@@ -41,14 +46,14 @@ def result_of(
     Args:
         scores: by candidate, as of `compare_scores`.
         coders: of the same candidates.
-        held_out: the documents that were scored.
+        parts: the documents that were read and scored.
         settings: what decided the result, for its readers.
         about: of each candidate, how it was `made` where that was here, and the expression that would `load` it in the
             folder of the result.
     """
     found = compare_scores(scores)
     coders = {one.name: coders[one.name] for one in found.standings}
-    rows, documents = [], [text_documents.Document("", text) for text in held_out]
+    rows, documents = [], [text_documents.Document("", text) for text in parts.held_out]
     for one in found.standings:
         runs = scores[one.name]
         rows.append(
@@ -68,13 +73,33 @@ def result_of(
         )
     return {
         "answer": found.answer,
+        "ngrams": _ngrams(parts, rows),
         "use": found.use,
         "separable": found.separable,
         "detectable": found.detectable,
         "settings": dict(settings),
         "candidates": rows,
-        "samples": [{"text": line[:_LONGEST], "cuts": _cuts(line, coders)} for line in samples_of(held_out)],
+        "samples": [{"text": line[:_LONGEST], "cuts": _cuts(line, coders)} for line in samples_of(parts.held_out)],
     }
+
+
+def _ngrams(parts: Parts, rows: Sequence[Document]) -> Document:
+    """Bits per byte of n-grams of bytes of about as much text as the models of the best candidate read, documents drawn
+    evenly; and which candidates they are better than."""
+    every = math.ceil(sum(map(_size, parts.training)) / min(rows[0]["training_bytes"], _COUNTED))
+    counted = parts.training[::every]
+    bits = fewest_nats(counted, parts.held_out) / math.log(2) / sum(map(_size, parts.held_out))
+    worse = [row["name"] for row in rows if row["bits_per_byte"] > bits]
+    text = f"N-grams of bytes of {sum(map(_size, counted)) / 1e6:.2f} MB of the text need {bits:.4f} bits per byte, "
+    if len(worse) == len(rows):
+        text += "fewer than every candidate: the budget is small, and the order may change with a larger one."
+    else:
+        text += f"fewer than {', '.join(worse)}." if worse else "more than any candidate."
+    return {"bits_per_byte": bits, "counted_bytes": sum(map(_size, counted)), "worse": worse, "said": text}
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
 
 
 def samples_of(documents: Sequence[str]) -> list[str]:
@@ -105,7 +130,7 @@ def _cell(value: object) -> str:
 
 
 def text_of(result: Document) -> str:
-    """The main columns for a terminal."""
+    """The main columns for a terminal, n-grams and the answer."""
     header = ["", "bits/byte", "behind", "±", "bytes/token", "entries", "Mops/byte", ""]
     rows = [header]
     for row in result["candidates"]:
@@ -127,4 +152,4 @@ def text_of(result: Document) -> str:
     for name, *cells in rows:
         shown = [cell.rjust(width) for cell, width in zip(cells[:-1], widths[1:-1], strict=True)]
         lines.append("  ".join([name.ljust(widths[0]), *shown, cells[-1]]).rstrip() + "\n")
-    return "".join(lines)
+    return f"{''.join(lines)}\n{result['ngrams']['said']}\n{result['answer']}\n"
