@@ -24,16 +24,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "words": ("--cut", "words", "--bytes", "fallback"),
     "words-unigram": ("--cut", "words", "--model", "unigram", "--bytes", "fallback"),
 }
-_HEADS = (
-    "byte-level",
-    "uncut",
-    "`auto`, bytes",
-    "`auto`, characters",
-    "unigram",
-    "`words`",
-    "`words`, unigram",
-    "n-grams",
-)
+_HEADS = ("byte-level", "uncut", "`auto`, bytes", "`auto`, characters", "unigram", "`words`", "`words`, unigram")
 
 
 def table(bench: Bench) -> list[str]:

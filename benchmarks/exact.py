@@ -191,7 +191,7 @@ def agreement(bench: Bench, python: str) -> tuple[float, int]:
     return difference, len(text)
 
 
-def _characters(folder: str, path: str, encodings: str = "valid", device: str = "auto") -> Task:
+def _characters(folder: str, path: str, encodings: str = "valid", device: str = "cpu") -> Task:
     every = ExactOptions(encodings="all", prune=_PRUNE)
     fresh = _fresh(folder, every if encodings == "all" else ExactOptions(), device)
 
@@ -221,7 +221,7 @@ def _tokens(folder: str, path: str) -> Task:
     return _on(run, path)
 
 
-def _known(folder: str, path: str, device: str = "auto") -> Task:
+def _known(folder: str, path: str, device: str = "cpu") -> Task:
     fresh = _fresh(folder, ExactOptions(), device)
 
     def run(text: bytes) -> Facts:
@@ -251,7 +251,7 @@ def _bpc(folder: str, path: str) -> Task:
     return _on(lambda text: _cost(next(fresh).next_byte(text).cost), path)
 
 
-def _fresh(folder: str, options: ExactOptions, device: str = "auto") -> Iterator[CharacterModel]:
+def _fresh(folder: str, options: ExactOptions, device: str = "cpu") -> Iterator[CharacterModel]:
     """The model with a new automaton for the warm-up and for each run: an automaton remembers what it has met."""
     model, real = load(folder, device=device)
     automata = [real.automaton, *(read_tokenizer(folder).automaton for _ in range(_MOST_RUNS))]

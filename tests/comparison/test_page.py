@@ -16,7 +16,7 @@ from tokenlab.language.ngrams import fewest_nats
 from tokenlab.patches.by_bytes import SpacePatcher
 
 HELD_OUT = ["A sentence & <b>its</b> ways of cutting", "ein kürzerer Satz, naïve"]
-TRAINING = [f"{'a sentence' if number % 3 else 'another one'} and its ways".ljust(40) for number in range(100)]
+TRAINING = [f"{'a sentence' if number % 3 else 'another one'} and its ways".ljust(40) for number in range(40)]
 SETTINGS = {
     "text": "a<b>.txt",
     "flops": 1e9,
@@ -24,6 +24,7 @@ SETTINGS = {
     "held_out_bytes": 60,
     "body": "2 layers",
     "again": "tokenlab x",
+    "context_bytes": 32,
 }
 
 
@@ -83,17 +84,23 @@ def test_a_long_line_is_cut_as_a_whole():
     ("scale", "worse", "said"),
     [
         (0.1, [], "more than any candidate."),
-        (1.6, ["space"], "fewer than space."),
+        (1.6, ["space"], "fewer than the models over: space."),
         (9, ["bytes", "space"], "every"),
     ],
 )
 def test_ngrams_of_as_much_text_as_the_best_reads(scale, worse, said):
-    """Of 4,000 bytes 1,000 are read: each fourth document is counted."""
+    """The best reads 1,000 bytes of 1,600: of 80 passages 50."""
     found = result_on(HELD_OUT, scale)
-    held_out = b"".join(text.encode() for text in HELD_OUT)
-    bits = fewest_nats(TRAINING[::4], HELD_OUT) / log(2) / len(held_out)
-    assert found["ngrams"]["bits_per_byte"] == bits and found["ngrams"]["counted_bytes"] == 1000
-    assert found["ngrams"]["worse"] == worse
+    passages, held_out = ([part for text in texts for part in (text[:32], text[32:])] for texts in (TRAINING, HELD_OUT))
+    counted = [passages[number * 80 // 50] for number in range(50)]
+    bits = (
+        fewest_nats(counted, [part for part in held_out if part])
+        / log(2)
+        / sum(len(text.encode()) for text in HELD_OUT)
+    )
+    assert found["ngrams"]["bits_per_byte"] == bits
+    assert found["ngrams"]["counted_bytes"] == sum(map(len, counted))
+    assert found["ngrams"]["better_than"] == worse
     assert said in found["ngrams"]["said"] and found["ngrams"]["said"] in page_of(found)
     assert f"{bits:.4f} bits per byte" in text_of(found)
 

@@ -45,6 +45,34 @@ def test_trees_agree_with_plain_passes(name, forget, tmp_path, monkeypatch):
     assert (tree._slots.used < 60) == forget
 
 
+@pytest.mark.parametrize("of_transformers", [False, True], ids=["NumPy", "transformers"])
+def test_a_pass_that_fails_leaves_the_tree_whole(of_transformers, tmp_path, monkeypatch):
+    model, weights = saved(tmp_path)
+    kinds = TransformersModel(model, start=(0,), end=None) if of_transformers else Gpt2(weights, start=(0,), end=None)
+    tree = kinds.tree()
+    tree.extend([0, 1], [1, 2])
+
+    def fail(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(gpt2, "_gelu", fail)
+        hook = model.transformer.h[1].register_forward_hook(fail)  # Keys and values are stored by then.
+        with pytest.raises(MemoryError):
+            tree.extend([2, 2], [3, 4])
+        hook.remove()
+    found = tree.extend([2, 0, 4], [5, 6, 7])
+    agree(model, [(0, 1, 2, 5), (0, 6), (0, 6, 7)], found)
+
+
+def test_logits_that_are_not_finite_are_refused(tmp_path):
+    _, weights = saved(tmp_path)
+    norm = np.full(24, 3e38, np.float32), weights.norm[1]
+    tree = Gpt2(weights._replace(norm=norm), start=(0,), end=None).tree()
+    with pytest.raises(InputError, match="logits that are not finite"):
+        tree.root()
+
+
 def test_a_long_line_and_its_end(tmp_path):
     model, weights = saved(tmp_path)
     tree = Gpt2(weights, start=(0,), end=None).tree()
@@ -58,10 +86,15 @@ def test_a_long_line_and_its_end(tmp_path):
     assert np.array_equal(tree.extend([158], line[-1:])[0].argmax(), wanted[-1].argmax())  # The tree is whole.
 
 
-@pytest.mark.parametrize("beginning", ["named", "configured", "added by the tokenizer"])
+@pytest.mark.parametrize("beginning", ["named", "configured", "added by the tokenizer", "of the class"])
 def test_loaded_as_transformers_loads_it(beginning, tmp_path):
     tiny_models.save_bytes(tmp_path, 300)
     tiny_models.edit_json(tmp_path / "config.json", bos_token_id=300, eos_token_id=[7, 8])
+    if beginning == "of the class":
+        settings = {"tokenizer_class": "GPT2Tokenizer", "bos_token": None}
+        tiny_models.edit_json(tmp_path / "tokenizer_config.json", **settings)
+        assert isinstance(load(tmp_path)[0], TransformersModel)
+        return
     if beginning != "named":
         (tmp_path / "tokenizer_config.json").unlink()
     if beginning == "added by the tokenizer":
@@ -87,6 +120,11 @@ def test_loaded_as_transformers_loads_it(beginning, tmp_path):
         {"tie_word_embeddings": False},
         {"n_head": 5},
         {"n_head": 0},
+        {"n_head": -3},
+        {"n_head": 3.0},
+        {"n_embd": 12},
+        {"n_inner": 0},
+        {"bos_token_id": float("inf")},
         {"n_layer": 1},
         {"n_positions": 80},
         {"n_inner": 7},
@@ -109,6 +147,7 @@ def test_other_weights_are_left_to_transformers(tmp_path, monkeypatch):
         {name: weight * np.nan for name, weight in weights.items()},
         weights | {"lm_head.weight": torch.ones(SIZE, 24)},
         {name: weight for name, weight in weights.items() if "wpe" not in name},
+        {name: weight.flatten() for name, weight in weights.items()},
     ):
         save_file(changed, path, metadata={"format": "pt"})
         assert read_gpt2(tmp_path) is None
@@ -116,7 +155,7 @@ def test_other_weights_are_left_to_transformers(tmp_path, monkeypatch):
         path.write_bytes(damaged)
         assert read_gpt2(tmp_path) is None
     path.write_bytes(whole)
-    for text in ("[]", "{", "\xff"):
+    for text in ("[]", "{", "\xff", "[" * 10**5):
         (tmp_path / "generation_config.json").write_text(text)
         assert read_gpt2(tmp_path) is None
     (tmp_path / "generation_config.json").unlink()
@@ -142,5 +181,8 @@ def test_a_tokenizer_that_does_not_fit_has_one_message(tmp_path):
 
 def test_a_command_with_one_loads_no_torch(tmp_path):
     tiny_models.save_bytes(tmp_path, 300)
-    code = "import sys\nfrom tokenlab.cli import main\nmain(sys.argv[1:])\nsys.exit('torch' in sys.modules)"
+    code = (
+        "import sys\nfrom tokenlab.cli import main\n"
+        "sys.exit(main(sys.argv[1:]) or bool({'torch', 'transformers'} & {*sys.modules}))"
+    )
     subprocess.run([sys.executable, "-c", code, "exact", "next", "共同", "--model", str(tmp_path)], check=True)

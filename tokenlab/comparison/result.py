@@ -1,15 +1,19 @@
 """The result of a comparison as a document of plain values, and as a table: what its page and its files hold."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tokenlab.comparison.measures import MEASURES, measured, units_of
 from tokenlab.comparison.texts import Parts
 from tokenlab.comparison.trials import Score
 from tokenlab.comparison.verdict import compare_scores
 from tokenlab.language.coding import Coder
-from tokenlab.language.ngrams import fewest_nats
+from tokenlab.language.ngrams import kneser_ney_nats
+from tokenlab.language.passages import cut_passages
 from tokenlab.text import documents as text_documents
 
 Document = dict[str, Any]
@@ -17,7 +21,8 @@ Document = dict[str, Any]
 _SAMPLES, _SHORTEST, _LONGEST = 5, 16, 56
 """Sample sentences, and their characters."""
 _COUNTED = 8_000_000
-"""Bytes of which n-grams are counted at most; they take 60 bytes of memory each."""
+"""Bytes of which n-grams are counted at most; each takes 60 bytes of memory."""
+_LONGEST_NGRAMS = 7
 COLUMNS = (
     "name",
     "standing",
@@ -47,7 +52,7 @@ def result_of(
         scores: by candidate, as of `compare_scores`.
         coders: of the same candidates.
         parts: the documents that were read and scored.
-        settings: what decided the result, for its readers.
+        settings: what decided the result, for its readers; its `context_bytes` is the longest passage.
         about: of each candidate, how it was `made` where that was here, and the expression that would `load` it in the
             folder of the result.
     """
@@ -73,7 +78,7 @@ def result_of(
         )
     return {
         "answer": found.answer,
-        "ngrams": _ngrams(parts, rows),
+        "ngrams": _ngrams(parts, rows, settings["context_bytes"]),
         "use": found.use,
         "separable": found.separable,
         "detectable": found.detectable,
@@ -83,23 +88,34 @@ def result_of(
     }
 
 
-def _ngrams(parts: Parts, rows: Sequence[Document]) -> Document:
-    """Bits per byte of n-grams of bytes of about as much text as the models of the best candidate read, documents drawn
-    evenly; and which candidates they are better than."""
-    every = math.ceil(sum(map(_size, parts.training)) / min(rows[0]["training_bytes"], _COUNTED))
-    counted = parts.training[::every]
-    bits = fewest_nats(counted, parts.held_out) / math.log(2) / sum(map(_size, parts.held_out))
-    worse = [row["name"] for row in rows if row["bits_per_byte"] > bits]
-    text = f"N-grams of bytes of {sum(map(_size, counted)) / 1e6:.2f} MB of the text need {bits:.4f} bits per byte, "
-    if len(worse) == len(rows):
-        text += "fewer than every candidate: the budget is small, and the order may change with a larger one."
+def _ngrams(parts: Parts, rows: Sequence[Document], context: int) -> Document:
+    """Bits per byte of n-grams of bytes of as much text as the models of the best candidate read, of the order that
+    suits the held-out text best; and the candidates that need more."""
+    counted = _drawn(parts.training, context, min(rows[0]["training_bytes"], _COUNTED))
+    evaluated = [np.frombuffer(passage, np.uint8) for passage in _passages(parts.held_out, context)]
+    nats = kneser_ney_nats(counted, evaluated, 256, _LONGEST_NGRAMS).sum(axis=1).min()
+    bits = float(nats) / math.log(2) / sum(map(len, evaluated))
+    size = sum(map(len, counted))
+    beaten = [row["name"] for row in rows if row["bits_per_byte"] > bits]
+    said = f"N-grams of bytes of {size / 1e6:.2f} MB of the text need {bits:.4f} bits per byte, "
+    if len(beaten) == len(rows):
+        said += "fewer than every candidate: the budget is small, and the order may change with a larger one."
     else:
-        text += f"fewer than {', '.join(worse)}." if worse else "more than any candidate."
-    return {"bits_per_byte": bits, "counted_bytes": sum(map(_size, counted)), "worse": worse, "said": text}
+        said += f"fewer than the models over: {', '.join(beaten)}." if beaten else "more than any candidate."
+    return {"bits_per_byte": bits, "counted_bytes": size, "better_than": beaten, "said": said}
 
 
-def _size(text: str) -> int:
-    return len(text.encode())
+def _drawn(texts: Sequence[str], context: int, most: float) -> list[NDArray[np.uint8]]:
+    """Passages of about `most` bytes, evenly over all."""
+    sizes = np.fromiter(map(len, _passages(texts, context)), np.int64)
+    count = max(1, round(len(sizes) * min(1.0, most / float(sizes.sum()))))
+    wanted = {*(np.arange(count) * len(sizes) // count).tolist()}
+    passages = enumerate(_passages(texts, context))
+    return [np.frombuffer(passage, np.uint8) for number, passage in passages if number in wanted]
+
+
+def _passages(texts: Iterable[str], context: int) -> Iterator[bytes]:
+    return (passage for text in texts for passage in cut_passages(text.encode(), context))
 
 
 def samples_of(documents: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ from tokenlab.exact.encoders.byte_pair import BytePair as BytePair
 from tokenlab.exact.encoders.maximum_prefix import MaximumPrefix as MaximumPrefix
 from tokenlab.exact.encoders.unigram import Unigram as Unigram
 from tokenlab.exact.gpt2 import Gpt2 as Gpt2
+from tokenlab.exact.gpt2 import read_gpt2 as read_gpt2
 from tokenlab.exact.loading import load as load
 from tokenlab.exact.options import CompletionOptions as CompletionOptions
 from tokenlab.exact.options import ExactOptions as ExactOptions

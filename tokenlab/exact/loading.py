@@ -8,7 +8,7 @@ from tokenlab.core.options import check_choice
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
 from tokenlab.exact.adapters.reading import read_tokenizer
 from tokenlab.exact.adapters.real import RealTokenizer
-from tokenlab.exact.gpt2 import Gpt2, Gpt2Weights, read_gpt2
+from tokenlab.exact.gpt2 import Gpt2, read_gpt2
 from tokenlab.formats.tokenizer_file import read_tokenizer as read_file
 from tokenlab.pretrained.token_offsets import check_embedded, tokens_before
 
@@ -41,17 +41,19 @@ def load(
         ParameterError: a device that is not there; an unknown dtype.
     """
     check_choice("dtype", dtype, AutoDtype)
-    folder = Path(name)
-    if device == "auto" and dtype != "bfloat16" and (folder / "tokenizer.json").is_file():
-        weights = read_gpt2(folder)
-        if weights is not None:
-            return _small(folder, weights, threads, ignore_normalizer)
-    return _by_transformers(name, threads, device, dtype, ignore_normalizer)
+    small = _small(Path(name), threads, ignore_normalizer) if device == "auto" and dtype != "bfloat16" else None
+    return small or _by_transformers(name, threads, device, dtype, ignore_normalizer)
 
 
-def _small(folder: Path, weights: Gpt2Weights, threads: int | None, ignore: bool) -> tuple[Gpt2, RealTokenizer]:
+def _small(folder: Path, threads: int | None, ignore: bool) -> tuple[Gpt2, RealTokenizer] | None:
+    """A small GPT-2 and its tokenizer; None for other models, and where only `transformers` may know the BOS."""
+    weights = read_gpt2(folder) if (folder / "tokenizer.json").is_file() else None
+    if weights is None:
+        return None
     file = read_file(folder)
     bos, eos = file.ends
+    if bos is None and (folder / "tokenizer_config.json").is_file():  # The class that it names may have one.
+        return None
     real = from_tokenizer(file.tokenizer, name=folder.name, bos=bos, eos=eos, ignore_normalizer=ignore)
     check_embedded(file.tokenizer, len(weights.tokens), folder)
     start = _start(real, tokens_before(file.tokenizer, bos, weights.bos))

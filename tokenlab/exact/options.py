@@ -46,7 +46,7 @@ class PlaceOptions:
     """Where a language model computes, and in which numbers."""
 
     device: str = option(
-        "the first GPU, else the CPU, where small models may stay (auto); or one device",
+        "the first GPU, else the CPU (auto; for small GPT-2s always the CPU); or one device",
         "auto",
         metavar="auto|cpu|cuda|cuda:N",
     )

@@ -1,7 +1,5 @@
-"""Trees of contexts: over a cache in which each token has a slot, or evaluated as rows without a cache.
-
-Both are `ContextTree`s, for models of any library.
-"""
+"""Trees of contexts (`ContextTree`): over a cache in which each token has a slot (`CachedTree`), or evaluated as rows
+without a cache, by PyTorch (`RowTree`)."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -23,7 +21,9 @@ class SlotCache(Protocol):
     def evaluate(
         self, tokens: list[int], positions: NDArray[np.int64], seen: NDArray[np.bool_], *, last_only: bool
     ) -> NDArray[np.float32]:
-        """Logits [tokens, ids] after new tokens, which take the slots behind those in use; or [1, ids], of the last.
+        """Logits [tokens, ids] after new tokens, or [1, ids] after the last alone.
+
+        The new tokens take the slots from `len(positions) - len(tokens)` on, also after a pass that failed.
 
         Args:
             positions: [slots] of all tokens, the new ones last.
