@@ -21,18 +21,16 @@ from tokenlab.exact.interface import ContextTree
 from tokenlab.exact.trees import FIRST_SLOTS, CachedTree, check_ends
 
 _MOST_BYTES = 32 << 20
-_OPTIONS = {
-    "model_type": "gpt2",
-    "activation_function": "gelu_new",
-    "add_cross_attention": False,
-    "quantization_config": None,
-    "reorder_and_upcast_attn": False,
-    "scale_attn_by_inverse_layer_idx": False,
-    "scale_attn_weights": True,
-    "tie_word_embeddings": True,
+_OPTIONS: dict[str, tuple[object, ...]] = {
+    "activation_function": ("gelu_new", "gelu_pytorch_tanh"),  # two names of one formula
+    "add_cross_attention": (False,),
+    "quantization_config": (None,),
+    "reorder_and_upcast_attn": (False,),
+    "scale_attn_by_inverse_layer_idx": (False,),
+    "scale_attn_weights": (True,),
+    "tie_word_embeddings": (True,),
 }
-"""The only values that `Gpt2` computes; a configuration without one of these keys has this value."""
-_GELU = ("gelu_new", "gelu_pytorch_tanh")  # two names of one formula
+"""The values that `Gpt2` computes; a configuration without one of these keys has the first."""
 _PAIRS = ("ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", "mlp.c_proj")
 
 _Array = NDArray[np.float32]
@@ -69,50 +67,40 @@ def read_gpt2(folder: Path) -> Gpt2Weights | None:
     """The GPT-2 in a folder as `save_pretrained` writes it, in float32 and of at most 32 MiB; None for anything else:
     a larger or another model, options that `Gpt2` does not compute, damaged files."""
     try:
-        path = folder / "model.safetensors"
-        if path.stat().st_size > _MOST_BYTES:
-            return None
-        config = json.loads((folder / "config.json").read_bytes())
-        generation = folder / "generation_config.json"
-        ends = [json.loads(generation.read_bytes()) if generation.is_file() else {}, config]
-        options = {**_OPTIONS, **{key: config[key] for key in _OPTIONS if key in config}}
-        if "model_type" not in config or options.pop("activation_function") not in _GELU:
-            return None
-        if any(_OPTIONS[key] != value for key, value in options.items()):
-            return None
-        weights = _read_weights(path)
-        width, heads = config["n_embd"], config["n_head"]
-        blocks = [
-            Block(*((weights[f"h.{layer}.{name}.weight"], weights[f"h.{layer}.{name}.bias"]) for name in _PAIRS))
-            for layer in range(config["n_layer"])
-        ]
-        inner = 4 * width if config.get("n_inner") is None else config["n_inner"]
-        wanted = _shapes(config["vocab_size"], config["n_positions"], width, inner, len(blocks))
-        if {name: weight.shape for name, weight in weights.items()} != wanted:
-            return None
-        if type(heads) is not int or heads < 1 or width % heads:
-            return None
-        return Gpt2Weights(
-            weights["wte.weight"],
-            weights["wpe.weight"],
-            blocks,
-            (weights["ln_f.weight"], weights["ln_f.bias"]),
-            heads,
-            float(config.get("layer_norm_epsilon", 1e-5)),
-            _first_id([config], "bos_token_id"),
-            _first_id(ends, "eos_token_id"),
-        )
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-        SafetensorError,
-    ):
+        return _read(folder)
+    except (OSError, SafetensorError, ValueError, LookupError, OverflowError):
         return None
+    except (TypeError, AttributeError, RecursionError):  # JSON of another form
+        return None
+
+
+def _read(folder: Path) -> Gpt2Weights:
+    path, generation = folder / "model.safetensors", folder / "generation_config.json"
+    config = json.loads((folder / "config.json").read_bytes())
+    others = [key for key, values in _OPTIONS.items() if config.get(key, values[0]) not in values]
+    if config["model_type"] != "gpt2" or others or path.stat().st_size > _MOST_BYTES:
+        raise ValueError(config["model_type"], others)
+    width, heads, layers = config["n_embd"], config["n_head"], config["n_layer"]
+    inner = 4 * width if config.get("n_inner") is None else config["n_inner"]
+    weights = _read_weights(path)
+    shapes = {name: weight.shape for name, weight in weights.items()}
+    fit = shapes == _shapes(config["vocab_size"], config["n_positions"], width, inner, layers)
+    if not fit or type(heads) is not int or heads < 1 or width % heads:
+        raise ValueError(shapes, heads)
+
+    def pair(name: str) -> _Pair:
+        return weights[f"{name}.weight"], weights[f"{name}.bias"]
+
+    return Gpt2Weights(
+        weights["wte.weight"],
+        weights["wpe.weight"],
+        [Block(*(pair(f"h.{layer}.{name}") for name in _PAIRS)) for layer in range(layers)],
+        pair("ln_f"),
+        heads,
+        float(config.get("layer_norm_epsilon", 1e-5)),
+        _first_id([config], "bos_token_id"),
+        _first_id([json.loads(generation.read_bytes()) if generation.is_file() else {}, config], "eos_token_id"),
+    )
 
 
 def _read_weights(path: Path) -> dict[str, _Array]:
@@ -259,7 +247,7 @@ def _layer_norm(states: _Array, pair: _Pair, epsilon: float) -> _Array:
 
 
 def _gelu(states: _Array) -> _Array:
-    """GELU by tanh (Hendrycks & Gimpel 2016), in place."""
+    """GELU by tanh (Hendrycks & Gimpel 2016)."""
     inner = states * states
     inner *= np.float32(0.044715)
     inner += np.float32(1)
