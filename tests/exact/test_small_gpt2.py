@@ -48,8 +48,8 @@ def test_trees_agree_with_plain_passes(name, forget, tmp_path, monkeypatch):
 @pytest.mark.parametrize("of_transformers", [False, True], ids=["NumPy", "transformers"])
 def test_a_pass_that_fails_leaves_the_tree_whole(of_transformers, tmp_path, monkeypatch):
     model, weights = saved(tmp_path)
-    kinds = TransformersModel(model, start=(0,), end=None) if of_transformers else Gpt2(weights, start=(0,), end=None)
-    tree = kinds.tree()
+    adapted = TransformersModel(model, start=(0,), end=None) if of_transformers else Gpt2(weights, start=(0,), end=None)
+    tree = adapted.tree()
     tree.extend([0, 1], [1, 2])
 
     def fail(*_):

@@ -1,18 +1,15 @@
 """The result of a comparison as a document of plain values, and as a table: what its page and its files hold."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tokenlab.comparison.measures import MEASURES, measured, units_of
 from tokenlab.comparison.texts import Parts
 from tokenlab.comparison.trials import Score
 from tokenlab.comparison.verdict import compare_scores
 from tokenlab.language.coding import Coder
-from tokenlab.language.ngrams import kneser_ney_nats
+from tokenlab.language.ngrams import fewest_nats
 from tokenlab.language.passages import cut_passages
 from tokenlab.text import documents as text_documents
 
@@ -22,7 +19,6 @@ _SAMPLES, _SHORTEST, _LONGEST = 5, 16, 56
 """Sample sentences, and their characters."""
 _COUNTED = 8_000_000
 """Bytes of which n-grams are counted at most; each takes 60 bytes of memory."""
-_LONGEST_NGRAMS = 7
 COLUMNS = (
     "name",
     "standing",
@@ -91,10 +87,12 @@ def result_of(
 def _ngrams(parts: Parts, rows: Sequence[Document], context: int) -> Document:
     """Bits per byte of n-grams of bytes of as much text as the models of the best candidate read, of the order that
     suits the held-out text best; and the candidates that need more."""
-    counted = _drawn(parts.training, context, min(rows[0]["training_bytes"], _COUNTED))
-    evaluated = [np.frombuffer(passage, np.uint8) for passage in _passages(parts.held_out, context)]
-    nats = kneser_ney_nats(counted, evaluated, 256, _LONGEST_NGRAMS).sum(axis=1).min()
-    bits = float(nats) / math.log(2) / sum(map(len, evaluated))
+    passages, held_out = _passages(parts.training, context), _passages(parts.held_out, context)
+    share = min(1.0, min(rows[0]["training_bytes"], _COUNTED) / sum(map(len, passages)))
+    count = max(1, round(share * len(passages)))
+    counted = [passages[number * len(passages) // count] for number in range(count)]  # evenly over the text
+    nats = fewest_nats([text.decode() for text in counted], [text.decode() for text in held_out])
+    bits = nats / math.log(2) / sum(map(len, held_out))
     size = sum(map(len, counted))
     beaten = [row["name"] for row in rows if row["bits_per_byte"] > bits]
     said = f"N-grams of bytes of {size / 1e6:.2f} MB of the text need {bits:.4f} bits per byte, "
@@ -105,17 +103,8 @@ def _ngrams(parts: Parts, rows: Sequence[Document], context: int) -> Document:
     return {"bits_per_byte": bits, "counted_bytes": size, "better_than": beaten, "said": said}
 
 
-def _drawn(texts: Sequence[str], context: int, most: float) -> list[NDArray[np.uint8]]:
-    """Passages of about `most` bytes, evenly over all."""
-    sizes = np.fromiter(map(len, _passages(texts, context)), np.int64)
-    count = max(1, round(len(sizes) * min(1.0, most / float(sizes.sum()))))
-    wanted = {*(np.arange(count) * len(sizes) // count).tolist()}
-    passages = enumerate(_passages(texts, context))
-    return [np.frombuffer(passage, np.uint8) for number, passage in passages if number in wanted]
-
-
-def _passages(texts: Iterable[str], context: int) -> Iterator[bytes]:
-    return (passage for text in texts for passage in cut_passages(text.encode(), context))
+def _passages(texts: Iterable[str], context: int) -> list[bytes]:
+    return [passage for text in texts for passage in cut_passages(text.encode(), context)]
 
 
 def samples_of(documents: Sequence[str]) -> list[str]:

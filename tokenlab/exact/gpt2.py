@@ -80,6 +80,7 @@ def _read(folder: Path) -> Gpt2Weights:
     others = [key for key, values in _OPTIONS.items() if config.get(key, values[0]) not in values]
     if config["model_type"] != "gpt2" or others or path.stat().st_size > _MOST_BYTES:
         raise ValueError(config["model_type"], others)
+    eos = json.loads(generation.read_bytes()).get("eos_token_id") if generation.is_file() else None
     width, heads, layers = config["n_embd"], config["n_head"], config["n_layer"]
     inner = 4 * width if config.get("n_inner") is None else config["n_inner"]
     weights = _read_weights(path)
@@ -98,8 +99,8 @@ def _read(folder: Path) -> Gpt2Weights:
         pair("ln_f"),
         heads,
         float(config.get("layer_norm_epsilon", 1e-5)),
-        _first_id([config], "bos_token_id"),
-        _first_id([json.loads(generation.read_bytes()) if generation.is_file() else {}, config], "eos_token_id"),
+        first_id(config["bos_token_id"]),  # `transformers` has a default where there is no such key.
+        first_id(config["eos_token_id"] if eos is None else eos),
     )
 
 
@@ -129,14 +130,10 @@ def _shapes(ids: int, positions: int, width: int, inner: int, layers: int) -> di
     return found
 
 
-def _first_id(documents: Sequence[dict[str, Any]], key: str) -> int | None:
-    """The first id that a configuration names, of several the first. Raises KeyError where the last has no such key:
-    `transformers` has a default then."""
-    for document in documents:
-        found = document[key] if document is documents[-1] else document.get(key)
-        if found is not None:
-            return int(found[0] if isinstance(found, list) else found)
-    return None
+def first_id(found: Any) -> int | None:
+    """An id of a configuration, of several the first."""
+    first = found[0] if isinstance(found, (list, tuple)) else found
+    return None if first is None else int(first)
 
 
 class Gpt2:

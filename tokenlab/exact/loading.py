@@ -8,7 +8,7 @@ from tokenlab.core.options import check_choice
 from tokenlab.exact.adapters.hugging_face import from_tokenizer
 from tokenlab.exact.adapters.reading import read_tokenizer
 from tokenlab.exact.adapters.real import RealTokenizer
-from tokenlab.exact.gpt2 import Gpt2, read_gpt2
+from tokenlab.exact.gpt2 import Gpt2, first_id, read_gpt2
 from tokenlab.formats.tokenizer_file import read_tokenizer as read_file
 from tokenlab.pretrained.token_offsets import check_embedded, tokens_before
 
@@ -55,7 +55,7 @@ def _small(folder: Path, threads: int | None, ignore: bool) -> tuple[Gpt2, RealT
     if bos is None and (folder / "tokenizer_config.json").is_file():  # The class that it names may have one.
         return None
     real = from_tokenizer(file.tokenizer, name=folder.name, bos=bos, eos=eos, ignore_normalizer=ignore)
-    check_embedded(file.tokenizer, len(weights.tokens), folder)
+    check_embedded(len(real.automaton.vocabulary.tokens), len(weights.tokens), folder)
     start = _start(real, tokens_before(file.tokenizer, bos, weights.bos))
     end = weights.eos if real.eos is None else real.eos
     return Gpt2(weights, start=start, end=end, threads=threads), real
@@ -102,5 +102,5 @@ def _configured_end(model: "PreTrainedModel") -> int | None:
     for config in (getattr(model, "generation_config", None), model.config.get_text_config()):
         found = getattr(config, "eos_token_id", None)
         if found is not None:
-            return int(found[0] if isinstance(found, (list, tuple)) else found)
+            return first_id(found)
     return None

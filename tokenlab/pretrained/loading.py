@@ -70,7 +70,7 @@ def load_model(name: str | Path) -> LoadedModel:
     encoder = TextEncoder(tokenizer)
     embeddings: Any = model.get_input_embeddings()
     rows = embeddings.weight.shape[0]
-    check_embedded(tokenizer, rows, folder)
+    check_embedded(encoder.size, rows, folder)
     config = model.config.get_text_config()
     limit = getattr(config, "max_position_embeddings", None)
     has_plain_head = _probe(model, rows, limit, folder)

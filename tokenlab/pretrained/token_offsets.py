@@ -94,9 +94,8 @@ def _byte_lengths(vocabulary: dict[str, int], facts: dict[str, Any], is_byte_lev
     return lengths
 
 
-def check_embedded(tokenizer: Tokenizer, rows: int, folder: Path) -> None:
-    """Raise InputError for a tokenizer with more ids than a model has rows of embeddings."""
-    size = max(tokenizer.get_vocab().values(), default=-1) + 1
+def check_embedded(size: int, rows: int, folder: Path) -> None:
+    """Raise InputError for a tokenizer with more ids (`size`) than a model has rows of embeddings."""
     if size > rows:
         raise InputError(
             f"{folder}: the tokenizer has {size} tokens but the model embeds {rows}; give the model its own tokenizer"
